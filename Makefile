@@ -1,0 +1,48 @@
+# Two commands: `make demo` shows what Inlay does, `make test` proves it. Everything lives in .venv.
+PYTHON ?= python3
+EXTRAS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+comma := ,
+DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
+
+.PHONY: demo test check format bench docs clean
+
+demo: $(VENV)/installed
+	$(BIN)/inlay demo
+
+test: $(VENV)/installed-$(DEV)
+	$(BIN)/python -m pytest
+
+check: $(VENV)/installed-$(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+format: $(VENV)/installed-$(DEV)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/installed-$(DEV)
+	for question in benchmarks/*_speed.py; do $(BIN)/python $$question || exit 1; done
+
+docs: $(VENV)/installed-$(DEV)
+	$(BIN)/python docs/tree.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/installed-$(DEV): $(VENV)/installed
+	$(PIP) --editable '.[$(DEV)]'
+	touch $@
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Inlay needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)

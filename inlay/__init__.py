@@ -1,0 +1,59 @@
+"""Inlay: from raw text to vectors you can trust, look into and put to work.
+
+    import inlay
+    vectors = inlay.train("text.txt", "ppmi")
+    inlay.neighbors(vectors, "上海")
+
+Importing this costs next to nothing: each verb loads what it needs when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inlay.collect import world
+    from inlay.encode.corpus import Corpus
+    from inlay.pipeline import corpus, demo, info, load, save, train, verify
+    from inlay.study.evaluate import evaluate
+    from inlay.study.search import analogy, nearest, neighbors
+    from inlay.vectors import Vectors
+
+    __version__: str
+
+_HOMES = {
+    "Corpus": "encode.corpus:Corpus",
+    "Vectors": "vectors:Vectors",
+    "analogy": "study.search:analogy",
+    "corpus": "pipeline:corpus",
+    "demo": "pipeline:demo",
+    "evaluate": "study.evaluate:evaluate",
+    "info": "pipeline:info",
+    "load": "pipeline:load",
+    "nearest": "study.search:nearest",
+    "neighbors": "study.search:neighbors",
+    "save": "pipeline:save",
+    "train": "pipeline:train",
+    "verify": "pipeline:verify",
+    "world": "collect.world:",
+}
+
+__all__ = [
+    "Corpus", "Vectors", "analogy", "corpus", "demo", "evaluate", "info", "load", "nearest", "neighbors",
+    "save", "train", "verify", "world",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("inlay")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'inlay' has no attribute '{name}'")
+    module, _, attribute = _HOMES[name].partition(":")
+    home = importlib.import_module(f"inlay.{module}")
+    return getattr(home, attribute) if attribute else home
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

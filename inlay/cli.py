@@ -1,0 +1,395 @@
+"""Parse, call, print; the only file that prints."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import io
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import tyro
+from tyro.conf import Positional
+
+from inlay import registry
+from inlay.config import read_toml
+from inlay.errors import InlayError, SettingError, UnknownName, did_you_mean
+from inlay.report import Event, Note, Report
+
+T = TypeVar("T")
+Text = Positional[tuple[Path, ...]]
+Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
+LINE_EVERY = 10.0
+"""Seconds between lines of progress where no bar can be drawn."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. 0: done. 2: the user can mend it, and one line says how. 130: interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    try:
+        _run([word for word in words if word != "--debug"])
+    except BrokenPipeError:  # `inlay ... | head` is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (InlayError, MemoryError, OSError) as error:
+        if debug:
+            raise
+        print(f"error: {' '.join(str(error).split()) or 'not enough memory'}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _run(words: list[str]) -> None:
+    name, rest = (words[0], words[1:]) if words else ("--help", [])
+    if name in ("-h", "--help"):
+        print(_overview())
+    elif name == "--version":
+        from importlib import metadata
+
+        print(f"inlay {metadata.version('inlay')}")
+    elif name in READERS:
+        READERS[name](rest)
+    elif name in COMMANDS:
+        _parse(_later(COMMANDS[name]), rest, f"inlay {name}")()
+    else:
+        raise UnknownName(
+            f"There is no command '{name}'.{did_you_mean(name, [*READERS, *COMMANDS]) or ' Run `inlay --help` for the list.'}"
+        )
+
+
+# --- commands: the docstring is the help, the parameters are the flags --------------------------------------------------
+
+
+def train(words: list[str]) -> None:
+    """Learn vectors from text with a method."""
+    if not words or words[0] in ("-h", "--help"):
+        print("usage: inlay train METHOD TEXT... -o FILE [settings]\n\nmethods:")
+        print(_listed({entry.name: entry.summary for entry in registry.entries("method")}))
+        print("\n`inlay train METHOD --help` lists the settings of one method.")
+        return
+    name, words = words[0], words[1:]
+    kind = registry.find("method", name)
+
+    from inlay import files, pipeline
+    from inlay.config import settings_of
+    from inlay.encode.corpus import Encoding
+
+    of_method, of_encoding = pipeline.split_settings(_config_values(words), kind)
+    groups = {"settings": settings_of(kind, of_method), "encoding": settings_of(Encoding, of_encoding)}
+    options = _parse(_reading(**groups), words, f"inlay train {name}", kind.__doc__)
+    files.can_write(options.output)
+    with _drawn() as report:
+        values = _values(options.settings) | (_values(options.encoding) if options.encoding != Encoding() else {})
+        vectors = pipeline.train(_text(options), name, report=report, **values)
+        pipeline.save(vectors, options.output)
+    print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {name}")
+
+
+def corpus(words: list[str]) -> None:
+    """Turn text into ids, once, for all methods."""
+    from inlay import pipeline
+    from inlay.config import settings_of
+    from inlay.encode.corpus import Encoding
+
+    options = _parse(_reading(encoding=settings_of(Encoding, _config_values(words))), words, "inlay corpus", Encoding.__doc__)
+    with _drawn() as report:
+        made = pipeline.corpus(_text(options), options.output, report=report, **_values(options.encoding))
+    print(f"{options.output}: {len(made.ids):,} tokens, {len(made.offsets) - 1:,} sentences, {len(made.vocabulary):,} words")
+
+
+def neighbors(vectors: Positional[Path], word: Positional[str], n: Number = 10) -> None:
+    """The words nearest to WORD.
+
+    Args:
+        vectors: a file of vectors
+        word: the word to look around
+        n: how many neighbours
+    """
+    from inlay import pipeline
+    from inlay.study import search
+
+    for neighbor in search.neighbors(pipeline.load(vectors), word, n=n):
+        print(f"{neighbor.score:.3f}  {neighbor.word}")
+
+
+def analogy(vectors: Positional[Path], formula: Positional[str], n: Number = 10) -> None:
+    """The words nearest to a sum of words: "king - man + woman".
+
+    Args:
+        vectors: a file of vectors
+        formula: words joined by + and -, with blanks around the signs
+        n: how many answers
+    """
+    from inlay import pipeline
+    from inlay.study import search
+
+    for neighbor in search.analogy(pipeline.load(vectors), formula, n=n):
+        print(f"{neighbor.score:.3f}  {neighbor.word}")
+
+
+def evaluate(vectors: Positional[Path], tasks: Positional[tuple[str, ...]] = ()) -> None:
+    """Score vectors on tasks with known answers.
+
+    Args:
+        vectors: a file of vectors
+        tasks: names of tasks; all when none is given
+    """
+    from inlay import pipeline
+    from inlay.study.evaluate import evaluate
+
+    with _drawn() as report:
+        scores = evaluate(pipeline.load(vectors), tasks, report=report)
+    _print_scores(scores)
+
+
+def info(path: Positional[Path]) -> None:
+    """What a file of vectors or a corpus holds and how it came to be.
+
+    Args:
+        path: a file of vectors, or the folder of a corpus
+    """
+    import json
+
+    from inlay.pipeline import info
+
+    print(json.dumps(info(path), indent=2, ensure_ascii=False))
+
+
+def verify(path: Positional[Path]) -> None:
+    """Read every byte of a file of vectors or a corpus and compare checksums.
+
+    Args:
+        path: a file of vectors, or the folder of a corpus
+    """
+    from inlay.pipeline import verify
+
+    print(f"{path}: {verify(path):,} bytes, all as written")
+
+
+def world(
+    output: Output,
+    language: Literal["zh", "en", "both"] = "both",
+    words: int = 100_000,
+    seed: int = 1,
+    dictionary: Path | None = None,
+) -> None:
+    """Write text of the embedded world, one sentence a line.
+
+    Args:
+        output: the file to write
+        language: which of its two languages
+        words: how many words, at least
+        seed: another seed, another text
+        dictionary: also write its Chinese words to this file, for `inlay train ... --dictionary`
+    """
+    from inlay import files
+    from inlay.collect import world
+
+    with files.writing(output) as file:
+        for sentence in world.sentences(language, words=words, seed=seed):
+            file.write(f"{sentence}\n".encode())
+    if dictionary:
+        files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")
+
+
+def demo(words: int = 300_000, seed: int = 1) -> None:
+    """Train on the embedded world and show what was found, in both languages.
+
+    Args:
+        words: how many words of text to write, in each language
+        seed: another seed, another text
+    """
+    from inlay import pipeline
+    from inlay.study.evaluate import evaluate
+    from inlay.study.search import analogy, neighbors
+
+    with _drawn() as report:
+        spaces = pipeline.demo(words=words, seed=seed, report=report)
+    for language, vectors in spaces.items():
+        shown = SHOWN[language]
+        print(f"\n{shown.title}: {len(vectors):,} x {vectors.dim}, {vectors.card.method}")
+        for word in shown.words:
+            print(f"  {word} ~ {'  '.join(f'{each.word} {each.score:.2f}' for each in neighbors(vectors, word, n=5))}")
+        for formula in shown.formulas:
+            print(f"  {formula} = {analogy(vectors, formula, n=1)[0].word}")
+    print()
+    _print_scores([score for vectors in spaces.values() for score in evaluate(vectors)])
+
+
+READERS: dict[str, Callable[[list[str]], None]] = {"corpus": corpus, "train": train}
+"""Commands whose flags depend on what they are asked for; they parse for themselves."""
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
+    "world": world,
+    "neighbors": neighbors,
+    "analogy": analogy,
+    "evaluate": evaluate,
+    "info": info,
+    "verify": verify,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """What the demo shows of one language."""
+
+    title: str
+    words: tuple[str, ...]
+    formulas: tuple[str, ...]
+
+
+SHOWN = {
+    "zh": Shown("中文", ("香蕉", "北京", "医生", "高兴"), ("国王 - 男人 + 女人", "北京 - 中国 + 法国")),
+    "en": Shown(
+        "English", ("banana", "paris", "doctor", "happy"), ("king - man + woman", "beijing - china + france", "walked - walk + swim")
+    ),
+}
+
+
+# --- parsing ------------------------------------------------------------------------------------------------------------
+
+
+def _parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
+    """Flags into a call of `kind`; whatever is wrong with them becomes one SettingError."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            config = (tyro.conf.OmitArgPrefixes, tyro.conf.PositionalMetavarFromFieldName, tyro.conf.FlagCreatePairsOff)
+            return tyro.cli(kind, args=words, prog=program, description=description, config=config)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise SettingError(f"{_one_line(said.getvalue())} (`{program} --help` lists all)") from None
+
+
+def _later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """The same flags, but the call is handed back: it must not run while complaints are being caught."""
+    return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
+
+
+def _one_line(box: str) -> str:
+    """The text of the box that tyro draws around a complaint, down to where it repeats the help."""
+    inside = [row.strip(" │|") for row in box.splitlines()[1:]]  # the first row is the title in the frame
+    text = " ".join(row for row in inside if row.strip("─-╰╯"))
+    unknown = re.match(r"Unrecognized options: (\S+?),?(?: |$)", text)
+    if unknown:
+        meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
+        return f"There is no option {unknown[1]}.{f' Did you mean {meant[1]}?' if meant else ''}"
+    return re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
+
+
+def _reading(**groups: object) -> type:
+    """Options of a command that reads text: where from, where to, and groups of settings with their defaults."""
+    fixed = [
+        ("text", Annotated[Text, tyro.conf.arg(help="files or folders of text, or the folder of a corpus")]),
+        ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),
+        (
+            "config",
+            Annotated[Path | None, tyro.conf.arg(help="a TOML file of settings; flags override it")],
+            dataclasses.field(default=None),
+        ),
+    ]
+    given = [(name, type(default), dataclasses.field(default=default)) for name, default in groups.items()]
+    return dataclasses.make_dataclass("Options", fixed + given, frozen=True, kw_only=True)
+
+
+def _config_values(words: list[str]) -> dict[str, Any]:
+    """The settings of the file named by --config, which must be known before the flags can be read."""
+    if "--config" not in words[:-1]:
+        return {}
+    return read_toml(Path(words[words.index("--config") + 1]))
+
+
+def _text(options: Any) -> Path | list[Path]:
+    if not options.text:
+        raise SettingError("No text was named. Name files or folders of text, or the folder of a corpus.")
+    return options.text[0] if len(options.text) == 1 else list(options.text)
+
+
+def _values(settings: Any) -> dict[str, Any]:
+    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+
+
+# --- printing -----------------------------------------------------------------------------------------------------------
+
+
+def _overview() -> str:
+    lines = {name: (command.__doc__ or "").splitlines()[0] for name, command in (READERS | COMMANDS).items()}
+    return "\n".join([
+        "usage: inlay COMMAND ...\n\nFrom raw text to vectors you can trust, look into and put to work.\n",
+        _listed(lines),
+        "\n`inlay COMMAND --help` explains one; --debug shows where an error came from.",
+    ])  # fmt: skip
+
+
+def _listed(lines: dict[str, str]) -> str:
+    return "\n".join(f"  {name:<12}{line}" for name, line in lines.items())
+
+
+def _print_scores(scores: Sequence[Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("task", "language", "score", "95 %", "questions", box=None)
+    for each in scores:
+        table.add_row(
+            each.task, each.language, f"{each.value:.3f}", f"{each.low:.3f} to {each.high:.3f}", f"{each.used:,} of {each.total:,}"
+        )
+    Console().print(table)
+
+
+@contextlib.contextmanager
+def _drawn() -> Iterator[Report]:
+    """A bar for each stage on a terminal; elsewhere a line now and then."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
+        progress.TextColumn("{task.fields[speed]}"), progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield _Drawing(bars, console)
+
+
+class _Drawing:
+    """Listens to events and draws them."""
+
+    def __init__(self, bars: Any, console: Any) -> None:
+        self.bars, self.console = bars, console
+        self.tasks: dict[str, Any] = {}
+        self.began: dict[str, float] = {}
+        self.said = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Note):
+            self.console.print(f"note: {event.text}", highlight=False, soft_wrap=True)
+            return
+        now = time.monotonic()
+        if event.stage not in self.tasks:
+            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, speed="")
+            self.began[event.stage] = now
+        speed = event.done / max(now - self.began[event.stage], 1e-3)
+        figures = " ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
+        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, speed=f"{speed:,.0f} {event.unit}/s {figures}")
+        if self.bars.disable and now - self.said > LINE_EVERY:
+            self.said = now
+            total = f" of {event.total:,}" if event.total else ""
+            self.console.print(
+                f"{event.stage}: {event.done:,}{total} {event.unit}, {speed:,.0f}/s {figures}", highlight=False, soft_wrap=True
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

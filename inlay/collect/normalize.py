@@ -1,0 +1,48 @@
+"""Unicode form, width, case, traditional/simplified; str -> str.
+
+Steps are named and applied in the order given, each exactly once. The names are written into the corpus and the
+vectors made from it, so that a query passes through the same steps as the text did.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from inlay import registry
+
+Step = Callable[[str], str]
+
+
+def normalizer(names: Sequence[str]) -> Step:
+    """The named steps as one function."""
+    steps: list[Step] = [registry.find("normalizer", name) for name in names]
+    if len(steps) == 2:  # the usual case, called for every line
+        first, second = steps
+        return lambda text: second(first(text))
+    return lambda text: functools.reduce(lambda done, step: step(done), steps, text)
+
+
+def nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def nfkc(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def lower(text: str) -> str:
+    return text.lower()
+
+
+def simplified(text: str) -> str:
+    """Traditional to simplified by phrases. Not idempotent (乾縣 -> 乾县 -> 干县): apply it once."""
+    return _opencc().convert(text)
+
+
+@functools.cache
+def _opencc():  # its dictionaries take a moment to load
+    import opencc
+
+    return opencc.OpenCC("t2s")

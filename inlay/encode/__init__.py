@@ -1,0 +1,1 @@
+"""2  TEXT -> TOKENS -> IDS"""

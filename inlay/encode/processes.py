@@ -1,0 +1,133 @@
+"""Cleaning in other processes, for the text that Python must do: there, threads would wait for each other.
+
+A child runs `python -m inlay.encode.processes` and is spoken to through its pipes: a line of JSON with the settings, then
+block after block. (Not `multiprocessing`: that would run the user's own script again in each child.)
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import struct
+import subprocess
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import IO, Any
+
+from inlay import registry
+from inlay.collect.sources import Block
+from inlay.encode.cleaning import Cleaned, Cleaning
+from inlay.encode.numbering import padded
+from inlay.errors import InlayError, SourceError
+
+PYTHON_BOUND = 0.1
+"""Above this share of a block done by Python, processes are worth their start."""
+HEAD = struct.Struct("<qqqd")
+
+
+class Cleaners:
+    """Cleans blocks for several threads at once, by itself or, once a block shows that it is worth it, in processes."""
+
+    def __init__(self, cleaning: Cleaning, workers: int) -> None:
+        self.cleaning, self.workers = cleaning, workers
+        self.free: queue.SimpleQueue[_Child] | None = None
+        self.children = ExitStack()
+        self.bound = False
+
+    def __enter__(self) -> Cleaners:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.children.close()
+
+    def clean(self, block: Block) -> Cleaned:
+        if self.bound and self.workers > 1:
+            return self._elsewhere(block)
+        cleaned = self.cleaning.clean(block)
+        self.bound = self.bound or cleaned.plain > PYTHON_BOUND
+        return cleaned
+
+    def _elsewhere(self, block: Block) -> Cleaned:
+        if self.free is None:
+            self.free = queue.SimpleQueue()
+            for _ in range(self.workers):
+                self.free.put(self.children.enter_context(_Child(self.cleaning)))
+        child = self.free.get()
+        try:
+            return child.clean(block)
+        finally:
+            self.free.put(child)
+
+
+class _Child:
+    """One child process, and how it is spoken to."""
+
+    def __init__(self, cleaning: Cleaning) -> None:
+        command = [sys.executable, "-m", "inlay.encode.processes"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._send(json.dumps(_told(cleaning)).encode() + b"\n")
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()
+        self.process.wait()
+
+    def clean(self, block: Block) -> Cleaned:
+        name = block.name.encode("utf-8", "surrogateescape")
+        self._send(HEAD.pack(len(block.data), len(name), block.line, 0.0) + name + block.data)
+        output = self.process.stdout
+        assert output is not None
+        head = output.read(HEAD.size)
+        if len(head) < HEAD.size:
+            raise SourceError("A worker process ended before its work was done. If memory is short, use fewer workers.")
+        size, invalid, failed, plain = HEAD.unpack(head)
+        data = output.read(size)
+        if failed:
+            raise SourceError(data.decode("utf-8"))
+        return Cleaned(padded(data), size, invalid, plain)
+
+    def _send(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+
+def _told(cleaning: Cleaning) -> dict[str, Any]:
+    """The settings as a child is told them."""
+    name = next(entry.name for entry in registry.entries("tokenizer") if entry.load() is type(cleaning.tokenizer))
+    return {
+        "tokenizer": [name, asdict(cleaning.tokenizer)],  # pyright: ignore[reportArgumentType]
+        "normalize": cleaning.normalize,
+        "sentences": cleaning.sentences,
+        "invalid": cleaning.invalid,
+    }
+
+
+def _understood(told: dict[str, Any]) -> Cleaning:
+    name, settings = told["tokenizer"]
+    tokenizer = registry.find("tokenizer", name)(**{key: tuple(value) for key, value in settings.items()})
+    return Cleaning(tokenizer, tuple(told["normalize"]), told["sentences"], told["invalid"])
+
+
+def _serve(given: IO[bytes], answers: IO[bytes]) -> None:
+    """Clean blocks until there are no more."""
+    cleaning = _understood(json.loads(given.readline()))
+    while head := given.read(HEAD.size):
+        size, name, line, _ = HEAD.unpack(head)
+        block = Block(name=given.read(name).decode("utf-8", "surrogateescape"), data=given.read(size), line=line)
+        try:
+            done = cleaning.clean(block)
+            answers.write(HEAD.pack(done.size, done.invalid, 0, done.plain) + done.text[: done.size].tobytes())
+        except InlayError as error:
+            said = str(error).encode("utf-8")
+            answers.write(HEAD.pack(len(said), 0, 1, 0.0) + said)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

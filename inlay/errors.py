@@ -1,0 +1,60 @@
+"""Everything Inlay raises on purpose; need() for optional dependencies."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class InlayError(Exception):
+    """Something a user can mend; its text says what was found, what was expected and what to do."""
+
+
+class SettingError(InlayError):
+    """A setting outside what it may be."""
+
+
+class UnknownName(InlayError):
+    """A method, format, tokenizer, flag or key that does not exist."""
+
+
+class UnknownWord(InlayError):
+    """A word the vectors have no row for."""
+
+
+class SourceError(InlayError):
+    """Text that is missing, empty or cannot be read."""
+
+
+class FormatError(InlayError):
+    """A file that is not what it says it is."""
+
+
+class WriteError(InlayError):
+    """A result that could not be written; what stood there before is untouched."""
+
+
+class MissingExtra(InlayError):
+    """An optional dependency that is not installed."""
+
+
+def need(module: str, *, extra: str) -> ModuleType:
+    """Import an optional dependency, or say which extra brings it.
+
+    >>> need("umap", extra="umap")
+    MissingExtra: umap is not installed: run `pip install 'inlay[umap]'`
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise  # it is there, but broken inside: that is another story
+        raise MissingExtra(f"{module} is not installed: run `pip install 'inlay[{extra}]'`") from None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence naming the closest of `known`, or nothing when none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean '{close[0]}'?" if close else ""

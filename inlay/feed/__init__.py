@@ -1,0 +1,1 @@
+"""3  IDS -> WHAT A METHOD LEARNS FROM"""

@@ -1,0 +1,158 @@
+"""The only way anything is written: temporary file, fsync, rename; checksums."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO
+
+import numpy as np
+import xxhash
+
+from inlay.errors import WriteError
+
+PART = ".part"
+"""How every unfinished file or folder is named; nothing reads one."""
+SPOOLED = 1 << 26
+"""Bytes a Spool keeps in memory."""
+
+
+def checksum(data: bytes | memoryview) -> str:
+    """16 hex digits that change when any bit of `data` does (XXH3, 28 GB/s where CRC-32 makes 4)."""
+    return f"{xxhash.xxh3_64_intdigest(data):016x}"
+
+
+def can_write(path: Path) -> None:
+    """Raise WriteError now rather than after hours of work, if `path` could not be written."""
+    target = _target(path)
+    probe = _unfinished(target)
+    try:
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        probe.unlink()
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """A binary file that becomes `path` when the block ends well, and is gone when it does not."""
+    target = _target(path)
+    part = _unfinished(target)
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, part)
+        os.replace(part, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing_folder(path: Path) -> Iterator[Path]:
+    """A folder that becomes `path` when the block ends well. The block writes into it with `writing`."""
+    target = _target(path, folder=True)
+    part = _unfinished(target)
+    try:
+        part.mkdir()
+        yield part
+        _sync_folder(part)
+        os.rename(part, target)  # fails where a folder with content stands: nothing is overwritten
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+class Spool:
+    """Arrays put aside in order, in memory while they are small and in a nameless file when not; gone when done with."""
+
+    def __init__(self, dtype: type[np.generic], folder: Path | None = None) -> None:
+        self.dtype, self.folder = np.dtype(dtype), folder
+        self.lengths: list[int] = []
+        self.held: list[np.ndarray] = []
+        self.file: IO[bytes] | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(self.lengths)
+
+    def append(self, array: np.ndarray) -> None:
+        self.held.append(array)
+        self.lengths.append(len(array))
+        if sum(each.nbytes for each in self.held) > SPOOLED:
+            self._spill()
+
+    def pieces(self) -> Iterator[np.ndarray]:
+        """Everything in the order it came, array by array."""
+        spilled = len(self.lengths) - len(self.held)
+        if self.file is not None:
+            self.file.seek(0)
+            for length in self.lengths[:spilled]:
+                yield np.frombuffer(self.file.read(length * self.dtype.itemsize), self.dtype)
+        yield from self.held
+
+    def whole(self) -> np.ndarray:
+        return np.concatenate([np.empty(0, self.dtype), *self.pieces()])
+
+    def _spill(self) -> None:
+        try:
+            self.file = self.file or tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 it lives as long as the spool
+            self.file.seek(0, os.SEEK_END)
+            for array in self.held:
+                self.file.write(np.ascontiguousarray(array, self.dtype).data)
+            self.file.flush()
+        except OSError as error:
+            raise _cannot_write(self.folder or Path(tempfile.gettempdir()), error) from error
+        self.held = []
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    with writing(path) as file:
+        file.write(data)
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode("utf-8"))
+
+
+def _target(path: Path, *, folder: bool = False) -> Path:
+    """Where `path` really lies (a link is written through, not replaced), if it could be written at all."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise WriteError(f"Cannot write {path}: there is no folder {path.parent}. Create it, or write elsewhere.")
+    if target.is_dir() and not folder:
+        raise WriteError(f"Cannot write {path}: it is a folder. Name a file inside it.")
+    if folder and target.exists():
+        raise WriteError(f"Cannot write {path}: it exists already. Remove it, or write elsewhere.")
+    return target
+
+
+def _unfinished(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
+
+
+def _cannot_write(path: Path, error: OSError) -> WriteError:
+    return WriteError(f"Cannot write {path}: {error.strerror or error}. Nothing was left behind; free some space or write elsewhere.")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut."""
+    if os.name != "posix":
+        return  # elsewhere a folder cannot be opened, and the rename is journalled
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

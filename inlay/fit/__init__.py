@@ -1,0 +1,1 @@
+"""4  FEED -> VECTORS OR A MODEL, one file per method"""

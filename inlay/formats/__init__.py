@@ -1,0 +1,1 @@
+"""VECTORS <-> FILES, one file per format"""

@@ -1,0 +1,1 @@
+"""The inner loops; nothing here knows the rest of the package."""

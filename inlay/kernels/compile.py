@@ -1,0 +1,35 @@
+"""@kernel: the one place that knows our Numba flags."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+"""Fast math without `nnan` and `ninf`: with those, np.isnan compiles to False and a diverged run looks healthy."""
+
+
+def kernel(function: F) -> F:
+    """Compile a loop over arrays: cached on disk, the GIL released, no bounds checks.
+
+    Kernels are module-level and take arrays and scalars only; the caller allocates. Threads are the caller's too:
+    one call works on its part of the arrays, several calls in several threads share the whole.
+    """
+    compiled: Any = numba.njit(_plain(function), cache=True, nogil=True, fastmath=FAST, error_model="numpy", boundscheck=False)
+    return compiled
+
+
+def part(function: F) -> F:
+    """Compile a piece that kernels of the same file are made of; it becomes a part of each, at no cost."""
+    compiled: Any = numba.njit(_plain(function), inline="always", fastmath=FAST, error_model="numpy", boundscheck=False)
+    return compiled
+
+
+def _plain(function: F) -> F:
+    """The function as it was written: the tests' type checker wraps every function, and Numba cannot compile a wrapper."""
+    return inspect.unwrap(function)

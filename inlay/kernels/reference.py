@@ -1,0 +1,72 @@
+"""What each kernel means, in plain NumPy: the specification.
+
+Slow and for a reader. Every fast kernel has its function here, and the tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+
+
+def cooccurrence(ids: np.ndarray, offsets: np.ndarray, size: int, window: int, weights: np.ndarray) -> np.ndarray:
+    """How often words meet: weights[d] is added for every two tokens d apart in one sentence, d at most `window`."""
+    table = np.zeros((size, size))
+    for start, stop in pairwise(offsets):
+        sentence = ids[start:stop]
+        for here in range(len(sentence)):
+            for there in range(max(0, here - window), min(len(sentence), here + window + 1)):
+                if there != here:
+                    table[sentence[here], sentence[there]] += weights[abs(there - here)]
+    return table
+
+
+def ppmi(counts: np.ndarray, smoothing: float, shift: float) -> np.ndarray:
+    """Positive pointwise mutual information of a table of counts: max(0, log p(w,c) / (p(w) p'(c)) - log shift).
+
+    p'(c) is the probability of a context raised to `smoothing`: it makes rare contexts less surprising
+    (Levy, Goldberg and Dagan 2015, section 3.2).
+    """
+    total = counts.sum()
+    word = counts.sum(axis=1, keepdims=True) / total
+    context = counts.sum(axis=0, keepdims=True) ** smoothing
+    context = context / context.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pmi = np.log(counts / total / (word * context)) - np.log(shift)
+    return np.where(counts > 0, np.maximum(pmi, 0), 0)
+
+
+def sparse_times_dense(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, dense: np.ndarray) -> np.ndarray:
+    """A sparse matrix in rows (row r has columns[starts[r]:starts[r+1]]) times a dense one."""
+    rows = [values[a:b] @ dense[columns[a:b]] for a, b in pairwise(starts)]
+    return np.array(rows, dtype=dense.dtype).reshape(-1, dense.shape[1])
+
+
+def phrases(ids: np.ndarray, offsets: np.ndarray, score: str, min_count: int, threshold: float) -> tuple[dict, list]:
+    """The scores of adjacent pairs that are above `threshold`, and every sentence with those pairs joined from the left.
+
+    default: (n(ab) - min_count) / (n(a) n(b)) times the number of different words and pairs (Mikolov et al. 2013, eq. 6);
+    npmi: log(p(ab) / (p(a) p(b))) / -log p(ab). In the sentences a joined pair is a tuple, any other token an id.
+    """
+    sentences = [ids[start:stop].tolist() for start, stop in pairwise(offsets)]
+    words = Counter(id for sentence in sentences for id in sentence)
+    pairs = Counter(pair for sentence in sentences for pair in pairwise(sentence))
+    scores = {}
+    for (a, b), together in pairs.items():
+        if score == "default":
+            scores[a, b] = (together - min_count) / (words[a] * words[b]) * (len(words) + len(pairs))
+        elif together >= min_count:
+            p_a, p_b, p_ab = words[a] / len(ids), words[b] / len(ids), together / len(ids)
+            scores[a, b] = np.log(p_ab / (p_a * p_b)) / -np.log(p_ab)
+    above = {pair: value for pair, value in scores.items() if value > threshold}
+    joined = []
+    for sentence in sentences:
+        left, here = [], 0
+        while here < len(sentence):
+            pair = tuple(sentence[here : here + 2])
+            left.append(pair if pair in above else sentence[here])
+            here += 2 if pair in above else 1
+        joined.append(left)
+    return above, joined

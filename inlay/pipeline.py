@@ -1,0 +1,110 @@
+"""START HERE: the whole road from text to vectors.
+
+    text --encode--> Corpus --method.fit--> Vectors --format.write--> file
+
+`collect` and `encode` turn text into a Corpus of ids; a method from `fit`, chosen by name, turns the corpus into
+Vectors; `formats` keep them; `study` asks them questions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from inlay import registry
+from inlay.arrays import open_arrays
+from inlay.collect import world
+from inlay.collect.sources import Text
+from inlay.config import settings_of, unknown_setting, values_of
+from inlay.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
+from inlay.errors import FormatError, SettingError, SourceError
+from inlay.report import Report, log
+from inlay.vectors import Vectors
+
+
+def train(text: Text | Corpus, method: str = "ppmi", *, report: Report = log, **settings: Any) -> Vectors:
+    """Learn vectors from text (or from a corpus encoded earlier) with a method and its settings.
+
+    >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
+    """
+    kind = registry.find("method", method)
+    of_method, of_encoding = split_settings(settings, kind)
+    chosen = settings_of(kind, of_method)
+    if isinstance(text, Corpus) and of_encoding:
+        raise SettingError(f"{', '.join(of_encoding)} belong to encoding, and this corpus is encoded already. Leave them out.")
+    encoded = text if isinstance(text, Corpus) else corpus(text, report=report, **of_encoding)
+    if len(encoded.vocabulary) < 2:
+        raise SourceError(
+            f"The vocabulary is one word, '{encoded.vocabulary.words[0]}': there is nothing to compare it with. Bring more text."
+        )
+    vectors = chosen.fit(encoded, report)
+    card = dataclasses.replace(
+        vectors.card, method=method, settings=values_of(chosen), corpus=encoded.manifest["hash"],
+        encoding=encoded.manifest["encoding"], version=metadata.version("inlay"),
+    )  # fmt: skip
+    return dataclasses.replace(vectors, card=card)
+
+
+def corpus(text: Text, out: str | Path | None = None, *, workers: int | None = None, report: Report = log, **settings: Any) -> Corpus:
+    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it again."""
+    if isinstance(text, (str, Path)) and is_corpus(Path(text)):
+        if settings or out:
+            raise SettingError(f"{text} is a corpus already: it takes no settings and is not written again.")
+        return open_corpus(Path(text))
+    return encode(text, settings_of(Encoding, settings), report, workers=workers, out=Path(out) if out is not None else None)
+
+
+def load(path: str | Path) -> Vectors:
+    """Read vectors from any file a format recognizes."""
+    path = Path(path)
+    if not path.is_file():
+        raise SourceError(f"There is no file '{path}'.")
+    for entry in registry.entries("format"):
+        if entry.load().recognizes(path):
+            return entry.load().read(path)
+    known = ", ".join(entry.name for entry in registry.entries("format"))
+    raise FormatError(f"{path}: none of the formats Inlay reads ({known}).")
+
+
+def save(vectors: Vectors, path: str | Path) -> None:
+    """Write vectors as one .inlay file; an existing file is replaced whole or not at all."""
+    registry.find("format", "native").write(vectors, Path(path))
+
+
+def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[world.Language, Vectors]:
+    """Vectors of the embedded world, one space for each language."""
+    return {
+        "zh": train(world.sentences("zh", words=words, seed=seed), "ppmi", dictionary=world.dictionary(), seed=seed, report=report),
+        "en": train(world.sentences("en", words=words, seed=seed), "ppmi", seed=seed, report=report),
+    }
+
+
+def info(path: str | Path) -> dict[str, Any]:
+    """What a file of vectors or a corpus holds, and how it came to be."""
+    if is_corpus(Path(path)):
+        return {"kind": "corpus", **open_corpus(Path(path)).manifest}
+    vectors = load(path)
+    return {"kind": "vectors", "words": len(vectors), "dim": vectors.dim, "card": dataclasses.asdict(vectors.card)}
+
+
+def verify(path: str | Path) -> int:
+    """Read every byte of a native file or a corpus and compare checksums; the number of bytes read."""
+    path = Path(path)
+    if not path.exists():
+        raise SourceError(f"There is no file '{path}'.")
+    return open_arrays(path / FILE if is_corpus(path) else path).verify()
+
+
+def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of the method, and settings of the encoding; no name belongs to both."""
+    of_method = {field.name for field in dataclasses.fields(kind)}
+    of_encoding = {field.name for field in dataclasses.fields(Encoding)}
+    for name in settings:
+        if name not in of_method | of_encoding:
+            raise unknown_setting(name, of_method | of_encoding)
+    return (
+        {name: value for name, value in settings.items() if name in of_method},
+        {name: value for name, value in settings.items() if name in of_encoding},
+    )

@@ -1,0 +1,60 @@
+"""Names users may type, and where each lives; imports nothing until asked."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from inlay.errors import UnknownName, did_you_mean
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name of one kind: where its object lives, what it is in a line, which extra it needs."""
+
+    kind: str
+    name: str
+    where: str
+    summary: str
+    extra: str = ""
+
+    def load(self) -> Any:
+        module, _, attribute = self.where.partition(":")
+        loaded = importlib.import_module(f"inlay.{module}")
+        return getattr(loaded, attribute) if attribute else loaded
+
+
+ENTRIES = (
+    Entry("method", "onehot", "fit.onehot:OneHot", "one axis a word; every pair equally far"),
+    Entry("method", "ppmi", "fit.ppmi:PPMI", "co-occurrence counts, positive PMI, truncated SVD"),
+    Entry("format", "native", "formats.native", "Inlay's own: one safetensors file, mapped and checksummed (.inlay)"),
+    Entry("tokenizer", "whitespace", "encode.tokenizers:Whitespace", "what stands between white space"),
+    Entry("tokenizer", "word", "encode.tokenizers:Word", "Unicode words, Chinese words by rjieba; both in one sentence"),
+    Entry("tokenizer", "char", "encode.tokenizers:Char", "every visible character"),
+    Entry("normalizer", "nfc", "collect.normalize:nfc", "Unicode composed form (é is one character)"),
+    Entry("normalizer", "nfkc", "collect.normalize:nfkc", "compatibility form: full-width and half-width become one"),
+    Entry("normalizer", "lower", "collect.normalize:lower", "lower case"),
+    Entry("normalizer", "simplified", "collect.normalize:simplified", "traditional Chinese characters become simplified"),
+    Entry("task", "world-fields", "study.tasks:WorldFields", "nearest word is of the same field, on the embedded world"),
+    Entry("task", "world-analogies", "study.tasks:WorldAnalogies", "planted analogies solved, on the embedded world"),
+)
+
+
+def entries(kind: str) -> tuple[Entry, ...]:
+    """All entries of one kind, in their written order."""
+    return tuple(entry for entry in ENTRIES if entry.kind == kind)
+
+
+def entry(kind: str, name: str) -> Entry:
+    """The entry of this name; a wrong name raises UnknownName with the closest right one."""
+    known = {each.name: each for each in entries(kind)}
+    if name not in known:
+        hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."
+        raise UnknownName(f"No {kind} is called '{name}'.{hint}")
+    return known[name]
+
+
+def find(kind: str, name: str) -> Any:
+    """Import and return the object that `name` stands for."""
+    return entry(kind, name).load()

@@ -1,0 +1,1 @@
+"""5  VECTORS OR A MODEL -> ANSWERS"""

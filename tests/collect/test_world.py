@@ -1,0 +1,305 @@
+"""The embedded world says what it promises: grammar, words, pairs, and a truth that real methods find."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+import rjieba
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inlay.collect import grammar, world
+from inlay.errors import SettingError
+
+HAN = re.compile(r"[\u4e00-\u9fff]+")
+
+
+def english_words(sentence):
+    return re.findall(r"[a-z]+", sentence.lower())
+
+
+@pytest.fixture(scope="module")
+def many():
+    """More than 200,000 pairs."""
+    return list(world.pairs(words=1_500_000, seed=11))
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------
+
+
+def test_concepts_are_many_single_words_of_many_fields():
+    concepts = world.concepts()
+    assert len(concepts) >= 450
+    assert len({concept.field for concept in concepts}) >= 30
+    for concept in concepts:
+        assert HAN.fullmatch(concept.zh)
+        assert re.fullmatch(r"[A-Za-z]+", concept.en)
+
+
+def test_dictionary_is_sorted_and_holds_every_chinese_word():
+    dictionary = world.dictionary()
+    assert list(dictionary) == sorted(set(dictionary))
+    assert {concept.zh for concept in world.concepts()} <= set(dictionary)
+    assert all(HAN.fullmatch(word) for word in dictionary)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_every_concept_occurs_in_300_000_words(language):
+    if language == "zh":
+        counts = Counter(itertools.chain.from_iterable(world.segmented(words=300_000, seed=4)))
+    else:
+        counts = Counter(w for s in world.sentences("en", words=300_000, seed=4) for w in english_words(s))
+    rare = {getattr(c, language): counts[getattr(c, language).lower()] for c in world.concepts()}
+    assert min(rare.values()) >= 30, sorted(rare.items(), key=lambda item: item[1])[:5]
+
+
+# ---- sentences ------------------------------------------------------------------------------------------------------
+
+
+def test_same_seed_same_text_whatever_the_hash_seed():
+    script = "from inlay.collect import world; print([p for p in world.pairs(words=3000, seed=7)], world.truth('en'))"
+    runs = [
+        subprocess.run(
+            [sys.executable, "-X", "utf8", "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for hash_seed in (0, 12345)
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_another_seed_is_another_text():
+    first, again, other = (list(world.pairs(words=2000, seed=seed)) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_text_streams():
+    assert next(world.pairs(words=10**12))
+    assert next(world.sentences(words=10**12))
+    assert next(world.segmented(words=10**12))
+
+
+@settings(deadline=None, max_examples=30)
+@given(words=st.integers(1, 3000), seed=st.integers(0, 2**31))
+def test_stops_as_soon_as_enough_words_were_written(words, seed):
+    lengths = [len(pair.en.split()) for pair in world.pairs(words=words, seed=seed)]
+    assert sum(lengths) >= words > sum(lengths[:-1])
+
+
+@settings(deadline=None, max_examples=30)
+@given(words=st.integers(1, 2000), seed=st.integers(0, 2**31))
+def test_both_alternates_the_sides_of_the_same_pairs(words, seed):
+    both = list(world.sentences("both", words=words, seed=seed))
+    expected = [side for pair in world.pairs(words=words, seed=seed) for side in (pair.zh, pair.en)]
+    assert both == expected[: len(both)]
+
+
+def test_text_is_clean(many):
+    for pair in many[:50_000]:
+        assert re.fullmatch(r"[\u4e00-\u9fff，]+[。？！]", pair.zh), pair
+        assert re.fullmatch(r"[A-Z][A-Za-z, ]+[.?!]", pair.en), pair
+        assert not re.search(r"\ba [aeio]|\ban [^aeio]|  | ,", pair.en.lower()), pair
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["我打你。", "你打我。", "猫坐在垫子上。", "垫子坐在猫上。", "小明说他喜欢游泳。", "好久不见。",
+     "虽然天气很冷，但我还是决定出门。", "这是一个红的苹果。", "这是一个绿的苹果。", "这是一个甜的苹果。",
+     "这是一个便宜的苹果。", "我喜欢吃苹果。", "我喜欢苹果手机。",
+     "I hit you.", "You hit me.", "The cat sits on the mat.", "The mat sits on the cat.",
+     "Xiaoming says he likes swimming.", "Long time no see.", "I like to eat apples.", "I like Apple phones."],
+)  # fmt: skip
+def test_known_sentences_occur(many, sentence):
+    assert any(sentence in (pair.zh, pair.en) for pair in many)
+
+
+def test_importing_reads_nothing():
+    script = "import inlay.collect.world, inlay.collect.grammar as g; assert g.grammar.cache_info().currsize == 0"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("words", [0, -5])
+def test_refuses_no_words(words):
+    for write in (world.pairs, world.sentences, world.segmented):
+        with pytest.raises(SettingError, match=f"words is {words}"):
+            write(words=words)
+
+
+@pytest.mark.parametrize("call", ["sentences('fr')", "truth('both')"])
+def test_refuses_an_unknown_language(call):
+    """In a process of its own, for here the tests' type checks would refuse it first."""
+    script = f"from inlay.collect import world; world.{call}"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "SettingError: The world has no language" in run.stderr
+    assert "choose one of these" in run.stderr
+
+
+# ---- the two promises of the grammar: words one can cut, pairs one can decide ---------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cut():
+    """The word tokenizer's first step: the fewest words of the world's dictionary."""
+    jieba = rjieba.Jieba.empty()
+    for word in world.dictionary():
+        jieba.add_word(word, 1000, "n")
+    return lambda zh: tuple(piece for run in HAN.findall(zh) for piece in jieba.cut(run, hmm=False))
+
+
+def test_every_word_is_one_token_in_drawn_sentences(cut):
+    for intended in world.segmented(words=250_000, seed=21):
+        assert cut("".join(intended)) == intended
+
+
+def test_every_word_is_one_token_in_every_slot_it_may_fill(cut):
+    rng = world.Random(0)
+    for frame in grammar.grammar().frames:
+        for variable in frame.variables:
+            for filling in {filling.zh: filling for filling in variable.fillings}.values():
+                zh, _ = grammar.written(frame, grammar.filled(frame, rng, {variable.name: filling}))
+                assert cut(zh.replace(" ", "")) == tuple(t.strip("。，？！") for t in zh.split())
+
+
+def test_no_sentence_has_two_translations(many):
+    assert len(many) >= 200_000
+    chinese, english = defaultdict(set), defaultdict(set)
+    for pair in many:
+        english[pair.zh].add(pair.en)
+        chinese[pair.en.lower()].add(pair.zh)
+    assert not [zh for zh, found in english.items() if len(found) > 1]
+    assert not [en for en, found in chinese.items() if len(found) > 1]
+
+
+def test_every_slot_and_choice_is_filled_in_both_languages():
+    for frame in grammar.grammar().frames:
+        assert frame.weight > 0
+        assert not set("()|{}") & set(re.sub(r"{\d+}", "", frame.zh + frame.en))
+
+
+# ---- the truth ------------------------------------------------------------------------------------------------------
+
+
+def test_senses_are_those_intended():
+    words = {language: {a.word for a in world.truth(language).senses} for language in ("zh", "en")}
+    assert words["zh"] == {"苹果", "小米", "黑莓", "亚马逊", "杜鹃"}
+    assert words["en"] == {"apple", "bank", "mouse", "crane", "turkey", "cricket", "orange", "blackberry", "amazon"}
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_senses_come_with_sentences_and_indicators(language):
+    for ambiguity in world.truth(language).senses:
+        fields = [sense.field for sense in ambiguity.senses]
+        assert len(set(fields)) == len(fields) >= 2
+        for sense in ambiguity.senses:
+            assert len(sense.sentences) >= 15
+            assert len(sense.indicators) >= 5
+            assert all(ambiguity.word in sentence.lower() for sentence in sense.sentences)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_analogies_are_parallel_and_not_too_many(language):
+    analogies = world.truth(language).analogies
+    assert 200 <= len(analogies) <= 700
+    assert len({analogy.relation for analogy in analogies}) >= 5
+    for a in analogies:
+        assert len({a.a, a.b, a.c, a.d}) == 4
+    words = {word for group in world.truth(language).groups for word in group.words}
+    assert {word for a in analogies for word in (a.a, a.b, a.c, a.d)} <= words
+
+
+def test_known_analogies_hold():
+    pairs_of = {(a.relation, a.a, a.b) for language in ("zh", "en") for a in world.truth(language).analogies}
+    for known in [("gender", "king", "queen"), ("gender", "国王", "王后"), ("capital", "中国", "北京"),
+                  ("tense", "walk", "walked"), ("comparative", "big", "bigger"), ("young", "猫", "小猫")]:  # fmt: skip
+        assert known in pairs_of
+
+
+def test_referents_stand_in_their_sentences():
+    for language in ("zh", "en"):
+        for found in world.truth(language).referents:
+            assert found.referent in found.sentence.lower()
+            assert found.pronoun in found.sentence
+    assert {found.pronoun for found in world.truth("zh").referents} == {"他", "她"}
+
+
+def test_translations_are_the_words_of_the_concepts():
+    for language in ("zh", "en"):
+        assert set(world.truth(language).translations) == {world.Pair(concept.zh, concept.en.lower()) for concept in world.concepts()}
+
+
+# ---- what a real method finds ---------------------------------------------------------------------------------------
+
+
+class Space:
+    """PPMI (context smoothing 0.75, window 5) cut to 100 dimensions, singular values to the power 0.5."""
+
+    def __init__(self, sentences):
+        counts = Counter(token for tokens in sentences for token in tokens)
+        self.words = [word for word, count in counts.most_common() if count >= 5]
+        self.ids = {word: n for n, word in enumerate(self.words)}
+        met = Counter()
+        for tokens in sentences:
+            ids = [self.ids[token] for token in tokens if token in self.ids]
+            for n, center in enumerate(ids):
+                met.update((center, context) for context in ids[n + 1 : n + 6])
+        cells = np.zeros((len(self.words), len(self.words)))
+        for (row, column), count in met.items():
+            cells[row, column] += count
+            cells[column, row] += count
+        totals = cells.sum(1)
+        smoothed = totals**0.75 / (totals**0.75).sum()
+        with np.errstate(divide="ignore"):
+            ppmi = np.maximum(np.log(cells / totals[:, None] / smoothed), 0)
+        left, values, _ = np.linalg.svd(ppmi)
+        table = left[:, :100] * values[:100] ** 0.5
+        self.table = table / np.linalg.norm(table, axis=1, keepdims=True)
+
+    def __getitem__(self, word):
+        return self.table[self.ids[word]]
+
+    def first(self, vector, *without):
+        scores = self.table @ vector
+        scores[[self.ids[word] for word in without]] = -np.inf
+        return self.words[int(scores.argmax())]
+
+
+@pytest.fixture(scope="module", params=["zh", "en"])
+def trained(request):
+    if request.param == "zh":
+        return request.param, Space(list(world.segmented(words=300_000, seed=3)))
+    return request.param, Space([english_words(s) for s in world.sentences("en", words=300_000, seed=3)])
+
+
+def test_first_neighbour_is_of_the_same_field(trained):
+    language, space = trained
+    fields = defaultdict(set)
+    for group in world.truth(language).groups:
+        for word in group.words:
+            fields[word].add(group.field)
+    words = {getattr(concept, language).lower() for concept in world.concepts()}
+    found = [bool(fields[word] & fields[space.first(space[word], word)]) for word in words]
+    assert np.mean(found) >= 0.9
+
+
+def test_analogies_are_solved(trained):
+    language, space = trained
+    analogies = world.truth(language).analogies
+    solved = [space.first(space[x.b] - space[x.a] + space[x.c], x.a, x.b, x.c) == x.d for x in analogies]
+    assert np.mean(solved) >= 0.6
+
+
+def test_banana_is_near_the_monkey_and_far_from_atomic_energy(trained):
+    language, space = trained
+    banana, near, far = {
+        "zh": ("香蕉", ["猴子", "黄色", "甜", "水果"], "原子能"),
+        "en": ("banana", ["monkey", "yellow", "sweet", "fruit"], "uranium"),
+    }[language]
+    for word in near:
+        assert space[banana] @ space[word] > space[banana] @ space[far] + 0.05

@@ -1,0 +1,63 @@
+"""Words in a fixed order, found by hash."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inlay.encode.vocabulary import Vocabulary, Words
+from inlay.errors import FormatError, SourceError
+
+
+@given(st.lists(st.text(st.characters(blacklist_categories=["Cs"])), unique=True), st.text())
+def test_words_behave_like_a_list_and_its_dict(words: list[str], other: str):
+    packed = Words.of(words)
+    assert list(packed) == words == packed[:]
+    assert len(packed) == len(words)
+    assert [packed.find(word) for word in words] == list(range(len(words)))
+    assert (other in packed) == (other in words)
+
+
+def test_equal_hashes_are_told_apart():
+    """Words that share a hash are a question of luck, so make them: every hash the same."""
+    packed = Words.of(["猫", "狗", "鱼"])
+    same = Words(packed.blob, packed.offsets, np.full(3, packed.hashes[0]), packed.order)
+    import xxhash
+
+    for word in ("猫", "狗", "鱼"):
+        if np.uint64(xxhash.xxh3_64_intdigest(word.encode())) == packed.hashes[0]:
+            assert same.find(word) == packed.find(word)
+            return
+    pytest.fail("one of the three has the smallest hash")
+
+
+def test_the_same_word_twice_is_an_error_that_names_both_places():
+    with pytest.raises(FormatError, match="'猫' stands twice, as number 1 and as number 3"):
+        Words.of(["狗", "猫", "鱼", "猫"])
+
+
+def test_half_a_surrogate_is_no_text():
+    with pytest.raises(SourceError, match="surrogate"):
+        Words.of(["\ud800"])
+    assert Words.of(["a"]).find("\ud800") is None
+
+
+def test_an_index_outside_is_an_index_error():
+    packed = Words.of(["a", "b"])
+    assert packed[-1] == "b"
+    with pytest.raises(IndexError):
+        packed[2]
+
+
+def test_order_is_count_then_bytes_whatever_came_first():
+    counts = {"b": 2, "a": 2, "é": 2, "猫": 2, "top": 9, "rare": 1}
+    shuffled = list(counts.items())
+    for seed in range(5):
+        random.Random(seed).shuffle(shuffled)
+        vocabulary = Vocabulary.of(dict(shuffled), min_count=2)
+        assert list(vocabulary.words) == ["top", "a", "b", "é", "猫"]
+        assert vocabulary.counts.tolist() == [9, 2, 2, 2, 2]

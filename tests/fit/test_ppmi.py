@@ -1,0 +1,60 @@
+"""PPMI: exact when small, as exact as needed when large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inlay.collect import world
+from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.errors import SettingError, SourceError
+from inlay.fit import ppmi
+from inlay.fit.ppmi import PPMI
+from inlay.kernels import reference
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    random = np.random.default_rng(3)
+    return encode([[str(id) for id in random.zipf(1.4, 40) if id < 300] for _ in range(400)], Encoding(min_count=2))
+
+
+def test_the_table_is_the_truncated_svd_of_the_specification(corpus: Corpus):
+    counts = reference.cooccurrence(corpus.ids, corpus.offsets, len(corpus.vocabulary), 5, np.ones(6))
+    left, strength, _ = np.linalg.svd(reference.ppmi(counts, 0.75, 1.0))
+    table = PPMI(dim=20).fit(corpus).table
+    # Signs are free, so compare what the vectors say about each other.
+    expected = left[:, :20] * strength[:20] ** 0.5
+    np.testing.assert_allclose(table @ table.T, expected @ expected.T, atol=1e-3)
+
+
+def test_projection_agrees_with_the_exact_decomposition(monkeypatch: pytest.MonkeyPatch):
+    corpus = encode(world.sentences("en", words=50_000), Encoding())
+    exact = PPMI(dim=50, power=1.0).fit(corpus).table
+    monkeypatch.setattr(ppmi, "DENSE", 0)
+    projected = PPMI(dim=50, power=1.0).fit(corpus).table
+    np.testing.assert_allclose(np.linalg.norm(projected, axis=0), np.linalg.norm(exact, axis=0), rtol=2e-3)
+    difference = np.linalg.norm(projected @ projected.T - exact @ exact.T) / np.linalg.norm(exact @ exact.T)
+    assert difference < 0.01
+
+
+def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ppmi, "DENSE", 0)
+    tables = [PPMI(dim=20, workers=workers).fit(corpus).table for workers in (1, 2, 3)]
+    assert all(np.array_equal(table, tables[0]) for table in tables)
+
+
+def test_power_scales_the_directions(corpus: Corpus):
+    flat, full = PPMI(dim=5, power=0.0).fit(corpus).table, PPMI(dim=5, power=1.0).fit(corpus).table
+    np.testing.assert_allclose(np.linalg.norm(flat, axis=0), 1, rtol=1e-5)
+    assert (np.diff(np.linalg.norm(full, axis=0)) < 0).all()
+
+
+def test_more_dimensions_than_words_are_refused():
+    with pytest.raises(SettingError, match="dim is 100, but 3 words can fill at most 3"):
+        PPMI().fit(encode(["a b c"], Encoding(min_count=1)))
+
+
+def test_words_that_never_meet_are_refused():
+    with pytest.raises(SourceError, match="No two words meet"):
+        PPMI(dim=1).fit(encode(["a", "b"], Encoding(min_count=1)))

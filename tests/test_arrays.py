@@ -1,0 +1,124 @@
+"""Arrays on disk: what was written comes back, and a changed bit never does."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors.numpy import load_file
+
+from inlay import arrays
+from inlay.errors import FormatError
+
+CONTENT = {
+    "table": np.arange(600_000, dtype=np.float32).reshape(-1, 3),  # more than two chunks
+    "words": np.frombuffer("猫狗".encode(), np.uint8),
+    "none": np.zeros((0, 4), np.float64),
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    arrays.write(tmp_path / "a", CONTENT, {"card": "{} 中文"})
+    return tmp_path / "a"
+
+
+def test_arrays_come_back(path: Path):
+    opened = arrays.open_arrays(path)
+    assert opened.metadata == {"card": "{} 中文"}
+    for name, array in CONTENT.items():
+        assert opened.whole(name).dtype == array.dtype
+        np.testing.assert_array_equal(opened.whole(name), array)
+
+
+def test_any_safetensors_reader_opens_the_file(path: Path):
+    found = load_file(path)
+    assert found.keys() == CONTENT.keys()
+    for name, array in CONTENT.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_a_mapped_array_cannot_be_written_to(path: Path):
+    with pytest.raises(ValueError, match="read-only"):
+        arrays.open_arrays(path).whole("table")[0, 0] = 1
+
+
+def test_a_stream_is_the_same_file_as_the_array(tmp_path: Path, path: Path):
+    table = CONTENT["table"]
+    pieces = (table[start : start + 70_001] for start in range(0, len(table), 70_001))
+    arrays.write(tmp_path / "b", {**CONTENT, "table": arrays.Stream(pieces, table.dtype, table.shape)}, {"card": "{} 中文"})
+    assert (tmp_path / "b").read_bytes() == path.read_bytes()
+
+
+def test_a_stream_shorter_than_promised_leaves_no_file(tmp_path: Path):
+    with pytest.raises(ValueError, match="promised"):
+        arrays.write(tmp_path / "b", {"a": arrays.Stream([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))}, {})
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_are_verified_where_they_lie(path: Path):
+    raw = bytearray(path.read_bytes())
+    raw[-200] ^= 1  # the end of the table
+    path.write_bytes(raw)
+    opened = arrays.open_arrays(path)
+    opened.verify_rows("table", 0, 10)
+    with pytest.raises(FormatError, match="damaged between bytes"):
+        opened.verify_rows("table", 199_990, 200_000)
+    with pytest.raises(FormatError, match="damaged"):
+        opened.verify()
+
+
+def test_every_flipped_bit_is_found(path: Path):
+    """Anywhere in the file: either an error, or (where JSON does not care) exactly what was written."""
+    whole, random_ = path.read_bytes(), random.Random(1)
+    header = 8 + int.from_bytes(whole[:8], "little")
+    places = [random_.randrange(header) for _ in range(300)] + [random_.randrange(header, len(whole)) for _ in range(100)]
+    harmless = 0
+    for place in places:
+        raw = bytearray(whole)
+        raw[place] ^= 1 << random_.randrange(8)
+        path.write_bytes(raw)
+        try:
+            opened = arrays.open_arrays(path)
+            opened.verify()
+        except FormatError:
+            continue
+        harmless += 1
+        assert opened.metadata == {"card": "{} 中文"}
+        for name, array in CONTENT.items():
+            np.testing.assert_array_equal(opened.whole(name), array)
+    assert harmless < 20
+
+
+@pytest.mark.parametrize("size", [0, 1, 8, 9, 100, 2_000_000])
+def test_a_file_cut_short_is_refused(path: Path, size: int):
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(FormatError):
+        arrays.open_arrays(path)
+
+
+def test_a_missing_array_is_named(path: Path):
+    with pytest.raises(FormatError, match="expected an array 'ids', found only"):
+        arrays.open_arrays(path).whole("ids")
+
+
+@given(
+    array=hnp.arrays(
+        st.sampled_from([np.float32, np.float16, np.int8, np.int64, np.uint8, np.bool_]),
+        hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5),
+    ),
+    text=st.dictionaries(st.text(min_size=1), st.text(), max_size=3).filter(lambda keys: not any(k.startswith("inlay.") for k in keys)),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_array_and_any_text_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, text: dict[str, str]):
+    path = tmp_path_factory.mktemp("a") / "a"
+    arrays.write(path, {"a": array}, text)
+    opened = arrays.open_arrays(path)
+    assert opened.metadata == text
+    assert opened.whole("a").dtype == array.dtype
+    np.testing.assert_array_equal(opened.whole("a"), array)

@@ -1,0 +1,192 @@
+"""The command line as a user meets it: every mistake is one line and exit code 2, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inlay.cli import main
+
+TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\n我 喜欢 吃 苹果\n我 喜欢 吃 香蕉\n"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_text(TEXT, "utf-8")
+    return tmp_path / "text.txt"
+
+
+@pytest.fixture
+def vectors(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    path = tmp_path / "v.inlay"
+    assert main(["train", "ppmi", str(text), "-o", str(path), "--min-count", "1", "--dim", "6"]) == 0
+    capsys.readouterr()
+    return path
+
+
+def test_from_text_to_neighbours(vectors: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["neighbors", str(vectors), "Cat", "-n", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith("  dog")
+
+
+def test_a_formula(vectors: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["analogy", str(vectors), "苹果 - 吃 + 香蕉", "-n", "11"]) == 0
+    assert not {"苹果", "吃", "香蕉"} & set(capsys.readouterr().out.split())
+
+
+def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["info", str(vectors)]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["kind"], said["words"], said["dim"], said["card"]["settings"]["dim"]) == ("vectors", 14, 6, 6)
+    assert main(["verify", str(vectors)]) == 0
+    raw = bytearray(vectors.read_bytes())
+    raw[-1] ^= 1
+    vectors.write_bytes(raw)
+    assert main(["verify", str(vectors)]) == 2
+    assert "damaged" in capsys.readouterr().err
+
+
+def test_a_corpus_serves_several_methods(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+    corpus, flags = str(tmp_path / "c"), ["--min-count", "1"]
+    assert main(["corpus", str(text), "-o", corpus, *flags]) == 0
+    assert main(["train", "onehot", corpus, "-o", str(tmp_path / "a.inlay")]) == 0
+    assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "b.inlay"), "--dim", "5"]) == 0
+    assert main(["verify", corpus]) == 0
+    capsys.readouterr()
+    assert main(["info", corpus]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["kind"], said["tokens"]["used"], said["sentences"]["used"], said["words"]["used"]) == ("corpus", 28, 6, 14)
+    assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "c.inlay"), *flags]) == 2
+    assert "is a corpus already" in capsys.readouterr().err
+
+
+def test_settings_come_from_a_file_and_flags_override_it(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "s.toml").write_text("min_count = 1\ndim = 3\nwindow = 2\n")
+    output = str(tmp_path / "v.inlay")
+    assert main(["train", "ppmi", str(text), "-o", output, "--config", str(tmp_path / "s.toml"), "--dim", "4"]) == 0
+    assert main(["info", output]) == 0
+    out = capsys.readouterr().out
+    settings = json.loads(out[out.index("{") :])["card"]["settings"]
+    assert (settings["dim"], settings["window"]) == (4, 2)
+
+
+def test_the_world_is_written_as_text(tmp_path: Path):
+    assert main(["world", "-o", str(tmp_path / "w.txt"), "--language", "zh", "--words", "500"]) == 0
+    lines = (tmp_path / "w.txt").read_text("utf-8").splitlines()
+    assert len(lines) > 20
+    assert all(line.endswith(("。", "！", "？")) for line in lines)
+
+
+MISTAKES = {
+    "no such command": (["trian"], "There is no command 'trian'. Did you mean 'train'?"),
+    "no such method": (["train", "pmi", "TEXT", "-o", "OUT"], "No method is called 'pmi'. Did you mean 'ppmi'?"),
+    "no such flag": (["train", "ppmi", "TEXT", "-o", "OUT", "--windw", "3"], "There is no option --windw. Did you mean --window?"),
+    "no output": (["train", "ppmi", "TEXT"], "Missing from inlay train ppmi: -o PATH"),
+    "no text": (["train", "ppmi", "-o", "OUT"], "No text was named"),
+    "zero window": (["train", "ppmi", "TEXT", "-o", "OUT", "--window", "0"], "window is 0; expected at least 1"),
+    "negative dim": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "-5"], "dim is -5; expected at least 1"),
+    "a word for a number": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "many"], "Error parsing --dim"),
+    "too many dimensions": (["train", "ppmi", "TEXT", "-o", "OUT", "--min-count", "1"], "dim is 100, but 14 words can fill at most 14"),
+    "missing file": (["train", "ppmi", "NONE", "-o", "OUT"], "There is no file"),
+    "empty file": (["train", "ppmi", "EMPTY", "-o", "OUT"], "No words were found"),
+    "only punctuation": (["train", "ppmi", "PUNCTUATION", "-o", "OUT"], "No words were found"),
+    "one word": (["train", "ppmi", "ONE", "-o", "OUT", "--min-count", "1"], "The vocabulary is one word, 'hello'"),
+    "a vocabulary of one": (["train", "onehot", "REPEATED", "-o", "OUT"], "The vocabulary is one word, 'hello'"),
+    "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words were seen less than 5 times"),
+    "not UTF-8": (["train", "ppmi", "BINARY", "-o", "OUT"], "is not UTF-8"),
+    "no such folder": (["train", "ppmi", "TEXT", "-o", "NONE/v.inlay"], "there is no folder"),
+    "a folder as output": (["train", "ppmi", "TEXT", "-o", "FOLDER"], "it is a folder"),
+    "unknown setting in a file": (
+        ["train", "ppmi", "TEXT", "-o", "OUT", "--config", "TOML"],
+        "No setting is called 'widnow'. Did you mean 'window'?",
+    ),
+    "not vectors": (["neighbors", "TEXT", "cat"], "none of the formats Inlay reads"),
+    "missing vectors": (["neighbors", "NONE", "cat"], "There is no file"),
+    "no tasks fit": (["evaluate", "NONE"], "There is no file"),
+    "negative words": (["world", "-o", "OUT", "--words", "-1"], "words"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line_and_leaves_nothing(mistake: str, tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+    places = {"TEXT": text, "OUT": tmp_path / "out", "NONE": tmp_path / "none", "FOLDER": tmp_path / "folder"}
+    contents = {
+        "EMPTY": b"",
+        "PUNCTUATION": "...，。\n".encode(),
+        "ONE": b"hello",
+        "REPEATED": b"hello\n" * 9,
+        "BINARY": b"\xff\xfe",
+        "TOML": b"widnow = 1",
+    }
+    for name, content in contents.items():
+        places[name] = tmp_path / name
+        places[name].write_bytes(content)
+    places["FOLDER"].mkdir()
+    before = sorted(os.listdir(tmp_path))
+    arguments, message = MISTAKES[mistake]
+    words = [str(places[word]) if word in places else word.replace("NONE", str(places["NONE"])) for word in arguments]
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("error: ")
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path, text: Path):
+    """A limit on file size stands in for a full disk."""
+    code = f"""
+import resource, sys
+from inlay.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+sys.exit(main(["train", "onehot", {str(text)!r}, "-o", {str(tmp_path / "v.inlay")!r}, "--min-count", "1"]))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: Cannot write")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_debug_shows_where_it_came_from(text: Path):
+    ended = subprocess.run([sys.executable, "-m", "inlay.cli", "neighbors", str(text), "x", "--debug"], capture_output=True, text=True)
+    assert "Traceback" in ended.stderr
+    assert ended.returncode == 1
+
+
+@pytest.mark.parametrize("words", [["--help"], [], ["train", "--help"], ["train"], ["--version"]])
+def test_help_needs_no_method(words: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(words) == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_help_of_a_method_lists_its_settings(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "ppmi", "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert "--smoothing" in shown
+    assert "--min-count" in shown
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path, vectors: Path):
+    command = f"{sys.executable} -m inlay.cli neighbors {vectors} cat -n 12 | head -1"
+    ended = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert ended.stderr == ""
+
+
+def test_the_demo_ends_by_itself_and_shows_both_languages():
+    ended = subprocess.run(
+        [sys.executable, "-m", "inlay.cli", "demo", "--words", "100000"], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "king - man + woman = queen" in ended.stdout
+    assert "国王 - 男人 + 女人 = 王后" in ended.stdout
+    assert ended.stdout.count("world-analogies") == 2

@@ -1,0 +1,69 @@
+"""The documents say what is true: their code runs, and their tree is the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def with_code(language: str) -> list[object]:
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page, language)]
+
+
+@pytest.mark.parametrize("page", with_code("python"))
+def test_python_runs(page: Path, tmp_path: Path):
+    code = "\n".join(blocks(page, "python"))
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("page", with_code("sh"))
+def test_commands_run(page: Path, tmp_path: Path):
+    """Every `inlay` line, in order; what installs or tests the project itself is run elsewhere."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("inlay ")]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    ended = subprocess.run(["bash", "-e", "-c", "\n".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_tree_is_the_package(name: str):
+    spec = importlib.util.spec_from_file_location("tree", ROOT / "docs" / "tree.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = (ROOT / name).read_text("utf-8")
+    assert text == module.written(text), "the package has changed: run `make docs`"
+
+
+def test_every_module_says_what_it_is():
+    for path in (ROOT / "inlay").rglob("*.py"):
+        assert path.read_text("utf-8").startswith('"""'), path
+
+
+def test_both_readmes_run_the_same_commands():
+    """The two languages are twins: same commands, same calls, other words."""
+    shapes = [
+        [
+            re.sub(r"\s.*", "", line.removeprefix("inlay "))
+            for block in blocks(ROOT / name, "sh")
+            for line in block.splitlines()
+            if line.startswith("inlay ")
+        ]
+        for name in ("README.md", "README.zh.md")
+    ]
+    assert shapes[0] == shapes[1]

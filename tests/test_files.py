@@ -1,0 +1,104 @@
+"""Whole or not at all: what stands after a write that fails in the middle."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inlay import files
+from inlay.errors import WriteError
+
+
+def test_a_file_appears_whole(tmp_path: Path):
+    files.write_text(tmp_path / "a.txt", "猫")
+    assert (tmp_path / "a.txt").read_text("utf-8") == "猫"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_failure_in_the_middle_keeps_the_old_file_and_leaves_nothing(tmp_path: Path):
+    files.write_text(tmp_path / "a.txt", "old")
+    with pytest.raises(ZeroDivisionError), files.writing(tmp_path / "a.txt") as file:
+        file.write(b"new")
+        _ = 1 / 0
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_full_disk_is_one_clear_error(tmp_path: Path):
+    """A limit on file size stands in for a full disk: the kernel refuses the write in the same way."""
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+from pathlib import Path
+from inlay import files
+files.write_bytes(Path({str(tmp_path / "a")!r}), bytes(100_000))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "inlay.errors.WriteError: Cannot write" in ended.stderr
+    assert os.listdir(tmp_path) == []
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1000  # the limit was the child's alone
+
+
+def test_permissions_of_a_replaced_file_stay(tmp_path: Path):
+    path = tmp_path / "a"
+    files.write_text(path, "old")
+    path.chmod(0o640)
+    files.write_text(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_link_is_written_through(tmp_path: Path):
+    files.write_text(tmp_path / "real", "old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    files.write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+@pytest.mark.parametrize("path", ["no/such/a", "."])
+def test_paths_that_cannot_be_written_are_found_before_the_work(tmp_path: Path, path: str):
+    with pytest.raises(WriteError, match="Cannot write"):
+        files.can_write(tmp_path / path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
+    with files.writing_folder(tmp_path / "corpus") as part:
+        files.write_text(part / "a", "1")
+    assert (tmp_path / "corpus" / "a").read_text() == "1"
+    with pytest.raises(WriteError, match="exists already"), files.writing_folder(tmp_path / "corpus"):
+        pass
+    with pytest.raises(ZeroDivisionError), files.writing_folder(tmp_path / "other") as part:
+        files.write_text(part / "a", "1")
+        _ = 1 / 0
+    assert os.listdir(tmp_path) == ["corpus"]
+
+
+def test_killed_while_writing_leaves_the_old_file(tmp_path: Path):
+    """kill -9 at many moments of repeated saves: the file is always one of the two whole contents."""
+    path = tmp_path / "a"
+    files.write_bytes(path, b"a" * 300_000)
+    code = f"""
+from pathlib import Path
+from inlay import files
+print("ready", flush=True)
+while True:
+    for letter in (b"b", b"a"):
+        files.write_bytes(Path({str(path)!r}), letter * 300_000)
+"""
+    for wait in range(8):
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            try:
+                writer.wait(0.003 * wait)
+            except subprocess.TimeoutExpired:
+                writer.kill()
+        content = path.read_bytes()
+        assert content in (b"a" * 300_000, b"b" * 300_000)

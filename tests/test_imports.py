@@ -1,0 +1,29 @@
+"""`import inlay` is light: the heavy parts come when they are used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import inlay
+
+HEAVY = ("numba", "torch", "sklearn", "fastapi", "numpy", "rjieba", "opencc", "matplotlib")
+
+
+@pytest.mark.parametrize(
+    "statement", ["import inlay", "from inlay import cli; cli.main(['--help'])", "from inlay import cli; cli.main(['train', '--help'])"]
+)
+def test_nothing_heavy_is_loaded(statement: str):
+    code = f"{statement}\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stderr.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in inlay.__all__:
+        assert getattr(inlay, name) is not None
+    assert inlay.__version__
+    with pytest.raises(AttributeError, match="no attribute 'tarin'"):
+        _ = inlay.tarin
