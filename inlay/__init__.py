@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inlay.collect import world
     from inlay.encode.corpus import Corpus
-    from inlay.pipeline import corpus, demo, info, load, save, train, verify
+    from inlay.pipeline import corpus, demo, info, load, phrases, save, tokenize, train, verify
     from inlay.study.evaluate import evaluate
     from inlay.study.search import analogy, nearest, neighbors
     from inlay.vectors import Vectors
@@ -33,7 +33,9 @@ _HOMES = {
     "load": "pipeline:load",
     "nearest": "study.search:nearest",
     "neighbors": "study.search:neighbors",
+    "phrases": "pipeline:phrases",
     "save": "pipeline:save",
+    "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",
     "verify": "pipeline:verify",
     "world": "collect.world:",
@@ -41,7 +43,7 @@ _HOMES = {
 
 __all__ = [
     "Corpus", "Vectors", "analogy", "corpus", "demo", "evaluate", "info", "load", "nearest", "neighbors",
-    "save", "train", "verify", "world",
+    "phrases", "save", "tokenize", "train", "verify", "world",
 ]  # fmt: skip
 
 

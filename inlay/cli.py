@@ -1,18 +1,13 @@
-"""Parse, call, print; the only file that prints."""
+"""Parse, call, print; the file that prints, with terminal.py."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import functools
-import io
 import os
-import re
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import tyro
 from tyro.conf import Positional
@@ -20,14 +15,11 @@ from tyro.conf import Positional
 from inlay import registry
 from inlay.config import read_toml
 from inlay.errors import InlayError, SettingError, UnknownName, did_you_mean
-from inlay.report import Event, Note, Report
+from inlay.terminal import drawn, later, listed, parse, print_report, print_scores, print_tokens
 
-T = TypeVar("T")
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
-LINE_EVERY = 10.0
-"""Seconds between lines of progress where no bar can be drawn."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +52,7 @@ def _run(words: list[str]) -> None:
     elif name in READERS:
         READERS[name](rest)
     elif name in COMMANDS:
-        _parse(_later(COMMANDS[name]), rest, f"inlay {name}")()
+        parse(later(COMMANDS[name]), rest, f"inlay {name}")()
     else:
         raise UnknownName(
             f"There is no command '{name}'.{did_you_mean(name, [*READERS, *COMMANDS]) or ' Run `inlay --help` for the list.'}"
@@ -74,7 +66,7 @@ def train(words: list[str]) -> None:
     """Learn vectors from text with a method."""
     if not words or words[0] in ("-h", "--help"):
         print("usage: inlay train METHOD TEXT... -o FILE [settings]\n\nmethods:")
-        print(_listed({entry.name: entry.summary for entry in registry.entries("method")}))
+        print(listed({entry.name: entry.summary for entry in registry.entries("method")}))
         print("\n`inlay train METHOD --help` lists the settings of one method.")
         return
     name, words = words[0], words[1:]
@@ -86,9 +78,9 @@ def train(words: list[str]) -> None:
 
     of_method, of_encoding = pipeline.split_settings(_config_values(words), kind)
     groups = {"settings": settings_of(kind, of_method), "encoding": settings_of(Encoding, of_encoding)}
-    options = _parse(_reading(**groups), words, f"inlay train {name}", kind.__doc__)
+    options = parse(_reading(**groups), words, f"inlay train {name}", kind.__doc__)
     files.can_write(options.output)
-    with _drawn() as report:
+    with drawn() as report:
         values = _values(options.settings) | (_values(options.encoding) if options.encoding != Encoding() else {})
         vectors = pipeline.train(_text(options), name, report=report, **values)
         pipeline.save(vectors, options.output)
@@ -101,10 +93,44 @@ def corpus(words: list[str]) -> None:
     from inlay.config import settings_of
     from inlay.encode.corpus import Encoding
 
-    options = _parse(_reading(encoding=settings_of(Encoding, _config_values(words))), words, "inlay corpus", Encoding.__doc__)
-    with _drawn() as report:
+    options = parse(_reading(encoding=settings_of(Encoding, _config_values(words))), words, "inlay corpus", Encoding.__doc__)
+    with drawn() as report:
         made = pipeline.corpus(_text(options), options.output, report=report, **_values(options.encoding))
-    print(f"{options.output}: {len(made.ids):,} tokens, {len(made.offsets) - 1:,} sentences, {len(made.vocabulary):,} words")
+    print_report(str(options.output), dict(made.manifest))
+
+
+def tokenize(words: list[str]) -> None:
+    """Show how a text is cut: tokens, ids and places, for one tokenizer or several side by side."""
+    from inlay import pipeline
+    from inlay.encode.corpus import Encoding, open_corpus
+
+    fields = [
+        ("text", Annotated[Positional[str], tyro.conf.arg(help="the text itself, in quotes")]),
+        ("tokenizers", Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers")], dataclasses.field(default=("word",))),
+        ("corpus", Annotated[Path | None, tyro.conf.arg(help="show the ids of this corpus")], dataclasses.field(default=None)),
+        ("encoding", tyro.conf.OmitArgPrefixes[Encoding], dataclasses.field(default=Encoding())),
+    ]
+    kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+    options: Any = parse(kind, words, "inlay tokenize", tokenize.__doc__)
+    settings = _values(options.encoding)
+    if options.encoding.tokenizer_file:
+        shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
+    else:
+        shown = {name: pipeline.tokenize(options.text, **settings | {"tokenizer": name}) for name in options.tokenizers}
+    known = open_corpus(options.corpus).vocabulary.words if options.corpus else None
+    print_tokens(shown, known.find if known else {}.get)
+
+
+def phrases(words: list[str]) -> None:
+    """Join collocations of a corpus into one word."""
+    from inlay import pipeline
+    from inlay.config import settings_of
+    from inlay.encode.phrases import Phrases
+
+    options = parse(_reading(settings=settings_of(Phrases, _config_values(words))), words, "inlay phrases", Phrases.__doc__)
+    with drawn() as report:
+        made = pipeline.phrases(_one(options), options.output, report=report, **_values(options.settings))
+    print_report(str(options.output), dict(made.manifest))
 
 
 def neighbors(vectors: Positional[Path], word: Positional[str], n: Number = 10) -> None:
@@ -147,9 +173,9 @@ def evaluate(vectors: Positional[Path], tasks: Positional[tuple[str, ...]] = ())
     from inlay import pipeline
     from inlay.study.evaluate import evaluate
 
-    with _drawn() as report:
+    with drawn() as report:
         scores = evaluate(pipeline.load(vectors), tasks, report=report)
-    _print_scores(scores)
+    print_scores(scores)
 
 
 def info(path: Positional[Path]) -> None:
@@ -213,7 +239,7 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
     from inlay.study.evaluate import evaluate
     from inlay.study.search import analogy, neighbors
 
-    with _drawn() as report:
+    with drawn() as report:
         spaces = pipeline.demo(words=words, seed=seed, report=report)
     for language, vectors in spaces.items():
         shown = SHOWN[language]
@@ -223,10 +249,10 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
         for formula in shown.formulas:
             print(f"  {formula} = {analogy(vectors, formula, n=1)[0].word}")
     print()
-    _print_scores([score for vectors in spaces.values() for score in evaluate(vectors)])
+    print_scores([score for vectors in spaces.values() for score in evaluate(vectors)])
 
 
-READERS: dict[str, Callable[[list[str]], None]] = {"corpus": corpus, "train": train}
+READERS: dict[str, Callable[[list[str]], None]] = {"tokenize": tokenize, "corpus": corpus, "phrases": phrases, "train": train}
 """Commands whose flags depend on what they are asked for; they parse for themselves."""
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
@@ -259,35 +285,6 @@ SHOWN = {
 # --- parsing ------------------------------------------------------------------------------------------------------------
 
 
-def _parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
-    """Flags into a call of `kind`; whatever is wrong with them becomes one SettingError."""
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(said):
-            config = (tyro.conf.OmitArgPrefixes, tyro.conf.PositionalMetavarFromFieldName, tyro.conf.FlagCreatePairsOff)
-            return tyro.cli(kind, args=words, prog=program, description=description, config=config)
-    except SystemExit as stop:
-        if not stop.code:
-            raise
-        raise SettingError(f"{_one_line(said.getvalue())} (`{program} --help` lists all)") from None
-
-
-def _later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
-    """The same flags, but the call is handed back: it must not run while complaints are being caught."""
-    return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
-
-
-def _one_line(box: str) -> str:
-    """The text of the box that tyro draws around a complaint, down to where it repeats the help."""
-    inside = [row.strip(" │|") for row in box.splitlines()[1:]]  # the first row is the title in the frame
-    text = " ".join(row for row in inside if row.strip("─-╰╯"))
-    unknown = re.match(r"Unrecognized options: (\S+?),?(?: |$)", text)
-    if unknown:
-        meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
-        return f"There is no option {unknown[1]}.{f' Did you mean {meant[1]}?' if meant else ''}"
-    return re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
-
-
 def _reading(**groups: object) -> type:
     """Options of a command that reads text: where from, where to, and groups of settings with their defaults."""
     fixed = [
@@ -316,79 +313,23 @@ def _text(options: Any) -> Path | list[Path]:
     return options.text[0] if len(options.text) == 1 else list(options.text)
 
 
+def _one(options: Any) -> Path:
+    if len(options.text) != 1:
+        raise SettingError("Name one corpus: the folder that `inlay corpus` wrote.")
+    return options.text[0]
+
+
 def _values(settings: Any) -> dict[str, Any]:
     return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-
-
-# --- printing -----------------------------------------------------------------------------------------------------------
 
 
 def _overview() -> str:
     lines = {name: (command.__doc__ or "").splitlines()[0] for name, command in (READERS | COMMANDS).items()}
     return "\n".join([
         "usage: inlay COMMAND ...\n\nFrom raw text to vectors you can trust, look into and put to work.\n",
-        _listed(lines),
+        listed(lines),
         "\n`inlay COMMAND --help` explains one; --debug shows where an error came from.",
     ])  # fmt: skip
-
-
-def _listed(lines: dict[str, str]) -> str:
-    return "\n".join(f"  {name:<12}{line}" for name, line in lines.items())
-
-
-def _print_scores(scores: Sequence[Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("task", "language", "score", "95 %", "questions", box=None)
-    for each in scores:
-        table.add_row(
-            each.task, each.language, f"{each.value:.3f}", f"{each.low:.3f} to {each.high:.3f}", f"{each.used:,} of {each.total:,}"
-        )
-    Console().print(table)
-
-
-@contextlib.contextmanager
-def _drawn() -> Iterator[Report]:
-    """A bar for each stage on a terminal; elsewhere a line now and then."""
-    from rich import progress
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    columns = (
-        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
-        progress.TextColumn("{task.fields[speed]}"), progress.TimeRemainingColumn(),
-    )  # fmt: skip
-    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        yield _Drawing(bars, console)
-
-
-class _Drawing:
-    """Listens to events and draws them."""
-
-    def __init__(self, bars: Any, console: Any) -> None:
-        self.bars, self.console = bars, console
-        self.tasks: dict[str, Any] = {}
-        self.began: dict[str, float] = {}
-        self.said = time.monotonic()
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, Note):
-            self.console.print(f"note: {event.text}", highlight=False, soft_wrap=True)
-            return
-        now = time.monotonic()
-        if event.stage not in self.tasks:
-            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, speed="")
-            self.began[event.stage] = now
-        speed = event.done / max(now - self.began[event.stage], 1e-3)
-        figures = " ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
-        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, speed=f"{speed:,.0f} {event.unit}/s {figures}")
-        if self.bars.disable and now - self.said > LINE_EVERY:
-            self.said = now
-            total = f" of {event.total:,}" if event.total else ""
-            self.console.print(
-                f"{event.stage}: {event.done:,}{total} {event.unit}, {speed:,.0f}/s {figures}", highlight=False, soft_wrap=True
-            )
 
 
 if __name__ == "__main__":

@@ -16,9 +16,12 @@ from typing import Any
 from inlay import registry
 from inlay.arrays import open_arrays
 from inlay.collect import world
+from inlay.collect.normalize import normalizer, origins
 from inlay.collect.sources import Text
 from inlay.config import settings_of, unknown_setting, values_of
 from inlay.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
+from inlay.encode.phrases import Phrases, join
+from inlay.encode.tokenizers import HasIds, Tokenized
 from inlay.errors import FormatError, SettingError, SourceError
 from inlay.report import Report, log
 from inlay.vectors import Vectors
@@ -54,6 +57,29 @@ def corpus(text: Text, out: str | Path | None = None, *, workers: int | None = N
             raise SettingError(f"{text} is a corpus already: it takes no settings and is not written again.")
         return open_corpus(Path(text))
     return encode(text, settings_of(Encoding, settings), report, workers=workers, out=Path(out) if out is not None else None)
+
+
+def tokenize(text: str, **settings: Any) -> Tokenized:
+    """Normalise and cut one text as a corpus with these settings would, and say where each token stands.
+
+    >>> [token.text for token in tokenize("我喜欢Apple手机").tokens]
+    ['我', '喜欢', 'apple', '手机']
+    """
+    encoding = settings_of(Encoding, settings)
+    normalized, places = normalizer(encoding.steps)(text), origins(text, encoding.steps)
+    tokenizer = encoding.make_tokenizer()
+    tokens = tokenizer.tokenize(normalized)
+    original = None if places is None else [(places[token.start], places[token.end]) for token in tokens]
+    return Tokenized(normalized, tokens, original, tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None)
+
+
+def phrases(text: Corpus | str | Path, out: str | Path | None = None, *, report: Report = log, **settings: Any) -> Corpus:
+    """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into a folder."""
+    chosen = settings_of(Phrases, settings)
+    joined = join(text if isinstance(text, Corpus) else open_corpus(Path(text)), chosen, report)
+    if out is not None:
+        joined.save(Path(out))
+    return joined
 
 
 def load(path: str | Path) -> Vectors:

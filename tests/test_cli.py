@@ -84,6 +84,32 @@ def test_the_world_is_written_as_text(tmp_path: Path):
     assert all(line.endswith(("。", "！", "？")) for line in lines)
 
 
+def test_tokens_of_several_tokenizers(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["corpus", str(text), "-o", str(tmp_path / "c"), "--min-count", "1"]) == 0
+    capsys.readouterr()
+    assert main(["tokenize", "The 苹果 ok", "--tokenizers", "word", "char", "--corpus", str(tmp_path / "c")]) == 0
+    said = capsys.readouterr().out
+    assert "word: the 苹果 ok" in said
+    assert "char: t h e 苹 果 o k" in said
+    row = next(line.split() for line in said.splitlines() if line.split()[:1] == ["the"])
+    assert row[:4] == ["the", "0", "0", "3"]
+
+
+def test_the_report_accounts_for_every_token(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["corpus", str(text), "-o", str(tmp_path / "c"), "--min-count", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "read 28 tokens = 24 used + 4 rare (14.29% outside the vocabulary)" in said
+
+
+def test_phrases_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "t.txt").write_text("new york is big\nnew york is far\nold town is far\n" * 10)
+    assert main(["corpus", str(tmp_path / "t.txt"), "-o", str(tmp_path / "c")]) == 0
+    assert main(["phrases", str(tmp_path / "c"), "-o", str(tmp_path / "p"), "--threshold", "0.1", "--passes", "1"]) == 0
+    assert main(["train", "ppmi", str(tmp_path / "p"), "-o", str(tmp_path / "v.inlay"), "--dim", "3"]) == 0
+    capsys.readouterr()
+    assert main(["neighbors", str(tmp_path / "v.inlay"), "new_york"]) == 0
+
+
 MISTAKES = {
     "no such command": (["trian"], "There is no command 'trian'. Did you mean 'train'?"),
     "no such method": (["train", "pmi", "TEXT", "-o", "OUT"], "No method is called 'pmi'. Did you mean 'ppmi'?"),

@@ -7,6 +7,7 @@ vectors made from it, so that a query passes through the same steps as the text 
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
@@ -46,3 +47,22 @@ def _opencc():  # its dictionaries take a moment to load
     import opencc
 
     return opencc.OpenCC("t2s")
+
+
+def origins(text: str, names: Sequence[str]) -> list[int] | None:
+    """For each character of the normalised text, and for its end, where it came from in `text`.
+
+    None where no such place exists: a step looked at more than one character and its marks (traditional phrases).
+
+    >>> origins("CAFE\\u0301", ("nfc", "lower"))
+    [0, 1, 2, 3, 5]
+    """
+    normalize = normalizer(names)
+    places: list[int] = []
+    done: list[str] = []
+    for found in re.finditer(r"\r\n|.[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", text, flags=re.DOTALL):  # a character and what may join it
+        piece = normalize(found[0])
+        done.append(piece)
+        each = len(piece) == len(found[0])  # character by character; otherwise all of it came from all of that
+        places += [found.start() + n * each for n in range(len(piece))]
+    return [*places, len(text)] if "".join(done) == normalize(text) else None

@@ -75,6 +75,12 @@ class Cleaning:
             return self._mended(data, text, hard[:found], block, invalid)
         return Cleaned(text, len(data), invalid, float(self.sentences == "split" or not self.fast))
 
+    def lines(self, block: Block) -> list[str]:
+        """The sentences of a block, normalised and not cut: what a subword tokenizer reads."""
+        text, _ = self._decoded(block.data, block, 0)
+        sentences = split(text) if self.sentences == "split" else text.replace("\r", "\n").split("\n")
+        return list(map(normalizer(self.normalize), sentences))
+
     def _plain(self, data: bytes, block: Block, invalid: int) -> Cleaned:
         """Every line the plain way."""
         text, more = self._decoded(data, block, 0)

@@ -16,18 +16,22 @@ import xxhash
 from inlay import arrays, files, registry
 from inlay.collect.sources import Source, Text, Tokens, blocks_of
 from inlay.config import Positive, check, values_of
+from inlay.encode import subword_scanning
 from inlay.encode.cleaning import Cleaning
 from inlay.encode.numbering import END, PlainNumbering
 from inlay.encode.scanning import Scanned, scan
-from inlay.encode.tokenizers import Tokenizer, read_dictionary
-from inlay.encode.vocabulary import Vocabulary, pack, unpack
+from inlay.encode.tokenizers import Tokenizer, Whitespace, read_dictionary
+from inlay.encode.vocabulary import Vocabulary, Words, pack, unpack
 from inlay.errors import FormatError, SettingError, SourceError
 from inlay.kernels import text_cpu
 from inlay.report import Report, silent
 from inlay.shapes import Ids, Offsets
 
 FILE = "corpus.safetensors"
+TOKENIZER = "tokenizer.json"
+SUBWORDS = ("bpe", "wordpiece", "unigram")
 VERSION = 1
+NO_WORDS = "No words were found: the text is empty, or holds only punctuation."
 LONG_WORD, LONG_SENTENCE = 100, 10_000
 """Bytes and tokens beyond which the report mentions words and sentences; they are kept whole all the same."""
 
@@ -37,11 +41,16 @@ class Encoding:
     """How text becomes ids."""
 
     tokenizer: str = "word"
-    """What a token is: whitespace, word or char."""
+    """What a token is: whitespace, word, char, or parts of words learned from the text: bpe, wordpiece, unigram."""
+    tokenizer_file: Path | None = None
+    """A tokenizer made elsewhere instead: tokenizer.json, GPT-2's or BERT's vocabulary, a SentencePiece model, or their folder."""
+    subwords: Positive = 8000
+    """How many parts of words bpe, wordpiece and unigram learn."""
     dictionary: Path | tuple[str, ...] | None = None
     """Chinese words that are always one token: a file with one a line, or the words."""
-    normalize: tuple[str, ...] = ("nfc", "lower")
-    """Steps every text passes through first: nfc, nfkc, lower, simplified."""
+    normalize: tuple[str, ...] | None = None
+    """Steps every text passes through first: nfc, nfkc, lower, simplified. None: nfc and lower for words, nfc for subwords
+    learned here, nothing for a tokenizer file, which has its own."""
     sentences: Literal["line", "split"] = "line"
     """Where sentences end: at each line's end, or also at the full stops of running text."""
     min_count: Positive = 5
@@ -59,13 +68,32 @@ class Encoding:
 
     def __post_init__(self) -> None:
         check(self)
-        registry.entry("tokenizer", self.tokenizer)
-        for name in self.normalize:
+        if not self.has_subwords:
+            registry.entry("tokenizer", self.tokenizer)
+        elif self.max_size or self.special or self.unknown is not None:
+            raise SettingError("max_size, special and unknown are for words; the vocabulary of subwords is the tokenizer's own.")
+        for name in self.steps:
             registry.entry("normalizer", name)
         if self.dictionary and self.tokenizer != "word":
             raise SettingError(f"dictionary goes with the word tokenizer, but the tokenizer is '{self.tokenizer}'.")
 
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps of normalisation, decided."""
+        if self.normalize is not None:
+            return self.normalize
+        return () if self.tokenizer_file else ("nfc",) if self.has_subwords else ("nfc", "lower")
+
+    @property
+    def has_subwords(self) -> bool:
+        """Whether the vocabulary is a tokenizer's own, rather than the words of the text."""
+        return self.tokenizer_file is not None or self.tokenizer in SUBWORDS
+
     def make_tokenizer(self) -> Tokenizer:
+        if self.tokenizer_file is not None:
+            return subword_scanning.load(self.tokenizer_file)
+        if self.has_subwords:
+            raise SettingError(f"{self.tokenizer} learns its subwords from a text. Name a tokenizer_file, or encode a corpus with it.")
         kind = registry.find("tokenizer", self.tokenizer)
         if not self.dictionary:
             return kind()
@@ -73,7 +101,8 @@ class Encoding:
         return kind(dictionary=words)
 
     def cleaning(self) -> Cleaning:
-        return Cleaning(self.make_tokenizer(), self.normalize, self.sentences, self.invalid)
+        tokenizer = Whitespace() if self.has_subwords else self.make_tokenizer()
+        return Cleaning(tokenizer, self.steps, self.sentences, self.invalid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +114,12 @@ class Corpus:
     vocabulary: Vocabulary
     manifest: Mapping[str, Any]
     """How it was made: encoding, inputs with their hashes, what was read, used and dropped, a hash of the content."""
+    tokenizer_json: str | None = None
+    """The tokenizer whose subwords these are, in the form Hugging Face's library reads."""
 
     def save(self, folder: Path) -> None:
         """Write the corpus as a folder that `open_corpus` maps back."""
-        with files.writing_folder(folder) as part:
-            content = {"ids": self.ids, "offsets": self.offsets, **pack(self.vocabulary)}
-            arrays.write(part / FILE, content, {"manifest": json.dumps(self.manifest, ensure_ascii=False)})
+        _write(folder, {"ids": self.ids, "offsets": self.offsets}, self.vocabulary, self.manifest, self.tokenizer_json)
 
 
 def open_corpus(folder: Path) -> Corpus:
@@ -99,7 +128,10 @@ def open_corpus(folder: Path) -> Corpus:
         raise FormatError(f"{folder} is not a corpus: it holds no {FILE}. Make one with `inlay corpus TEXT -o {folder}`.")
     opened = arrays.open_arrays(folder / FILE)
     manifest = json.loads(opened.metadata["manifest"])
-    return Corpus(opened.whole("ids"), opened.whole("offsets"), unpack(opened), manifest)
+    tokenizer = (folder / TOKENIZER).read_text("utf-8") if (folder / TOKENIZER).is_file() else None
+    if tokenizer is not None and files.checksum(tokenizer.encode()) != manifest.get("tokenizer"):
+        raise FormatError(f"{folder / TOKENIZER} is not the tokenizer this corpus was encoded with (checksum differs).")
+    return Corpus(opened.whole("ids"), opened.whole("offsets"), unpack(opened), manifest, tokenizer)
 
 
 def is_corpus(path: Path) -> bool:
@@ -117,18 +149,41 @@ def encode(
     >>> list(corpus.vocabulary.words), corpus.ids.tolist(), corpus.offsets.tolist()
     (['cat', 'the'], [1, 0, 1, 0], [0, 2, 4])
     """
-    encoding = encoding or Encoding()
-    source = Source(text, encoding.field, report)
-    scanned = _scanned(source, encoding, workers or os.cpu_count() or 1, out.parent if out else None)
-    vocabulary, new = _vocabulary(scanned, encoding)
-    done = _renumbered(scanned, new, out.parent if out else None)
+    encoding, folder = encoding or Encoding(), out.parent if out else None
+    if out is not None:
+        files.can_write(out / FILE if out.is_dir() else out)
+    source, tokenizer = Source(text, encoding.field, report), None
+    if encoding.has_subwords:
+        tokenizer = subword_scanning.made(source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, encoding.cleaning())
+        scanned = subword_scanning.scan(source, tokenizer, encoding.cleaning(), folder)
+        vocabulary, new = _tokenizers_own(scanned, tokenizer.vocabulary)
+    else:
+        scanned = _scanned(source, encoding, workers or os.cpu_count() or 1, folder)
+        vocabulary, new = _vocabulary(scanned, encoding)
+    done = _renumbered(scanned, new, folder)
+    as_json = tokenizer.to_json() if tokenizer else None
     manifest = _manifest(encoding, source, scanned, vocabulary, done)
+    manifest |= {"tokenizer": files.checksum(as_json.encode())} if as_json else {}
     if out is None:
-        return Corpus(done.ids.whole(), done.offsets.whole(), vocabulary, manifest)
-    with files.writing_folder(out) as part:
-        streams = {"ids": _stream(done.ids), "offsets": _stream(done.offsets)}
-        arrays.write(part / FILE, {**streams, **pack(vocabulary)}, {"manifest": json.dumps(manifest, ensure_ascii=False)})
+        return Corpus(done.ids.whole(), done.offsets.whole(), vocabulary, manifest, as_json)
+    _write(out, {"ids": _stream(done.ids), "offsets": _stream(done.offsets)}, vocabulary, manifest, as_json)
     return open_corpus(out)
+
+
+def _write(
+    folder: Path, content: Mapping[str, Any], vocabulary: Vocabulary, manifest: Mapping[str, Any], tokenizer_json: str | None
+) -> None:
+    with files.writing_folder(folder) as part:
+        arrays.write(part / FILE, {**content, **pack(vocabulary)}, {"manifest": json.dumps(manifest, ensure_ascii=False)})
+        if tokenizer_json is not None:
+            files.write_text(part / TOKENIZER, tokenizer_json)
+
+
+def _tokenizers_own(scanned: Scanned, words: list[str]) -> tuple[Vocabulary, Ids]:
+    """A vocabulary that is fixed beforehand: every id stays what it is."""
+    if not scanned.counts.any():
+        raise SourceError(NO_WORDS)
+    return Vocabulary(Words.of(words), scanned.counts), np.arange(len(words), dtype=np.int32)
 
 
 def _scanned(source: Source, encoding: Encoding, workers: int, folder: Path | None) -> Scanned:
@@ -159,7 +214,7 @@ def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
     """The words that stay, in their order, and the id that each word read gets (or -1)."""
     counts = scanned.counts
     if not len(counts):
-        raise SourceError("No words were found: the text is empty, or holds only punctuation.")
+        raise SourceError(NO_WORDS)
     unknown = (encoding.unknown,) if encoding.unknown is not None and encoding.unknown not in encoding.special else ()
     special = (*encoding.special, *unknown)
     asked = {word.encode() for word in special}
@@ -219,7 +274,7 @@ def _manifest(encoding: Encoding, source: Source, scanned: Scanned, vocabulary: 
     }
     return {
         "version": VERSION,
-        "encoding": values_of(encoding),
+        "encoding": values_of(encoding) | {"normalize": list(encoding.steps)},
         "inputs": [asdict(each) for each in source.inputs],
         "documents": source.documents,
         "sentences": {"read": done.sentences, "used": done.offsets.size - 1},

@@ -23,6 +23,25 @@ class Token(NamedTuple):
     end: int
 
 
+@dataclass(frozen=True)
+class Tokenized:
+    """A text, normalised, and its tokens."""
+
+    text: str
+    tokens: list[Token]
+    original: list[tuple[int, int]] | None
+    """Where each token stands in the text as it was given; None where normalisation keeps no places."""
+    ids: list[int] | None = None
+    """The tokens' ids, where the tokenizer has a vocabulary of its own."""
+
+
+@runtime_checkable
+class HasIds(Protocol):
+    """A tokenizer with a vocabulary of its own."""
+
+    def ids(self, text: str) -> list[int]: ...
+
+
 @runtime_checkable
 class Tokenizer(Protocol):
     """A frozen dataclass of settings that turns normalised text into tokens, left to right, without overlap."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.collect import world
+from inlay.collect import sources, world
 from inlay.encode.corpus import Corpus, Encoding, encode, open_corpus
+from inlay.encode.subwords import Subwords
 from inlay.errors import FormatError, SettingError, SourceError, UnknownName, WriteError
 
 
@@ -21,6 +24,7 @@ def decoded(corpus: Corpus) -> list[list[str]]:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef猫狗"), max_size=8), min_size=1, max_size=12), st.integers(1, 3))
+@settings(deadline=None)  # the first call compiles
 def test_ids_are_the_tokens_that_are_frequent_enough(sentences: list[list[str]], min_count: int):
     counts = Counter(token for sentence in sentences for token in sentence)
     kept = [[token for token in sentence if counts[token] >= min_count] for sentence in sentences]
@@ -114,3 +118,126 @@ def test_wrong_settings_are_refused():
 def test_a_folder_without_a_corpus_is_refused(tmp_path: Path):
     with pytest.raises(FormatError, match="is not a corpus"):
         open_corpus(tmp_path)
+
+
+# --- large text, many workers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "whitespace", "char"])
+def test_blocks_workers_and_processes_change_nothing(tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "t.txt"
+    path.write_text("\n".join(world.sentences("both", words=6000)), "utf-8")
+    plain = encode(path.read_text("utf-8").splitlines(), Encoding(tokenizer=tokenizer), workers=1)
+    monkeypatch.setattr(sources, "BLOCK", 5000)
+    for workers in (1, 2, 3):
+        for out in (None, tmp_path / f"{tokenizer}{workers}"):
+            made = encode(path, Encoding(tokenizer=tokenizer), workers=workers, out=out)
+            assert made.manifest["hash"] == plain.manifest["hash"]
+            assert made.manifest["tokens"] == plain.manifest["tokens"]
+            assert decoded(made) == decoded(plain)
+
+
+def test_a_line_longer_than_may_be_held_stays_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    words = [f"w{number % 700}" for number in range(20_000)]
+    (tmp_path / "t.txt").write_text(" ".join(words) + "\nend of it\n")
+    monkeypatch.setattr(sources, "BLOCK", 1000)
+    monkeypatch.setattr(sources, "LONGEST", 3000)
+    corpus = encode(tmp_path / "t.txt", Encoding(min_count=1), workers=2)
+    assert decoded(corpus) == [words, ["end", "of", "it"]]
+    assert corpus.manifest["lint"]["cut_lines"] > 10
+    assert corpus.manifest["lint"]["long_sentences"] == 1
+
+
+def test_a_line_of_a_hundred_megabytes_takes_little_memory(tmp_path: Path):
+    path = tmp_path / "t.txt"
+    with path.open("w") as file:
+        for _ in range(100):
+            file.write("all work and no play makes a dull line " * 26_000)
+    code = f"""
+import resource
+from pathlib import Path
+from inlay.encode.corpus import Encoding, encode
+encode(["warm up"], Encoding(min_count=1))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+corpus = encode(Path({str(path)!r}), Encoding(), workers=2, out=Path({str(tmp_path / "c")!r}))
+assert len(corpus.ids) == 9 * 26_000 * 100
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) < 500
+
+
+def test_lint_counts_what_looks_odd(tmp_path: Path):
+    (tmp_path / "t.txt").write_bytes(b"same line\nsame line\nnul \x00 here\nbad \xff here\n" + b"x" * 200 + b"\n")
+    lint = encode(tmp_path / "t.txt", Encoding(min_count=1, invalid="replace")).manifest["lint"]
+    assert lint == {
+        "invalid_bytes": 1, "nul_bytes": 1, "cut_lines": 0, "repeated_lines": 1, "long_words": 1, "long_sentences": 0,
+    }  # fmt: skip
+
+
+def test_half_a_surrogate_follows_the_policy():
+    with pytest.raises(SourceError, match="not UTF-8"):
+        encode(["ok \ud800 ok"], Encoding(min_count=1))
+    assert decoded(encode(["ok \ud800 ok"], Encoding(min_count=1, invalid="skip"))) == [["ok", "ok"]]
+
+
+# --- which words ----------------------------------------------------------------------------------------------------------
+
+
+def test_special_words_come_first_and_unknown_ones_get_theirs():
+    sentences = ["the cat sat", "the cat ran", "the dog"]
+    corpus = encode(sentences, Encoding(min_count=2, special=("[PAD]",), unknown="[UNK]"))
+    assert list(corpus.vocabulary.words) == ["[PAD]", "[UNK]", "the", "cat"]
+    assert decoded(corpus) == [["the", "cat", "[UNK]"], ["the", "cat", "[UNK]"], ["the", "[UNK]"]]
+    assert corpus.vocabulary.counts.tolist() == [0, 3, 3, 2]
+    assert corpus.manifest["tokens"] == {"read": 8, "used": 8, "dropped": {"rare": 0}}
+
+
+def test_at_most_so_many_words():
+    corpus = encode(["a a a b b c", "d d d d"], Encoding(min_count=1, max_size=2))
+    assert list(corpus.vocabulary.words) == ["d", "a"]
+    assert corpus.manifest["tokens"] == {"read": 10, "used": 7, "dropped": {"rare": 3}}
+
+
+def test_mixed_sentences_and_tokens_are_refused():
+    with pytest.raises(SourceError, match="one kind or the other"):
+        encode([["a", "b"], "c d"], Encoding(min_count=1))
+
+
+def test_tokens_may_hold_blanks():
+    assert decoded(encode([["New York", "is", "big"]], Encoding(min_count=1))) == [["New York", "is", "big"]]
+
+
+# --- subwords -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
+def test_a_corpus_of_subwords_carries_its_tokenizer(kind: str, tmp_path: Path):
+    text = [sentence for pair in world.pairs(words=20_000) for sentence in (pair.en, pair.zh)]
+    made = encode(iter(text), Encoding(tokenizer=kind, subwords=2500), out=tmp_path / "c")
+    assert made.tokenizer_json is not None
+    tokenizer = Subwords.from_json(made.tokenizer_json)
+    assert list(made.vocabulary.words) == tokenizer.vocabulary
+    for number in (0, 1, 500):
+        assert made.ids[made.offsets[number] : made.offsets[number + 1]].tolist() == tokenizer.ids(text[number])
+    assert made.vocabulary.counts.sum() == len(made.ids) == made.manifest["tokens"]["read"]
+    assert "[MASK]" in made.vocabulary.words
+    (tmp_path / "c" / "tokenizer.json").write_text("{}")
+    with pytest.raises(FormatError, match="checksum differs"):
+        open_corpus(tmp_path / "c")
+
+
+def test_subwords_of_a_file_are_not_lower_cased(data: Path):
+    corpus = encode(["Hello world"], Encoding(tokenizer_file=data / "vocab_gpt2"))
+    assert corpus.ids.tolist() == [15496, 995]
+    assert len(corpus.vocabulary) == 50257
+
+
+def test_settings_that_do_not_go_with_subwords_are_refused():
+    with pytest.raises(SettingError, match="max_size, special and unknown are for words"):
+        Encoding(tokenizer="bpe", max_size=10)
+    with pytest.raises(SettingError, match="learns its subwords from a text"):
+        Encoding(tokenizer="bpe").make_tokenizer()
+    with pytest.raises(SourceError, match="Pass strings"):
+        encode([["a"]], Encoding(tokenizer="bpe"))

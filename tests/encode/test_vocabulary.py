@@ -61,3 +61,16 @@ def test_order_is_count_then_bytes_whatever_came_first():
         vocabulary = Vocabulary.of(dict(shuffled), min_count=2)
         assert list(vocabulary.words) == ["top", "a", "b", "é", "猫"]
         assert vocabulary.counts.tolist() == [9, 2, 2, 2, 2]
+
+
+def test_growing_keeps_old_ids_and_adds_counts():
+    old = Vocabulary.of({"cat": 3, "dog": 2})
+    grown = old.grown({"emu": 9, "dog": 5, "rare": 1, "ant": 9}, min_count=2)
+    assert list(grown.words) == ["cat", "dog", "ant", "emu"]
+    assert grown.counts.tolist() == [3, 7, 9, 9]
+
+
+def test_special_words_and_the_largest_size():
+    made = Vocabulary.of({"a": 3, "b": 2, "<s>": 7, "c": 1}, special=("<pad>", "<s>"), max_size=3)
+    assert list(made.words) == ["<pad>", "<s>", "a"]
+    assert made.counts.tolist() == [0, 7, 3]

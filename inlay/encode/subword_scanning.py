@@ -1,0 +1,82 @@
+"""Text -> ids of subwords, whose vocabulary a tokenizer has fixed beforehand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from inlay.collect.sources import Source, Text, blocks_of
+from inlay.encode.cleaning import Cleaning
+from inlay.encode.numbering import END
+from inlay.encode.scanning import Scanned
+from inlay.errors import SourceError
+from inlay.files import Spool
+from inlay.report import Note
+
+if TYPE_CHECKING:
+    from inlay.encode.subwords import Subwords
+
+LEARNED_FROM = 100_000_000
+"""Characters of text a tokenizer is learned from: more change nothing but the time and memory it takes."""
+
+
+def load(path: Path) -> Subwords:
+    from inlay.encode.subword_files import load  # the library behind it is only loaded where it is used
+
+    return load(path)
+
+
+def made(source: Source, name: str, file: Path | None, size: int, cleaning: Cleaning) -> Subwords:
+    """The tokenizer of a file, or one learned from the beginning of the text."""
+    if file is not None:
+        return load(file)
+    from inlay.encode.subwords import train
+
+    if source.sentences() is not None and not isinstance(source.text, (list, tuple)):
+        source.text = cast("Text", list(cast("Iterable[str]", source.text)))  # it is read twice: once to learn, once to encode
+    lines, read = _lines(Source(source.text, source.field), cleaning), 0
+    sample: list[str] = []
+    for line in lines:
+        sample.append(line)
+        read += len(line)
+        if read > LEARNED_FROM:
+            source.report(Note(f"{name} is learned from the first {LEARNED_FROM:,} characters of the text."))
+            break
+    return train(name, sample, size=size, report=source.report)
+
+
+def scan(source: Source, tokenizer: Subwords, cleaning: Cleaning, folder: Path | None) -> Scanned:
+    """All text as the tokenizer's ids, in blocks; the tokenizer shares a block out over all cores by itself."""
+    spool, size = Spool(np.int32, folder), len(tokenizer.vocabulary)
+    counts = np.zeros(size, np.int64)
+    lines = _lines(source, cleaning)
+    while some := list(itertools.islice(lines, 50_000)):
+        found = tokenizer.ids_of(some)
+        total = sum(map(len, found)) + len(found)
+        ids = np.fromiter(itertools.chain.from_iterable((*each, END) for each in found), np.int32, total)
+        counts += np.bincount(ids[ids >= 0], minlength=size)
+        spool.append(ids)
+    lengths = np.array([len(word.encode()) for word in tokenizer.vocabulary], np.int64)
+    return Scanned(spool, [0] * len(spool.lengths), [np.arange(size, dtype=np.int32)], counts, lengths, _no_words, {})
+
+
+def _lines(source: Source, cleaning: Cleaning) -> Iterator[str]:
+    given = source.sentences()
+    blocks = source.blocks() if given is None else blocks_of(_texts(given))
+    for block in blocks:
+        yield from (line for line in cleaning.lines(block) if line)
+
+
+def _texts(given: Iterable[object]) -> Iterator[str]:
+    for text in given:
+        if not isinstance(text, str):
+            raise SourceError("Subwords are cut from text, but some sentences are lists of tokens. Pass strings.")
+        yield text
+
+
+def _no_words(ids: Iterable[int]) -> list[bytes]:
+    raise AssertionError("the words of a tokenizer are its own")

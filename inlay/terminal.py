@@ -1,0 +1,157 @@
+"""What the command line shows: flags into calls, complaints in one line, bars, tables, colours."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import tyro
+
+from inlay.errors import SettingError
+from inlay.report import Event, Note, Report
+
+if TYPE_CHECKING:
+    from inlay.encode.tokenizers import Tokenized
+
+T = TypeVar("T")
+LINE_EVERY = 10.0
+"""Seconds between lines of progress where no bar can be drawn."""
+
+
+def parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
+    """Flags into a call of `kind`; whatever is wrong with them becomes one SettingError."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            config = (tyro.conf.OmitArgPrefixes, tyro.conf.PositionalMetavarFromFieldName, tyro.conf.FlagCreatePairsOff)
+            return tyro.cli(kind, args=words, prog=program, description=description, config=config)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise SettingError(f"{_one_line(said.getvalue())} (`{program} --help` lists all)") from None
+
+
+def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """The same flags, but the call is handed back: it must not run while complaints are being caught."""
+    return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
+
+
+def _one_line(box: str) -> str:
+    """The text of the box that tyro draws around a complaint, down to where it repeats the help."""
+    inside = [row.strip(" │|") for row in box.splitlines()[1:]]  # the first row is the title in the frame
+    text = " ".join(row for row in inside if row.strip("─-╰╯"))
+    unknown = re.match(r"Unrecognized options: (\S+?),?(?: |$)", text)
+    if unknown:
+        meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
+        return f"There is no option {unknown[1]}.{f' Did you mean {meant[1]}?' if meant else ''}"
+    return re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
+
+
+def listed(lines: dict[str, str]) -> str:
+    return "\n".join(f"  {name:<12}{line}" for name, line in lines.items())
+
+
+def print_scores(scores: Sequence[Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("task", "language", "score", "95 %", "questions", box=None)
+    for each in scores:
+        table.add_row(
+            each.task, each.language, f"{each.value:.3f}", f"{each.low:.3f} to {each.high:.3f}", f"{each.used:,} of {each.total:,}"
+        )
+    Console().print(table)
+
+
+def print_report(name: str, manifest: dict[str, Any]) -> None:
+    """What encoding found: all that was read, what became of it, and what looks odd."""
+    tokens, words, sentences = manifest["tokens"], manifest["words"], manifest["sentences"]
+    print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
+    dropped = "".join(f" + {count:,} {reason}" for reason, count in tokens["dropped"].items())
+    share = tokens["dropped"].get("rare", 0) / max(tokens["read"], 1)
+    print(f"  read {tokens['read']:,} tokens = {tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)")
+    print(f"  {words['read']:,} different words, {words['used']:,} kept; {sentences['read']:,} sentences, {sentences['used']:,} kept")
+    for what, count in manifest["lint"].items():
+        if count:
+            print(f"  {LINT.get(what, what)}: {count:,}")
+
+
+LINT = {
+    "invalid_bytes": "bytes that were not UTF-8",
+    "nul_bytes": "NUL bytes",
+    "cut_lines": "lines too long to hold, passed on in pieces",
+    "repeated_lines": "lines that repeat an earlier one",
+    "long_words": "words of more than 100 bytes (kept)",
+    "long_sentences": "sentences of more than 10,000 tokens (kept whole)",
+}
+
+
+def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | None]) -> None:
+    """Tokens in alternating colours, then each with its id and its place in the text; several tokenizers side by side."""
+    from rich.columns import Columns
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console, shades, tables = Console(), ("black on cyan", "black on yellow"), list[Table]()
+    for name, tokenized in shown.items():
+        line = Text(f"{name}: ", style="bold")
+        for number, token in enumerate(tokenized.tokens):
+            line.append(token.text, style=shades[number % 2]).append(" ", style="")
+        console.print(line)
+        tables.append(Table("token", "id", "from", "to", title=name, box=None))
+        places = tokenized.original or [(token.start, token.end) for token in tokenized.tokens]
+        ids = tokenized.ids or [find(token.text) for token in tokenized.tokens]
+        for token, id, (start, end) in zip(tokenized.tokens, ids, places, strict=True):
+            tables[-1].add_row(token.text, "" if id is None else str(id), str(start), str(end))
+    console.print(Columns(tables))
+    if any(tokenized.original is None for tokenized in shown.values()):
+        console.print("places are in the normalised text: its steps keep none in the original", style="dim")
+
+
+@contextlib.contextmanager
+def drawn() -> Iterator[Report]:
+    """A bar for each stage on a terminal; elsewhere a line now and then."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
+        progress.TextColumn("{task.fields[speed]}"), progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        yield _Drawing(bars, console)
+
+
+class _Drawing:
+    """Listens to events and draws them."""
+
+    def __init__(self, bars: Any, console: Any) -> None:
+        self.bars, self.console = bars, console
+        self.tasks: dict[str, Any] = {}
+        self.began: dict[str, float] = {}
+        self.said = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Note):
+            self.console.print(f"note: {event.text}", highlight=False, soft_wrap=True)
+            return
+        now = time.monotonic()
+        if event.stage not in self.tasks:
+            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, speed="")
+            self.began[event.stage] = now
+        speed = event.done / max(now - self.began[event.stage], 1e-3)
+        figures = " ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
+        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, speed=f"{speed:,.0f} {event.unit}/s {figures}")
+        if self.bars.disable and now - self.said > LINE_EVERY:
+            self.said = now
+            total = f" of {event.total:,}" if event.total else ""
+            self.console.print(
+                f"{event.stage}: {event.done:,}{total} {event.unit}, {speed:,.0f}/s {figures}", highlight=False, soft_wrap=True
+            )

@@ -1,0 +1,56 @@
+"""Normalisation in named steps, and the way back to the text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import inlay
+from inlay.collect.normalize import normalizer, origins
+from inlay.errors import UnknownName
+
+TEXT = st.text(st.characters(blacklist_categories=["Cs"])) | st.text("Aé e\u0301Σς中ＡİK\u1100\u1161")
+
+
+def test_steps_run_in_the_order_given():
+    assert normalizer(("nfkc", "lower"))("ＡＢ Ⅷ") == "ab viii"
+    assert normalizer(())("ＡＢ") == "ＡＢ"
+    assert normalizer(("simplified",))("臺灣資訊") == "台湾资讯"
+    with pytest.raises(UnknownName, match="No normalizer is called 'nfcc'. Did you mean 'nfc"):
+        normalizer(("nfcc",))
+
+
+@given(TEXT)
+def test_all_steps_but_one_may_be_repeated(text: str):
+    for name in ("nfc", "nfkc", "lower"):
+        step = normalizer((name,))
+        assert step(step(text)) == step(text)
+
+
+@given(TEXT)
+def test_origins_lead_back_to_what_a_character_was_made_of(text: str):
+    steps = ("nfc", "lower")
+    places = origins(text, steps)
+    done = normalizer(steps)(text)
+    if places is None:
+        return
+    assert len(places) == len(done) + 1
+    assert places == sorted(places)
+    for here in range(len(done)):
+        if places[here] < places[here + 1]:
+            assert done[here] in normalizer(steps)(text[places[here] : places[here + 1]])
+
+
+def test_tokens_stand_where_the_text_has_them():
+    text = "CAFE\u0301 ＡＢ，我喜欢苹果"
+    shown = inlay.tokenize(text, normalize=["nfkc", "lower"])
+    assert [token.text for token in shown.tokens] == ["café", "ab", "我", "喜欢", "苹果"]
+    assert shown.original is not None
+    assert [unicodedata.normalize("NFKC", text[a:b]).lower() for a, b in shown.original] == [token.text for token in shown.tokens]
+
+
+def test_phrases_keep_no_places():
+    assert origins("龍門石窟裡面", ("simplified",)) is None or len(origins("龍門石窟裡面", ("simplified",)) or []) == 7

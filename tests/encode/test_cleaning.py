@@ -1,0 +1,91 @@
+"""The fast road from text to words ends where the plain one does, whatever the text and however it is cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inlay.collect.normalize import normalizer
+from inlay.collect.sentences import split
+from inlay.collect.sources import Block
+from inlay.encode.cleaning import Cleaned, Cleaning
+from inlay.encode.processes import PYTHON_BOUND, Cleaners
+from inlay.encode.tokenizers import Char, Tokenizer, Whitespace, Word
+from inlay.errors import SourceError
+
+TOKENIZERS = [Word(), Whitespace(), Char(), Word(dictionary=("喜欢苹", "明"))]
+STEPS: list[tuple[str, ...]] = [("nfc", "lower"), (), ("lower",), ("nfc",), ("lower", "nfc"), ("nfkc", "lower")]
+ODD = [
+    "'", "’", ".", ",", "1", "٣", "²", "Ⅷ", "A", "É", "e\u0301", "=\u0338", "\u0301", "Σ", "ς", "İ", "ı", "ß", "ẞ", "K", "Å", "ﬁ", "각",
+    "\u1100\u1161", "中", "文", "喜欢", "苹果", "明说", "々", "〇", "𠀀", "。", "，", "　", "\t", "\n", "\r", "\r\n", "\x00", "\x1f",
+    "\x85", "\u2028", "\ufeff", "_", "-", "👍🏽", "👨\u200d👩\u200d👧", "हिन्दी", "שלום", "don't", "3.14", "1,000", "１２",
+    "ＡＢ", "豈", "x" * 70,
+]  # fmt: skip
+TEXT = st.lists(st.sampled_from(ODD) | st.text(st.characters(blacklist_categories=["Cs"]), max_size=3), max_size=60).map("".join)
+
+
+def words_of(cleaned: Cleaned) -> list[list[str]]:
+    lines = bytes(cleaned.text[: cleaned.size]).decode().split("\n")
+    return [words for line in lines if (words := [word for word in line.split(" ") if word])]
+
+
+def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[list[str]]:
+    """The definition: each line normalised, then cut."""
+    normalize = normalizer(steps)
+    return [words for line in text.replace("\r", "\n").split("\n") if (words := tokenizer.words(normalize(line)))]
+
+
+@pytest.mark.parametrize("steps", STEPS, ids="-".join)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
+@given(text=TEXT)
+@settings(deadline=None, max_examples=60)
+def test_fast_equals_plain(tokenizer: Tokenizer, steps: tuple[str, ...], text: str):
+    assert words_of(Cleaning(tokenizer, steps).clean(Block(text.encode(), "t", 1))) == plainly(text, tokenizer, steps)
+
+
+@given(text=TEXT)
+@settings(deadline=None)
+def test_running_text_is_split_first(text: str):
+    expected = [words for sentence in split(text) for words in plainly(sentence, Word(), ("nfc", "lower"))]
+    assert words_of(Cleaning(Word(), ("nfc", "lower"), "split").clean(Block(text.encode(), "t", 1))) == expected
+
+
+def test_traditional_becomes_simplified_once():
+    cleaned = Cleaning(Word(), ("nfc", "simplified")).clean(Block("臺灣的資訊\n乾縣\n".encode(), "t", 1))
+    assert words_of(cleaned)[0] == ["台湾", "的", "资讯"]
+    assert "干县" not in str(words_of(cleaned))
+
+
+@pytest.mark.parametrize(("policy", "expected", "invalid"), [("replace", [["café", "\ufffd"], ["ok"]], 1), ("skip", [["café"], ["ok"]], 1)])
+def test_broken_bytes_follow_the_policy(policy: str, expected: list[list[str]], invalid: int):
+    cleaned = Cleaning(Whitespace(), ("lower",), invalid=policy).clean(Block("Café ".encode() + b"\xff\nok\n", "t", 1))  # pyright: ignore[reportArgumentType]
+    assert (words_of(cleaned), cleaned.invalid) == (expected, invalid)
+
+
+@pytest.mark.parametrize("broken", [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xe4\xb8", b"\x80", b"\xf0\x80\x80\x80"])
+def test_every_kind_of_broken_utf8_is_found_and_named(broken: bytes):
+    with pytest.raises(SourceError, match=r"name.txt:12: byte 4 of the line is not UTF-8"):
+        Cleaning(Word(), ("nfc", "lower")).clean(Block(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10))
+
+
+def test_processes_clean_as_we_do():
+    text = "我喜欢吃苹果。\nI like apples.\n小明说他喜欢游泳。\n" * 50
+    cleaning = Cleaning(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
+    blocks = [Block(text.encode() + bytes([255, 10]) * n, "t", 1) for n in range(4)]
+    with Cleaners(cleaning, 2) as cleaners:
+        done = [cleaners.clean(block) for block in blocks]
+        assert cleaners.free is not None  # the first block showed that it was worth it
+    for block, cleaned in zip(blocks, done, strict=True):
+        here = cleaning.clean(block)
+        assert words_of(cleaned) == words_of(here)
+        assert cleaned.invalid == here.invalid
+        assert cleaned.plain > PYTHON_BOUND
+
+
+def test_an_error_in_a_process_is_the_same_error():
+    with Cleaners(Cleaning(Char()), 2) as cleaners:
+        cleaners.clean(Block(b"a\n", "t", 1))
+        with pytest.raises(SourceError, match="t:3: byte 1 of the line is not UTF-8"):
+            cleaners.clean(Block(b"a\nb\n\xff\n", "t", 1))
+        assert words_of(cleaners.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process goes on
