@@ -11,6 +11,7 @@ import queue
 import struct
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import IO, Any
@@ -22,7 +23,9 @@ from inlay.encode.numbering import padded
 from inlay.errors import InlayError, SourceError
 
 PYTHON_BOUND = 0.1
-"""Above this share of a block done by Python, processes are worth their start."""
+"""Above this share done by Python, a block would be better off in a process."""
+PATIENCE = 8
+"""Blocks that would be better off before processes are started: a child takes a second or two to be of use."""
 HEAD = struct.Struct("<qqqd")
 
 
@@ -32,8 +35,8 @@ class Cleaners:
     def __init__(self, cleaning: Cleaning, workers: int) -> None:
         self.cleaning, self.workers = cleaning, workers
         self.free: queue.SimpleQueue[_Child] | None = None
-        self.children = ExitStack()
-        self.bound = False
+        self.children, self.starting = ExitStack(), threading.Lock()
+        self.bound = 0
 
     def __enter__(self) -> Cleaners:
         return self
@@ -42,17 +45,18 @@ class Cleaners:
         self.children.close()
 
     def clean(self, block: Block) -> Cleaned:
-        if self.bound and self.workers > 1:
+        if self.bound >= PATIENCE and self.workers > 1:
             return self._elsewhere(block)
         cleaned = self.cleaning.clean(block)
-        self.bound = self.bound or cleaned.plain > PYTHON_BOUND
+        self.bound += cleaned.plain > PYTHON_BOUND
         return cleaned
 
     def _elsewhere(self, block: Block) -> Cleaned:
-        if self.free is None:
-            self.free = queue.SimpleQueue()
-            for _ in range(self.workers):
-                self.free.put(self.children.enter_context(_Child(self.cleaning)))
+        with self.starting:
+            if self.free is None:
+                self.free = queue.SimpleQueue()
+                for _ in range(self.workers):
+                    self.free.put(self.children.enter_context(_Child(self.cleaning)))
         child = self.free.get()
         try:
             return child.clean(block)

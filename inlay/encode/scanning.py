@@ -71,7 +71,7 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
             spool.append(piece.ids)
             owners.append(piece.owner)
             lint["invalid_bytes"] += piece.invalid
-            lint["nul_bytes"] += block.data.count(0)
+            lint["nul_bytes"] += block.data.count(0) if 0 in block.data else 0  # the search is faster than the count
             lint["cut_lines"] += not block.whole
             lint["repeated_lines"] += text_cpu.repeated(piece.hashes, lines, held)
     return _made_one(numberings, spool, owners, lint)

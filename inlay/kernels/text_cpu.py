@@ -1,8 +1,8 @@
 """Bytes to ids: UTF-8 text blanked out around its words, and words counted and numbered.
 
 `clean` leaves words where they stand, in lower case if asked, and turns everything between them into blanks. `number`
-then finds each word in a hash table of bytes. What `clean` cannot do exactly (Chinese, composed characters, broken
-UTF-8) it leaves alone and reports by line, for the plain Python tokenizer to do.
+then finds each word in a hash table of bytes. Chinese is set apart by `clean`, cut elsewhere, and put back by `weave`. What
+`clean` cannot do exactly (characters that compose, broken UTF-8) it reports by line, for the plain tokenizer to do.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
@@ -14,39 +14,35 @@ import numpy as np
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.vector import between, eight, fetch, lowest_bit, put_words
 
-BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HARD = range(6)
-"""Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a number if inside it; not for us."""
+BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
+"""Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a number if inside it;
+Chinese; not for us."""
 
+MARK = 1
+"""Stands in cleaned text for a run of Chinese, which waits elsewhere to be cut."""
 SPACE, NEWLINE, RETURN = 32, 10, 13
 ONE = np.uint64(1)
 TOP = np.uint64(63)
-AHEAD = 512
+AHEAD = 128
 
 
 @kernel
-def clean(text, size, classes, lowered, lower, out, hard):
-    # text (size + 64,) u1; classes (0x110001,) u1 and lowered (0x110001,) i4 by code point; out like text, filled
-    # lower: whether A-Z become a-z; hard (lines, 2) i8, filled: line n of those is text[hard[n, 0]:hard[n, 1]]. Returns how many.
-    found, here, line, easy, before = 0, 0, 0, True, BLANK
+def clean(text, size, classes, lowered, lower, out, runs, hard, state):
+    # text (size + 64,) u1; classes (0x110001,) u1 and lowered (0x110001,) i4 by code point; lower: whether A-Z become a-z
+    # out like text, filled: words between blanks, a MARK for each run of Chinese; runs (size + 1,) u1, filled: those, a newline before each
+    # hard (lines, 2) i8, filled: line n of those is text[hard[n, 0]:hard[n, 1]]; state (2,) i8, filled: hard lines, bytes of runs
+    found, here, line, easy, before, waiting, waiting_before = 0, 0, 0, True, BLANK, 0, 0
     words = classes[ord("'")] == APOSTROPHE
     while here < size:
         if between(text, here, 0x80, 0xFF) == 0 and here + 64 <= size:
-            last = _clean_plain(
-                text,
-                here,
-                before,
-                classes[text[here + 64]] if text[here + 64] < 0x80 else _class_at(text, here + 64, classes),
-                words,
-                lower,
-                out,
-            )
+            last = _clean_plain(text, here, before, _class_at(text, here + 64, classes), words, lower, out)
             newlines = between(text, here, NEWLINE, NEWLINE) | between(text, here, RETURN, RETURN)
             while newlines != 0:
                 end = here + lowest_bit(newlines)
                 if not easy:
-                    hard[found, 0], hard[found, 1] = line, end
+                    hard[found, 0], hard[found, 1], waiting = line, end, waiting_before
                     found += 1
-                line, easy = end + 1, True
+                line, easy, waiting_before = end + 1, True, waiting
                 newlines &= newlines - ONE
             before, here = last, here + 64
             continue
@@ -56,14 +52,25 @@ def clean(text, size, classes, lowered, lower, out, hard):
             kind = classes[point]
             if point == NEWLINE or point == RETURN:
                 if not easy:
-                    hard[found, 0], hard[found, 1] = line, here
+                    hard[found, 0], hard[found, 1], waiting = line, here, waiting_before
                     found += 1
-                line, easy, before = here + 1, True, BLANK
+                line, easy, before, waiting_before = here + 1, True, BLANK, waiting
                 out[here] = NEWLINE
                 here += 1
                 continue
             if kind == HARD:
                 easy = False
+            elif kind == HAN:
+                if before != HAN:
+                    runs[waiting] = NEWLINE
+                    waiting += 1
+                for n in range(here, here + width):
+                    runs[waiting] = text[n]
+                    waiting += 1
+                    out[n] = SPACE
+                out[here] = SPACE if before == HAN else MARK
+                before, here = kind, here + width
+                continue
             elif kind >= APOSTROPHE:
                 following = _class_at(text, here + width, classes)
                 joins = DIGIT if kind == POINT else LETTER
@@ -76,9 +83,37 @@ def clean(text, size, classes, lowered, lower, out, hard):
                 _put(out, here, width, lowered[point])
             before, here = kind, here + width
     if not easy:
-        hard[found, 0], hard[found, 1] = line, size
+        hard[found, 0], hard[found, 1], waiting = line, size, waiting_before
         found += 1
-    return found
+    state[0], state[1] = found, waiting
+
+
+@kernel
+def weave(text, size, words, out):
+    # text (size + 64,) u1 with MARKs; words (M,) u1: for each MARK a newline, then its words between blanks; out, filled; returns how much
+    filled, taken, here = 0, 0, 0
+    while here < size:
+        if between(text, here, MARK, MARK) == 0 and here + 64 <= size:
+            for n in range(64):
+                out[filled + n] = text[here + n]
+            filled += 64
+            here += 64
+            continue
+        for place in range(here, min(here + 64, size)):
+            byte = text[place]
+            if byte == MARK:
+                taken += 1  # the newline
+                while taken < words.shape[0] and words[taken] != NEWLINE:
+                    out[filled] = words[taken]
+                    filled += 1
+                    taken += 1
+                out[filled] = SPACE
+                filled += 1
+            elif byte != SPACE or place == here or text[place - 1] != SPACE:  # cut words leave many blanks behind
+                out[filled] = byte
+                filled += 1
+        here += 64
+    return filled
 
 
 @part

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inlay.collect.normalize import normalizer
 from inlay.collect.sentences import split
 from inlay.collect.sources import Block
+from inlay.encode import processes
 from inlay.encode.cleaning import Cleaned, Cleaning
 from inlay.encode.processes import PYTHON_BOUND, Cleaners
 from inlay.encode.tokenizers import Char, Tokenizer, Whitespace, Word
@@ -69,6 +70,13 @@ def test_every_kind_of_broken_utf8_is_found_and_named(broken: bytes):
         Cleaning(Word(), ("nfc", "lower")).clean(Block(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10))
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are started after the first block."""
+    monkeypatch.setattr(processes, "PATIENCE", 1)
+
+
+@pytest.mark.usefixtures("at_once")
 def test_processes_clean_as_we_do():
     text = "我喜欢吃苹果。\nI like apples.\n小明说他喜欢游泳。\n" * 50
     cleaning = Cleaning(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
@@ -83,6 +91,7 @@ def test_processes_clean_as_we_do():
         assert cleaned.plain > PYTHON_BOUND
 
 
+@pytest.mark.usefixtures("at_once")
 def test_an_error_in_a_process_is_the_same_error():
     with Cleaners(Cleaning(Char()), 2) as cleaners:
         cleaners.clean(Block(b"a\n", "t", 1))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inlay.collect import sources, world
+from inlay.encode import processes
 from inlay.encode.corpus import Corpus, Encoding, encode, open_corpus
 from inlay.encode.subwords import Subwords
 from inlay.errors import FormatError, SettingError, SourceError, UnknownName, WriteError
@@ -129,6 +130,7 @@ def test_blocks_workers_and_processes_change_nothing(tokenizer: str, tmp_path: P
     path.write_text("\n".join(world.sentences("both", words=6000)), "utf-8")
     plain = encode(path.read_text("utf-8").splitlines(), Encoding(tokenizer=tokenizer), workers=1)
     monkeypatch.setattr(sources, "BLOCK", 5000)
+    monkeypatch.setattr(processes, "PATIENCE", 2)
     for workers in (1, 2, 3):
         for out in (None, tmp_path / f"{tokenizer}{workers}"):
             made = encode(path, Encoding(tokenizer=tokenizer), workers=workers, out=out)
