@@ -116,7 +116,11 @@ def tokenize(words: list[str]) -> None:
     if options.encoding.tokenizer_file:
         shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
     else:
-        shown = {name: pipeline.tokenize(options.text, **settings | {"tokenizer": name}) for name in options.tokenizers}
+        others = settings | {"dictionary": None}  # only words take one
+        shown = {
+            name: pipeline.tokenize(options.text, **(settings if name == "word" else others) | {"tokenizer": name})
+            for name in options.tokenizers
+        }
     known = open_corpus(options.corpus).vocabulary.words if options.corpus else None
     print_tokens(shown, known.find if known else {}.get)
 
