@@ -32,6 +32,9 @@ ENTRIES = (
     Entry("tokenizer", "whitespace", "encode.tokenizers:Whitespace", "what stands between white space"),
     Entry("tokenizer", "word", "encode.tokenizers:Word", "Unicode words, Chinese words by rjieba; both in one sentence"),
     Entry("tokenizer", "char", "encode.tokenizers:Char", "every visible character"),
+    Entry("subwords", "bpe", "encode.subwords:train", "bytes merged by frequency; any text, nothing lost"),
+    Entry("subwords", "wordpiece", "encode.subwords:train", "BERT's: parts of words, Chinese characters apart"),
+    Entry("subwords", "unigram", "encode.subwords:train", "SentencePiece's: the likeliest cut; nothing lost", "sentencepiece"),
     Entry("normalizer", "nfc", "collect.normalize:nfc", "Unicode composed form (é is one character)"),
     Entry("normalizer", "nfkc", "collect.normalize:nfkc", "compatibility form: full-width and half-width become one"),
     Entry("normalizer", "lower", "collect.normalize:lower", "lower case"),
@@ -41,14 +44,14 @@ ENTRIES = (
 )
 
 
-def entries(kind: str) -> tuple[Entry, ...]:
-    """All entries of one kind, in their written order."""
-    return tuple(entry for entry in ENTRIES if entry.kind == kind)
+def entries(*kinds: str) -> tuple[Entry, ...]:
+    """All entries of some kinds, in their written order."""
+    return tuple(entry for entry in ENTRIES if entry.kind in kinds)
 
 
-def entry(kind: str, name: str) -> Entry:
-    """The entry of this name; a wrong name raises UnknownName with the closest right one."""
-    known = {each.name: each for each in entries(kind)}
+def entry(kind: str, name: str, *others: str) -> Entry:
+    """The entry of this name, of one kind or of others; a wrong name raises UnknownName with the closest right one."""
+    known = {each.name: each for each in entries(kind, *others)}
     if name not in known:
         hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."
         raise UnknownName(f"No {kind} is called '{name}'.{hint}")

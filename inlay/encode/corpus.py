@@ -29,7 +29,6 @@ from inlay.shapes import Ids, Offsets
 
 FILE = "corpus.safetensors"
 TOKENIZER = "tokenizer.json"
-SUBWORDS = ("bpe", "wordpiece", "unigram")
 VERSION = 1
 NO_WORDS = "No words were found: the text is empty, or holds only punctuation."
 LONG_WORD, LONG_SENTENCE = 100, 10_000
@@ -68,9 +67,8 @@ class Encoding:
 
     def __post_init__(self) -> None:
         check(self)
-        if not self.has_subwords:
-            registry.entry("tokenizer", self.tokenizer)
-        elif self.max_size or self.special or self.unknown is not None:
+        registry.entry("tokenizer", self.tokenizer, "subwords")
+        if self.has_subwords and (self.max_size or self.special or self.unknown is not None):
             raise SettingError("max_size, special and unknown are for words; the vocabulary of subwords is the tokenizer's own.")
         for name in self.steps:
             registry.entry("normalizer", name)
@@ -87,7 +85,7 @@ class Encoding:
     @property
     def has_subwords(self) -> bool:
         """Whether the vocabulary is a tokenizer's own, rather than the words of the text."""
-        return self.tokenizer_file is not None or self.tokenizer in SUBWORDS
+        return self.tokenizer_file is not None or registry.entry("tokenizer", self.tokenizer, "subwords").kind == "subwords"
 
     def make_tokenizer(self) -> Tokenizer:
         if self.tokenizer_file is not None:

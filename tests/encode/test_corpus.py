@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from inlay.collect import sources, world
 from inlay.encode import processes
-from inlay.encode.corpus import Corpus, Encoding, encode, open_corpus
+from inlay.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlay.encode.subwords import Subwords
 from inlay.errors import FormatError, SettingError, SourceError, UnknownName, WriteError
 
@@ -108,6 +108,8 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path):
 def test_wrong_settings_are_refused():
     with pytest.raises(UnknownName, match="No tokenizer is called 'wrod'. Did you mean 'word'?"):
         Encoding(tokenizer="wrod")
+    with pytest.raises(UnknownName, match="Did you mean 'bpe'?"):
+        Encoding(tokenizer="bpee")
     with pytest.raises(UnknownName, match="No normalizer"):
         Encoding(normalize=("upper",))
     with pytest.raises(SettingError, match="dictionary goes with the word tokenizer"):
@@ -243,3 +245,23 @@ def test_settings_that_do_not_go_with_subwords_are_refused():
         Encoding(tokenizer="bpe").make_tokenizer()
     with pytest.raises(SourceError, match="Pass strings"):
         encode([["a"]], Encoding(tokenizer="bpe"))
+
+
+# --- killed ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_run_leaves_nothing_that_looks_whole(tmp_path: Path):
+    text = tmp_path / "t.txt"
+    text.write_text("".join(f"{sentence}\n" for sentence in world.sentences("both", words=300_000)), "utf-8")
+    command = [sys.executable, "-m", "inlay.cli", "corpus", str(text), "-o", str(tmp_path / "c")]
+    for wait in (0.3, 0.6, 0.8, 1.0, 1.3):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if is_corpus(tmp_path / "c"):  # it was done in time: then it is whole
+            assert len(open_corpus(tmp_path / "c").ids) > 250_000
+            return
+        assert not (tmp_path / "c").exists()
