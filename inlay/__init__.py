@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inlay.collect import world
     from inlay.encode.corpus import Corpus
+    from inlay.neural.checkpoint import load_model, save_model
     from inlay.pipeline import corpus, demo, info, load, phrases, save, tokenize, train, verify
     from inlay.study.evaluate import evaluate
+    from inlay.study.inspect import inspect
     from inlay.study.search import analogy, nearest, neighbors
     from inlay.vectors import Vectors
 
@@ -30,11 +32,14 @@ _HOMES = {
     "demo": "pipeline:demo",
     "evaluate": "study.evaluate:evaluate",
     "info": "pipeline:info",
+    "inspect": "study.inspect:inspect",
     "load": "pipeline:load",
+    "load_model": "neural.checkpoint:load_model",
     "nearest": "study.search:nearest",
     "neighbors": "study.search:neighbors",
     "phrases": "pipeline:phrases",
     "save": "pipeline:save",
+    "save_model": "neural.checkpoint:save_model",
     "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",
     "verify": "pipeline:verify",
@@ -42,8 +47,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Vectors", "analogy", "corpus", "demo", "evaluate", "info", "load", "nearest", "neighbors",
-    "phrases", "save", "tokenize", "train", "verify", "world",
+    "Corpus", "Vectors", "analogy", "corpus", "demo", "evaluate", "info", "inspect", "load", "load_model", "nearest",
+    "neighbors", "phrases", "save", "save_model", "tokenize", "train", "verify", "world",
 ]  # fmt: skip
 
 

@@ -206,6 +206,17 @@ def verify(path: Positional[Path]) -> None:
     print(f"{path}: {verify(path):,} bytes, all as written")
 
 
+def inspect(path: Positional[Path]) -> None:
+    """What is inside a checkpoint, without loading it: tables, tied or not, parameters by part, memory.
+
+    Args:
+        path: a folder with config.json and weights, or a config.json alone
+    """
+    from inlay.study.inspect import inspect
+
+    print(inspect(path))
+
+
 def world(
     output: Output,
     language: Literal["zh", "en", "both"] = "both",
@@ -265,6 +276,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "analogy": analogy,
     "evaluate": evaluate,
     "info": info,
+    "inspect": inspect,
     "verify": verify,
 }
 

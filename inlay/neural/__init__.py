@@ -1,0 +1,1 @@
+"""The parts of a Transformer, and the models made of them (torch)"""

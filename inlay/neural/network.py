@@ -1,0 +1,35 @@
+"""Network: an architecture turned into the module it describes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from inlay.errors import SettingError
+from inlay.neural.architecture import Architecture
+from inlay.neural.bilm import BiLM
+from inlay.neural.decoder import Decoder
+from inlay.neural.embedding import Rows
+from inlay.neural.encoder import Encoder, MaskedHead
+from inlay.neural.seq2seq import Seq2Seq
+
+Network = Encoder | Decoder | Seq2Seq | BiLM
+KINDS = {"encoder": Encoder, "decoder": Decoder, "seq2seq": Seq2Seq, "bilm": BiLM}
+
+
+def make_network(shape: Architecture) -> Network:
+    """A network with fresh weights."""
+    return KINDS[shape.kind](shape)
+
+
+def grow_network(network: Network, words: int, start: Rows = "mean") -> None:
+    """Room for new words in the input table, the output layer and the architecture; a tie stays a tie.
+
+    Old rows keep every bit, new ones start as the mean of the old or as given. Make optimizers after growing.
+    """
+    if network.tokens is None:
+        raise SettingError("This model spells its words and has no table that could grow.")
+    network.tokens.grow(words, start)
+    if network.head is not None:
+        output = network.head.output if isinstance(network.head, MaskedHead) else network.head
+        output.grow(words, start)
+    network.shape = dataclasses.replace(network.shape, words=words)

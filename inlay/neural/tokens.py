@@ -1,0 +1,111 @@
+"""Tokens: the tokenizer of a model folder, and texts turned into padded batches with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+import torch
+from torch import Tensor
+
+from inlay.errors import FormatError, SettingError
+from inlay.neural import pieces
+from inlay.neural.architecture import Architecture
+
+TOKENIZER, SETTINGS = "tokenizer.json", "tokenizer_config.json"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts as a network takes them: ids and mask (text, token), and where each token stands in its text."""
+
+    ids: Tensor
+    mask: Tensor
+    spans: list[list[tuple[int, int]]]
+    """Start and end of each token in its text; (0, 0) for those the tokenizer adds, as [CLS]."""
+    segments: Tensor | None = None
+
+
+def read_tokenizer(path: Path, shape: Architecture) -> Any:
+    """The tokenizer a folder carries (tokenizer.json, or the older files of BERT, GPT-2, Marian), or None when it carries none."""
+    if (path / TOKENIZER).is_file():
+        made = _opened(path / TOKENIZER)
+        made.no_padding()
+        made.no_truncation()  # never silently
+    elif pieces.recognizes(path):
+        made = pieces.SentencePieces(path)
+    elif (path / "vocab.txt").is_file() and shape.kind == "encoder":
+        made = tokenizers.BertWordPieceTokenizer(str(path / "vocab.txt"), lowercase=_lowercase(path))._tokenizer
+    elif (path / "vocab.json").is_file() and (path / "merges.txt").is_file():
+        made = _byte_pairs(path)
+    else:
+        return None
+    if made.get_vocab_size() > shape.words:
+        raise FormatError(f"{path}: the tokenizer has {made.get_vocab_size():,} words, the table only {shape.words:,} rows.")
+    return made
+
+
+def tokenizer_files(tokenizer: Any, shape: Architecture) -> dict[str, bytes]:
+    """What `read_tokenizer` and `transformers` need to have the same tokenizer again."""
+    if tokenizer is None:
+        return {}
+    if isinstance(tokenizer, pieces.SentencePieces):
+        return tokenizer.files
+    names = {"pad_token": shape.padding, "eos_token": shape.end[0] if shape.end else None, "bos_token": shape.start}
+    special = {name: tokenizer.id_to_token(id) for name, id in names.items() if id is not None and tokenizer.id_to_token(id)}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": shape.length, **special}
+    return {TOKENIZER: tokenizer.to_str().encode("utf-8"), SETTINGS: json.dumps(settings, indent=2, ensure_ascii=False).encode("utf-8")}
+
+
+def make_batch(tokenizer: Any, texts: Sequence[str], *, padding: int | None, side: str = "right") -> Batch:
+    """Encode texts and fill the shorter ones on one side."""
+    if not texts:
+        raise SettingError("There are no texts: give at least one.")
+    encodings = tokenizer.encode_batch(list(texts))
+    for text, encoding in zip(texts, encodings, strict=True):
+        if not encoding.ids:
+            raise SettingError(f"The text {text!r} has no tokens. Leave it out.")
+    longest = max(len(encoding.ids) for encoding in encodings)
+    ids = torch.full((len(texts), longest), padding or 0)
+    mask, segments = torch.zeros(len(texts), longest, dtype=torch.bool), torch.zeros(len(texts), longest, dtype=torch.int64)
+    for row, encoding in enumerate(encodings):
+        taken = slice(0, len(encoding.ids)) if side == "right" else slice(longest - len(encoding.ids), longest)
+        ids[row, taken], segments[row, taken] = torch.tensor(encoding.ids), torch.tensor(encoding.type_ids)
+        mask[row, taken] = True
+    return Batch(ids, mask, [[tuple(span) for span in encoding.offsets] for encoding in encodings], segments)
+
+
+def words_in_order(tokenizer: Any, rows: int) -> list[str]:
+    """The word of each row; rows the tokenizer has no word for are called `<row N>`."""
+    words = [f"<row {row}>" for row in range(rows)]
+    known = {} if tokenizer is None else tokenizer.get_vocab(with_added_tokens=True)
+    for word, id in known.items():
+        words[id] = word
+    return words
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare Exception
+        if type(error) is not Exception:
+            raise
+        raise FormatError(f"{path}: not a tokenizer ({error}).") from None
+
+
+def _byte_pairs(path: Path) -> Any:
+    """GPT-2's: bytes paired up, its one special token kept whole."""
+    made = tokenizers.ByteLevelBPETokenizer(str(path / "vocab.json"), str(path / "merges.txt"))
+    made.add_special_tokens(["<|endoftext|>"])
+    return made._tokenizer
+
+
+def _lowercase(path: Path) -> bool:
+    try:
+        return bool(json.loads((path / SETTINGS).read_text("utf-8")).get("do_lower_case", True))
+    except (OSError, ValueError):
+        return True

@@ -1,0 +1,271 @@
+"""Our networks against the `transformers` library: the same folder, the same numbers, there and back."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlay[peers]'")
+
+from inlay.errors import FormatError  # noqa: E402
+from inlay.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlay.neural.generate import Generation, generate  # noqa: E402
+
+WORDS, PAD = 60, 0
+ENDS = list(range(1, WORDS, 6))
+"""Many, so that searches of a random model do end now and then."""
+KINDS = [
+    "bert",
+    "bert-bare",
+    "gpt2",
+    "gpt2-bare",
+    "gpt2-untied",
+    "llama",
+    "llama-tied",
+    "llama-bare",
+    "t5",
+    "t5-gated",
+    "marian",
+    "marian-relu",
+]
+EXACT = ["bert", "gpt2", "marian"]
+SPECIAL = {"bos_token_id": 2, "eos_token_id": ENDS, "pad_token_id": PAD}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quiet():
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def theirs(kind: str) -> Any:
+    """A tiny random model, biases and norms random too: their defaults of 0 and 1 hide mistakes."""
+    torch.manual_seed(sum(map(ord, kind)))
+    t = transformers
+    size = {"vocab_size": WORDS, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
+    bert = {**size, "layer_norm_eps": 1e-3, "type_vocab_size": 3}  # never the defaults: those need no reading
+    gpt2 = {"layer_norm_epsilon": 1e-3, "vocab_size": WORDS, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 40, **SPECIAL}
+    llama = {**size, "rms_norm_eps": 1e-3, "num_key_value_heads": 2, "max_position_embeddings": 40, **SPECIAL}
+    t5 = {"vocab_size": WORDS, "d_model": 24, "d_kv": 8, "d_ff": 40, "num_layers": 3, "num_heads": 4}
+    t5 |= {"layer_norm_epsilon": 1e-3, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9}
+    t5 |= {"decoder_start_token_id": PAD, "eos_token_id": ENDS}
+    marian = {
+        "vocab_size": WORDS, "d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4, "scale_embedding": True,
+        "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 40, "pad_token_id": PAD,
+        "decoder_start_token_id": PAD, "eos_token_id": ENDS, "forced_eos_token_id": ENDS[0],
+    }  # fmt: skip
+    makers = {
+        "bert": lambda: t.BertForMaskedLM(t.BertConfig(**bert, max_position_embeddings=40)),
+        "bert-bare": lambda: t.BertModel(t.BertConfig(**bert, max_position_embeddings=40)),
+        "gpt2": lambda: t.GPT2LMHeadModel(t.GPT2Config(**gpt2)),
+        "gpt2-bare": lambda: t.GPT2Model(t.GPT2Config(**gpt2, n_inner=50)),
+        "gpt2-untied": lambda: t.GPT2LMHeadModel(t.GPT2Config(**gpt2, tie_word_embeddings=False)),
+        "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama)),
+        "llama-tied": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama, tie_word_embeddings=True, head_dim=8, rope_theta=5000.0)),
+        "llama-bare": lambda: t.LlamaModel(t.LlamaConfig(**llama, attention_bias=True, mlp_bias=True)),
+        "t5": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5)),
+        "t5-gated": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+        "marian": lambda: t.MarianMTModel(t.MarianConfig(**marian)),
+        "marian-relu": lambda: t.MarianMTModel(t.MarianConfig(**{**marian, "scale_embedding": False}, activation_function="relu")),
+    }
+    made = makers[kind]()
+    for name, parameter in made.named_parameters():
+        if "embed_positions" not in name:  # Marian's are waves, not weights
+            norm = parameter.dim() == 1 and name.endswith("weight")
+            # T5 does not scale its scores: wide weights would only show how it amplifies rounding
+            torch.nn.init.normal_(parameter, mean=1.0 if norm else 0.0, std=0.2 if kind.startswith("t5") else 0.3)
+    if kind.startswith("marian"):
+        made.final_logits_bias.normal_()
+    return made.eval()
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def saved(model: Any, folder: Path, **options: Any) -> Path:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.save_pretrained(folder, **options)
+    return folder
+
+
+def batch() -> tuple[Any, Any]:
+    torch.manual_seed(7)
+    ids = torch.randint(2, WORDS, (3, 11))
+    mask = torch.ones(3, 11, dtype=torch.int64)
+    mask[1, 8:] = 0
+    return ids.masked_fill(mask == 0, PAD), mask
+
+
+@torch.no_grad()
+def both(model: Any, ours: Any) -> tuple[Any, Any]:
+    """Logits (hidden states where there is no head) of the same batch, padding left out."""
+    ids, mask = batch()
+    if ours.shape.kind == "seq2seq":
+        target = torch.randint(2, WORDS, (3, 6))
+        one = model(input_ids=ids, attention_mask=mask, decoder_input_ids=target).logits
+        return one, ours.network(ids, target, mask).logits
+    more = {"token_type_ids": ids % 2} if ours.shape.kind == "encoder" else {}
+    one = model(input_ids=ids, attention_mask=mask, **more)
+    two = ours.network(ids, mask, **({"segments": ids % 2} if more else {}))
+    real = mask.bool()
+    if two.logits is None:
+        return one.last_hidden_state[real], two.hidden[real]
+    return one.logits[real], two.logits[real]
+
+
+def test_float32_logits_agree(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    one, two = both(model, load_model(saved(model, tmp_path / "there")))
+    assert one.abs().max() > 0.5
+    assert (one - two).abs().max() < 2e-5
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_float64_logits_agree(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"), dtype=torch.float64)
+    one, two = both(model.double(), ours)
+    assert (one - two).abs().max() < 1e-12
+
+
+def test_folders_we_write_open_there(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"))
+    save_model(ours, tmp_path / "here")
+    again, report = type(model).from_pretrained(tmp_path / "here", output_loading_info=True)
+    assert not any(report.values()), report
+    one, two = both(again.eval(), load_model(tmp_path / "here"))
+    assert (one - two).abs().max() < 2e-5
+    assert torch.equal(one, both(model, ours)[0])
+    assert load_model(tmp_path / "here").shape == ours.shape
+    for key, value in model.config.to_dict().items():
+        if key not in ("transformers_version", "dtype", "torch_dtype", "_name_or_path", "head_dim", "n_inner", "id2label", "label2id"):
+            assert again.config.to_dict()[key] == value or value is None, key
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5"])
+def test_shards_and_old_files_hold_the_same(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    whole = load_model(saved(model, tmp_path / "whole")).network.state_dict()
+    sharded = saved(model, tmp_path / "sharded", max_shard_size="10KB")
+    assert len(list(sharded.glob("*.safetensors"))) > 2
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "config.json").write_text((tmp_path / "whole" / "config.json").read_text())
+    torch.save(model.state_dict(), old / "pytorch_model.bin")
+    for folder in (sharded, old):
+        found = load_model(folder).network.state_dict()
+        assert found.keys() == whole.keys()
+        assert all(torch.equal(found[name], whole[name]) for name in whole)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_attention_weights_and_layers_agree(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"))
+    model.set_attn_implementation("eager")
+    ids = batch()[0][:1]
+    with torch.no_grad():
+        one = model(ids, output_attentions=True, output_hidden_states=True)
+        two = ours.network(ids, layers=True, attention=[0, 2])
+    assert (one.attentions[2] - two.attention[2]).abs().max() < 1e-5
+    for their, our in zip(one.hidden_states, two.layers, strict=True):
+        assert (their - our).abs().max() < 2e-5
+
+
+def test_bert_summary_agrees(tmp_path: Path):
+    model = theirs("bert-bare")
+    ours = load_model(saved(model, tmp_path / "there"))
+    ids, mask = batch()
+    with torch.no_grad():
+        assert (model(ids, attention_mask=mask).pooler_output - ours.network(ids, mask).pooled).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian"])
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("early", [True, False])
+def test_beams_agree(kind: str, length_penalty: float, early: bool, tmp_path: Path):
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"))
+    ids, mask = batch()
+    if ours.shape.kind == "decoder":
+        ids, mask = ids.flip(1), mask.flip(1)  # padding on the left
+    expected = model.generate(
+        ids, attention_mask=mask, num_beams=4, max_new_tokens=12, length_penalty=length_penalty, early_stopping=early, do_sample=False,
+        forced_eos_token_id=None,
+    )  # fmt: skip
+    settings = Generation(method="beam", beams=4, new_tokens=12, length_penalty=length_penalty, early_stop=early)
+    found = generate(ours, ids, mask, settings)
+    shown = expected[:, ids.shape[1] :] if ours.shape.kind == "decoder" else expected[:, 1:]
+    assert [cut(row) for row in shown.tolist()] == found
+    assert found == generate(ours, ids, mask, replace(settings, cached=False))
+    assert length_penalty or min(len(row) for row in found) < 12  # without a reward for length, some end early
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian"])
+@pytest.mark.parametrize("penalty", [1.0, 1.7])
+def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"))
+    ids, mask = batch()
+    if ours.shape.kind == "decoder":
+        ids, mask = ids.flip(1), mask.flip(1)
+    expected = model.generate(
+        ids, attention_mask=mask, max_new_tokens=12, do_sample=False, repetition_penalty=penalty, forced_eos_token_id=None
+    )
+    found = generate(ours, ids, mask, Generation(method="greedy", new_tokens=12, repetition_penalty=penalty))
+    shown = expected[:, ids.shape[1] :] if ours.shape.kind == "decoder" else expected[:, 1:]
+    assert [cut(row) for row in shown.tolist()] == found
+
+
+def test_banned_words_are_never_written(tmp_path: Path):
+    model = theirs("marian")
+    model.final_logits_bias[0, 5] = 30.0  # or else it would be every word
+    ours = load_model(saved(model, tmp_path / "there"))
+    ids, mask = batch()
+    assert {id for row in generate(ours, ids, mask, Generation(new_tokens=4)) for id in row} == {5}
+    ours.network.shape = replace(ours.shape, banned=(5,))
+    for method in ("greedy", "beam"):
+        settings = Generation(method=method, new_tokens=8, beams=3)
+        beams = {"num_beams": 3} if method == "beam" else {}
+        expected = model.generate(
+            ids, attention_mask=mask, max_new_tokens=8, do_sample=False, bad_words_ids=[[5]], forced_eos_token_id=None, **beams
+        )
+        assert [cut(row[1:]) for row in expected.tolist()] == generate(ours, ids, mask, settings)
+    save_model(ours, tmp_path / "here")
+    assert load_model(tmp_path / "here").shape.banned == (5,)
+
+
+def cut(row: list[int]) -> list[int]:
+    """Up to and with the first end; what follows is padding."""
+    return row[: min((row.index(end) for end in ENDS if end in row), default=len(row)) + 1]
+
+
+def test_conflicting_ties_are_named(tmp_path: Path):
+    from safetensors.torch import load_file, save_file
+
+    folder = saved(theirs("gpt2"), tmp_path / "there")
+    tensors = load_file(folder / "model.safetensors")
+    save_file({**tensors, "lm_head.weight": tensors["transformer.wte.weight"].clone()}, folder / "model.safetensors", {"format": "pt"})
+    assert load_model(folder).shape.tied  # says tied, and is
+    save_file({**tensors, "lm_head.weight": tensors["transformer.wte.weight"] + 1}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FormatError, match=r"tie_word_embeddings: true, but lm_head.weight differs from transformer.wte.weight"):
+        load_model(folder)
+    assert load_model(folder, tied=True).shape.tied
+    assert not load_model(folder, tied=False).shape.tied
+    llama = saved(theirs("llama"), tmp_path / "llama")
+    tensors = load_file(llama / "model.safetensors")
+    del tensors["lm_head.weight"]
+    save_file(tensors, llama / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FormatError, match=r"tie_word_embeddings: false\), but there is no lm_head.weight"):
+        load_model(llama)
+    assert load_model(llama, tied=True).shape.tied

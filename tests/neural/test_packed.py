@@ -1,0 +1,60 @@
+"""Packed twins: the same numbers, never those of a matrix that has changed since, and the original untouched."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from inlay.neural.architecture import Architecture
+from inlay.neural.network import Network, grow_network, make_network
+from inlay.neural.packed import LEAST, PackedLinear, pack
+
+WORDS = LEAST // 16
+IDS = torch.tensor([[3, 4, 5], [6, 7, 8]])
+
+
+def network(**rest: object) -> Network:
+    shape = Architecture(kind="decoder", words=WORDS, dim=16, heads=2, layers=2, **rest)  # pyright: ignore[reportArgumentType]
+    made = make_network(shape).eval()
+    for parameter in made.parameters():
+        parameter.data.normal_(std=0.3)
+    return made
+
+
+@pytest.mark.parametrize("rest", [{}, {"tied": False, "head_bias": True}, {"linear_bias": False, "head_scale": True, "gated": True}])
+@torch.no_grad()
+def test_a_twin_says_the_same(rest: dict[str, object]):
+    made = network(**rest)
+    names = list(made.state_dict())
+    twin = pack(made)
+    assert any(isinstance(module, PackedLinear) for module in twin.modules())
+    torch.testing.assert_close(twin(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore
+    assert list(made.state_dict()) == names
+    assert not any(isinstance(module, PackedLinear) for module in made.modules())
+    assert pack(made) is twin
+
+
+@torch.no_grad()
+def test_a_changed_matrix_is_packed_again():
+    made = network()
+    pack(made)
+    made.stack.blocks[1].feed_forward.up.weight.mul_(3)  # pyright: ignore
+    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore
+    made.tokens.weight.mul_(2)  # pyright: ignore
+    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore
+    grow_network(made, WORDS + 1)
+    assert pack(made)(IDS).logits.shape == (2, 3, WORDS + 1)  # pyright: ignore
+
+
+def test_what_gains_nothing_stays_as_it_is():
+    small = make_network(Architecture(kind="decoder", words=10, dim=4))
+    double = network().double()
+    assert pack(small) is small
+    assert pack(double) is double
+
+
+@torch.no_grad()
+def test_layers_with_a_way_of_their_own_keep_it():
+    made = network()
+    made.stack.blocks[0].feed_forward.up.register_forward_hook(lambda *passed: passed[2] * 0)  # pyright: ignore
+    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore

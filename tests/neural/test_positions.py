@@ -1,0 +1,198 @@
+"""Positions: formulas worked by hand, loops in plain Python, and what each kind promises about distance and length."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inlay.errors import SettingError
+from inlay.neural.architecture import Architecture
+from inlay.neural.embedding import TokenEmbedding
+from inlay.neural.positions import (
+    Alibi,
+    Layout,
+    Learned,
+    Positions,
+    Rotary,
+    Shaw,
+    Sinusoidal,
+    T5Bias,
+    TransformerXL,
+    alibi_slopes,
+    make_positions,
+    sinusoids,
+)
+
+AT = torch.arange(5)[None]
+
+
+def test_token_plus_position_is_the_published_sum():
+    positions = Learned(4, 3)
+    positions.table.data[0] = torch.tensor([0.1, 0.3, -0.1])
+    summed = positions.add(torch.tensor([[[0.5, -0.2, 0.1]]]), torch.tensor([[0]]))
+    torch.testing.assert_close(summed, torch.tensor([[[0.6, 0.1, 0.0]]]))
+
+
+def test_published_shapes():
+    tokens, positions = TokenEmbedding(50257, 256), Learned(4, 256)
+    rows = tokens(torch.zeros(8, 4, dtype=torch.int64))
+    assert rows.shape == (8, 4, 256)
+    assert positions.table.shape == (4, 256)
+    assert positions.add(rows, torch.arange(4)[None]).shape == (8, 4, 256)
+
+
+def test_scores_with_absolute_positions_are_four_terms():
+    x, p, query, key = (torch.randn(6, 4, dtype=torch.float64) for _ in range(4))
+    query, key = query[:4], key[:4]
+    a = query @ key.T
+    whole = (x + p) @ a @ (x + p).T
+    terms = [x @ a @ x.T, x @ a @ p.T, p @ a @ x.T, p @ a @ p.T]  # content-content, content-place, place-content, place-place
+    torch.testing.assert_close(whole, sum(terms, torch.zeros(6, 6, dtype=torch.float64)))
+    assert not torch.allclose(2 * x @ a @ (2 * x).T, 2 * (x @ a @ x.T))  # a quadratic form, not a linear one
+    shared = query @ query.T
+    assert torch.allclose(x @ shared @ x.T, (x @ shared @ x.T).T)  # one W for both sides makes scores symmetric
+    assert not torch.allclose(whole, whole.T)
+
+
+@pytest.mark.parametrize(("layout", "sine", "cosine"), [("interleaved", 2, 3), ("halves", 1, 4)])
+def test_sinusoids_are_the_formula(layout: Layout, sine: int, cosine: int):
+    waves = sinusoids(torch.tensor([0, 7]), 6, layout)
+    angle = 7 / 10_000 ** (2 / 6)  # the second of three frequencies
+    assert waves[1, sine].item() == pytest.approx(math.sin(angle), abs=1e-7)
+    assert waves[1, cosine].item() == pytest.approx(math.cos(angle), abs=1e-7)
+    assert waves[0].tolist() == ([0, 1, 0, 1, 0, 1] if layout == "interleaved" else [0, 0, 0, 1, 1, 1])
+    assert sinusoids(AT, 7, layout).shape == (1, 5, 7)
+    assert torch.equal(Sinusoidal(6, layout).add(torch.zeros(1, 2, 6), torch.tensor([[0, 7]]))[0], waves)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "halves"])
+def test_rotary_scores_see_only_distances(layout: Layout):
+    rotary = Rotary(8, layout=layout, length=200)
+    query, key = torch.randn(1, 1, 1, 8, dtype=torch.float64), torch.randn(1, 1, 1, 8, dtype=torch.float64)
+
+    def score(at: int, key_at: int) -> float:
+        turned = rotary.rotate(query, rotary.turns(torch.tensor([[at]]))), rotary.rotate(key, rotary.turns(torch.tensor([[key_at]])))
+        return float((turned[0] * turned[1]).sum())
+
+    assert score(3, 7) == pytest.approx(score(103, 107), abs=1e-4)
+    assert score(3, 7) != pytest.approx(score(3, 8), abs=1e-4)
+    assert score(5, 5) == pytest.approx(float((query * key).sum()), abs=1e-5)
+
+
+def test_rotary_turns_each_pair_as_a_complex_number():
+    x, at = torch.randn(1, 1, 1, 6), torch.tensor([[3]])
+    angles = 3 * 10_000 ** (-torch.arange(0, 6, 2) / 6)
+    turned = torch.view_as_complex(x.view(3, 2)) * torch.polar(torch.ones(3), angles)
+    rotary = Rotary(6, layout="interleaved", length=8)
+    torch.testing.assert_close(rotary.rotate(x, rotary.turns(at)).view(3, 2), torch.view_as_real(turned))
+    halves = Rotary(6, layout="halves", length=8)
+    order = torch.tensor([0, 2, 4, 1, 3, 5])  # the other layout is the same rotation with its numbers in another order
+    torch.testing.assert_close(halves.rotate(x[..., order], halves.turns(at)), rotary.rotate(x, rotary.turns(at))[..., order])
+
+
+def test_shaw_adds_the_query_times_the_vector_of_the_distance():
+    shaw, query = Shaw(4, reach=2), torch.randn(2, 3, 5, 4)
+    bias = shaw.content_bias(query, query, AT, AT, 0.5)
+    for i in range(5):
+        for j in range(5):
+            row = shaw.table[min(max(j - i, -2), 2) + 2]
+            torch.testing.assert_close(bias[:, :, i, j], (query[:, :, i] @ row) * 0.5)
+
+
+def test_transformer_xl_is_its_formula():
+    positions = TransformerXL(6, heads=2, width=3).double()
+    positions.content.data.normal_()
+    positions.place.data.normal_()
+    query, key = torch.randn(2, 2, 5, 3, dtype=torch.float64), torch.randn(2, 2, 7, 3, dtype=torch.float64)
+    key_at = torch.arange(7)[None]
+    bias = positions.content_bias(query, key, AT + 2, key_at, 0.5)
+    for i in range(5):
+        for j in range(7):
+            wave = sinusoids(torch.tensor(i + 2 - j), 6, "halves").double()
+            row = (positions.project.weight @ wave).view(2, 3)
+            expected = positions.content[:, 0] * key[:, :, j] + (query[:, :, i] + positions.place[:, 0]) * row
+            torch.testing.assert_close(bias[:, :, i, j], 0.5 * expected.sum(-1))
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_t5_buckets_are_those_of_the_paper(bidirectional: bool):
+    def bucket(distance: int) -> int:
+        buckets, first = 32, 0
+        if bidirectional:
+            buckets, first, distance = 16, 16 * (distance > 0), abs(distance)
+        else:
+            distance = max(-distance, 0)
+        near = buckets // 2
+        if distance < near:
+            return first + distance
+        return first + min(near + int(math.log(distance / near) / math.log(128 / near) * (buckets - near) + 1e-9), buckets - 1)
+
+    bias = T5Bias(2, bidirectional=bidirectional)
+    places = torch.arange(-300, 301)
+    assert bias.bucket(places).tolist() == [bucket(int(each)) for each in places]
+    bias.table.data.normal_()
+    made = bias.bias(AT, AT)
+    assert made.shape == (1, 2, 5, 5)
+    assert torch.equal(made[0, :, 4, 1], bias.table[bucket(-3)])
+
+
+def test_alibi_slopes_and_bias():
+    assert alibi_slopes(8) == [2.0**-power for power in range(1, 9)]
+    assert alibi_slopes(12)[8:] == [2 ** (-power / 2) for power in (1, 3, 5, 7)]
+    bias = Alibi(8).bias(AT, AT)
+    assert bias[0, 0, 4, 1].item() == -1.5
+    assert bias[0, 7, 1, 1].item() == 0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 6), st.sampled_from(["shaw", "t5", "xl", "alibi", "rotary"]))
+def test_relative_kinds_do_not_see_a_shift(shift: int, kind: str):
+    shape = Architecture(kind="decoder", words=9, dim=8, heads=2, positions=kind)  # pyright: ignore[reportArgumentType]
+    positions = make_positions(shape, causal=True)
+    for parameter in positions.parameters():
+        parameter.data.normal_()
+    query, key = torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
+
+    def scores(at: torch.Tensor) -> torch.Tensor:
+        turns = positions.turns(at)
+        turned = (query, key) if turns is None else (positions.rotate(query, turns), positions.rotate(key, turns))
+        total = turned[0] @ turned[1].transpose(-1, -2)
+        for part in (positions.bias(at, at), positions.content_bias(query, key, at, at, 1.0)):
+            total = total if part is None else total + part
+        return total
+
+    torch.testing.assert_close(scores(AT), scores(AT + shift), rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(scores(AT), scores(AT * 2), atol=1e-3)
+
+
+def test_no_positions_change_nothing():
+    none, x = Positions(), torch.randn(1, 5, 4)
+    assert none.add(x, AT) is x
+    assert (none.bias(AT, AT), none.content_bias(x, x, AT, AT, 1.0), none.turns(AT)) == (None, None, None)
+
+
+def test_past_the_trained_length_is_said():
+    with pytest.raises(SettingError, match="position 5; 4 is the last"):
+        Learned(4, 3).add(torch.zeros(1, 5, 3), AT)
+    with pytest.raises(SettingError, match="extrapolate=True"):
+        Rotary(4, length=4).turns(AT)
+    assert Rotary(4, length=4, extrapolate=True).turns(AT).shape == (2, 1, 1, 5, 4)
+    with pytest.raises(SettingError, match="even width"):
+        Rotary(3, length=4)
+
+
+def test_gradients_of_tables_do_not_stall_in_bfloat16():
+    bias = T5Bias(1, bidirectional=False).bfloat16()
+    at = torch.arange(300)[None]
+    bias.bias(at, at).sum().backward()
+    assert bias.table.grad is not None
+    ahead = 300 * 299 // 2  # every key after its query falls into bucket 0, and so does the query itself
+    assert bias.table.grad[0, 0].item() == torch.tensor(ahead + 300.0).bfloat16().item()
+    learned = Learned(4, 1).bfloat16()
+    learned.add(torch.zeros(1000, 1, 1, dtype=torch.bfloat16), torch.zeros(1000, 1, dtype=torch.int64)).sum().backward()
+    assert learned.table.grad is not None
+    assert learned.table.grad[0, 0].item() == 1000
