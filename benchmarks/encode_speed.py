@@ -102,13 +102,14 @@ def compared(title: str, path: Path, works: dict[str, Callable[[], None]], base:
 def peak_memory(path: Path) -> None:
     """What encoding a file into a folder takes, and what a process takes that has encoded next to nothing."""
     code = f"""
-import resource
 from pathlib import Path
 from inlay.encode.corpus import Encoding, encode
+def peak():  # not getrusage: its figure is handed down from the parent
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024
 encode(["warm up"], Encoding(min_count=1))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 encode(Path({str(path)!r}), Encoding(), workers=2, out=Path({str(path)!r} + ".corpus"))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, before / 1024)
+print(peak(), before)
 """
     peak, before = map(float, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     print(f"\npeak memory: {peak:.0f} MB, of which {before:.0f} MB before the text")

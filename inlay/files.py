@@ -76,7 +76,7 @@ def writing_folder(path: Path) -> Iterator[Path]:
 
 
 class Spool:
-    """Arrays put aside in order, in memory while they are small and in a nameless file when not; gone when done with."""
+    """Arrays put aside in order: in memory, or, where a folder is named and they grow large, in a nameless file there."""
 
     def __init__(self, dtype: type[np.generic], folder: Path | None = None) -> None:
         self.dtype, self.folder = np.dtype(dtype), folder
@@ -91,7 +91,7 @@ class Spool:
     def append(self, array: np.ndarray) -> None:
         self.held.append(array)
         self.lengths.append(len(array))
-        if sum(each.nbytes for each in self.held) > SPOOLED:
+        if self.folder is not None and sum(each.nbytes for each in self.held) > SPOOLED:
             self._spill()
 
     def pieces(self) -> Iterator[np.ndarray]:
@@ -114,7 +114,7 @@ class Spool:
                 self.file.write(np.ascontiguousarray(array, self.dtype).data)
             self.file.flush()
         except OSError as error:
-            raise _cannot_write(self.folder or Path(tempfile.gettempdir()), error) from error
+            raise _cannot_write(self.folder or Path("."), error) from error
         self.held = []
 
 

@@ -11,6 +11,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,8 @@ from inlay.kernels import text_cpu
 FAST_STEPS = {"nfc", "lower"}
 """Normalisation the kernel can do by itself."""
 POINTS = 0x110000
+CUT = 1 << 15
+"""Bytes of Chinese cut in one call: enough to forget the call, few enough that the words stay in the cache."""
 DECODING = {"error": "strict", "replace": "replace", "skip": "ignore"}
 
 
@@ -79,10 +82,11 @@ class Cleaning:
         return self._woven(cleaned, runs[:waiting], len(data)) if waiting else cleaned
 
     def _woven(self, cleaned: Cleaned, runs: np.ndarray, size: int) -> Cleaned:
-        """The runs of Chinese cut, all in one call, and put where their marks stand."""
+        """The runs of Chinese cut, many in one call, and put where their marks stand."""
         assert isinstance(self.tokenizer, Word)
-        cut = chinese.cutter(self.tokenizer.dictionary)(runs.tobytes().decode())
-        words = np.frombuffer(" ".join(cut).encode(), np.uint8)
+        cut, data = chinese.cutter(self.tokenizer.dictionary), runs.tobytes()
+        pieces = [" ".join(cut(data[start:stop].decode())).encode() for start, stop in _pieces(data)]
+        words = np.frombuffer(b"".join(pieces), np.uint8)
         out = np.full(cleaned.size + len(words) + PADDING, text_cpu.NEWLINE, np.uint8)
         filled = text_cpu.weave(cleaned.text, cleaned.size, words, out)
         out[filled : filled + PADDING] = text_cpu.NEWLINE
@@ -136,6 +140,16 @@ class Cleaning:
                 ) from None
             kept = data.decode("utf-8", "ignore")
             return data.decode("utf-8", DECODING[self.invalid]), len(data) - len(kept.encode("utf-8"))
+
+
+def _pieces(runs: bytes) -> Iterator[tuple[int, int]]:
+    """Pieces of CUT bytes or a little less, each beginning with the newline of a run."""
+    start = 0
+    while start < len(runs):
+        stop = len(runs) if len(runs) - start <= CUT else runs.rfind(b"\n", start + 1, start + CUT)
+        stop = stop if stop > 0 else runs.find(b"\n", start + CUT)  # one run alone is longer
+        yield start, len(runs) if stop < 0 else stop
+        start = len(runs) if stop < 0 else stop
 
 
 def words_of_lines(text: str, dictionary: tuple[str, ...] = ()) -> str:

@@ -214,31 +214,26 @@ def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
     if not len(counts):
         raise SourceError(NO_WORDS)
     unknown = (encoding.unknown,) if encoding.unknown is not None and encoding.unknown not in encoding.special else ()
-    special = (*encoding.special, *unknown)
-    asked = {word.encode() for word in special}
+    special = {word.encode(): id for id, word in enumerate((*encoding.special, *unknown))}
     enough = np.flatnonzero(counts >= encoding.min_count)
     words = scanned.words(enough.tolist())
-    seen = dict(zip(words, counts[enough].tolist(), strict=True))
-    vocabulary = Vocabulary.of_bytes(seen, min_count=encoding.min_count, max_size=encoding.max_size, special=special)
-    if len(vocabulary) == len(asked) and not asked & seen.keys():
+    by_bytes = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
+    order = by_bytes[np.argsort(-counts[enough[by_bytes]], kind="stable")].tolist()  # by count, words of one count by bytes
+    kept = [place for place in order if words[place] not in special]
+    kept = kept if encoding.max_size is None else kept[: max(0, encoding.max_size - len(special))]
+    if not kept and not special.keys() & set(words):
         most = int(counts.argmax())
         word = scanned.words([most])[0].decode("utf-8", "replace")
         raise SourceError(
             f"All {len(counts):,} words were seen less than {encoding.min_count} times "
             f"(the most frequent, '{word}', {counts[most]}). Lower min_count, or bring more text."
         )
-    return _numbered(vocabulary, scanned, encoding, enough, words)
-
-
-def _numbered(
-    vocabulary: Vocabulary, scanned: Scanned, encoding: Encoding, enough: np.ndarray, words: list[bytes]
-) -> tuple[Vocabulary, Ids]:
-    ids = {word: id for id, word in enumerate(vocabulary.words.all_bytes())}
-    left_out = ids[encoding.unknown.encode()] if encoding.unknown is not None else -1
-    new = np.full(len(scanned.counts), left_out, np.int32)
-    new[enough] = [ids.get(word, left_out) for word in words]
-    used = np.bincount(new[new >= 0], weights=scanned.counts[new >= 0], minlength=len(vocabulary))
-    return Vocabulary(vocabulary.words, used.astype(np.int64)), new
+    new = np.full(len(counts), -1 if encoding.unknown is None else special[encoding.unknown.encode()], np.int32)
+    new[enough[kept]] = np.arange(len(special), len(special) + len(kept))
+    for place in (place for place in order if words[place] in special):
+        new[enough[place]] = special[words[place]]
+    used = np.bincount(new[new >= 0], weights=counts[new >= 0], minlength=len(special) + len(kept)).astype(np.int64)
+    return Vocabulary(Words.of_bytes([*special, *(words[place] for place in kept)]), used), new
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,10 @@ class FastNumbering:
         return self.ids(padded(joined), len(joined))[:-1]
 
     def _grow(self, left: int) -> None:
-        """Room for more words, whatever ran out; at most what is left of the text can come."""
+        """Room for more words, whatever ran out; no more bytes than are left of the text can come."""
+        used = int(self.ends[self.known - 1]) if self.known else 0
         self.ends = np.concatenate([self.ends, np.zeros(len(self.ends), np.int64)])
-        self.blob = np.concatenate([self.blob, np.zeros(len(self.blob) + left, np.uint8)])
+        self.blob = np.concatenate([self.blob[:used], np.zeros(max(used, left), np.uint8)])
         old = self.slots[self.slots[:, 2] != 0]
         self.slots = np.zeros((2 * len(self.slots), 4), np.uint64)
         text_cpu.refill(old, self.slots)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
-from inlay.kernels.vector import between, eight, fetch, lowest_bit, put_words
+from inlay.kernels.vector import between, copy, eight, fetch, lowest_bit, put_words
 
 BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
 """Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a number if inside it;
@@ -94,8 +94,7 @@ def weave(text, size, words, out):
     filled, taken, here = 0, 0, 0
     while here < size:
         if between(text, here, MARK, MARK) == 0 and here + 64 <= size:
-            for n in range(64):
-                out[filled + n] = text[here + n]
+            copy(text, here, out, filled)
             filled += 64
             here += 64
             continue

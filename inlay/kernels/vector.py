@@ -78,6 +78,24 @@ def put_words_plain(text: Any, here: int, kept: int, upper: int, newlines: int, 
 
 
 @intrinsic
+def copy(typing_context, text, here, out, there):
+    """out[there + n] = text[here + n], for 64 bytes."""
+
+    def build(context, builder, signature, arguments):
+        array, index, out, target = arguments
+        value = builder.load(_place(context, builder, signature.args[0], array, index, BYTES), align=1)
+        builder.store(value, _place(context, builder, signature.args[2], out, target, BYTES), align=1)
+        return context.get_dummy_value()
+
+    return types.void(text, types.intp, out, types.intp), build
+
+
+def copy_plain(text: Any, here: int, out: Any, there: int) -> None:
+    for n in range(WIDE):
+        out[there + n] = text[here + n]
+
+
+@intrinsic
 def eight(typing_context, text, here):
     """The eight bytes text[here:here + 8] as one number, the first byte lowest."""
 

@@ -21,6 +21,11 @@ def _put_words(text, here, kept, upper, newlines, out):
 
 
 @kernel
+def _copy(text, here, out, there):
+    vector.copy(text, here, out, there)
+
+
+@kernel
 def _eight(text, here):
     return vector.eight(text, here)
 
@@ -47,6 +52,15 @@ def test_put_words(text: np.ndarray, here: int, kept: int, upper: int, newlines:
     ours, plain = np.zeros(200, np.uint8), np.zeros(200, np.uint8)
     _put_words(text, here, np.uint64(kept), np.uint64(upper), np.uint64(newlines), ours)
     vector.put_words_plain(text, here, kept, upper, newlines, plain)
+    np.testing.assert_array_equal(ours, plain)
+
+
+@given(BYTES, st.integers(0, 64), st.integers(0, 100))
+@settings(deadline=None)
+def test_copy(text: np.ndarray, here: int, there: int):
+    ours, plain = np.zeros(200, np.uint8), np.zeros(200, np.uint8)
+    _copy(text, here, ours, there)
+    vector.copy_plain(text, here, plain, there)
     np.testing.assert_array_equal(ours, plain)
 
 
