@@ -58,6 +58,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'inlay' has no attribute '{name}'")
     module, _, attribute = _HOMES[name].partition(":")
+    if module.startswith("neural."):
+        importlib.import_module("inlay.errors").need("torch", extra="neural")
     home = importlib.import_module(f"inlay.{module}")
     return getattr(home, attribute) if attribute else home
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 
 import pytest
 
 import inlay
+from inlay.errors import MissingExtra
 
 HEAVY = ("numba", "torch", "sklearn", "fastapi", "numpy", "rjieba", "opencc", "matplotlib")
 
@@ -22,8 +24,13 @@ def test_nothing_heavy_is_loaded(statement: str):
 
 
 def test_every_public_name_is_there():
+    has_torch = importlib.util.find_spec("torch") is not None
     for name in inlay.__all__:
-        assert getattr(inlay, name) is not None
+        if name in ("load_model", "save_model") and not has_torch:
+            with pytest.raises(MissingExtra, match=r"torch is not installed: run `pip install 'inlay\[neural\]'`"):
+                getattr(inlay, name)
+        else:
+            assert getattr(inlay, name) is not None
     assert inlay.__version__
     with pytest.raises(AttributeError, match="no attribute 'tarin'"):
         _ = inlay.tarin
