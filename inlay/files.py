@@ -27,9 +27,9 @@ def checksum(data: bytes | memoryview) -> str:
     return f"{xxhash.xxh3_64_intdigest(data):016x}"
 
 
-def can_write(path: Path) -> None:
+def can_write(path: Path, *, folder: bool = False) -> None:
     """Raise WriteError now rather than after hours of work, if `path` could not be written."""
-    target = _target(path)
+    target = _target(path, folder=folder)
     probe = _unfinished(target)
     try:
         os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

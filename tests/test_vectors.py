@@ -38,8 +38,9 @@ def test_nothing_can_be_changed():
 
 def test_the_callers_numbers_are_not_touched():
     table = np.ones((1, 2), np.float32)
-    Vectors.of(["a"], table)
-    table[0, 0] = 5
+    vectors = Vectors.of(["a"], table)
+    table[0, 0] = 5  # still the caller's to change
+    assert vectors["a"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

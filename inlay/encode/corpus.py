@@ -149,7 +149,7 @@ def encode(
     """
     encoding, folder = encoding or Encoding(), out.parent if out else None
     if out is not None:
-        files.can_write(out / FILE if out.is_dir() else out)
+        files.can_write(out, folder=True)
     source, tokenizer = Source(text, encoding.field, report), None
     if encoding.has_subwords:
         tokenizer = subword_scanning.made(source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, encoding.cleaning())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -213,6 +214,17 @@ def test_mixed_sentences_and_tokens_are_refused():
 
 def test_tokens_may_hold_blanks():
     assert decoded(encode([["New York", "is", "big"]], Encoding(min_count=1))) == [["New York", "is", "big"]]
+
+
+def test_a_folder_that_stands_is_found_before_the_text_is_read(tmp_path: Path):
+    def sentences() -> Iterator[str]:
+        pytest.fail("the text was read")
+        yield ""
+
+    with pytest.raises(WriteError, match="exists already"):
+        encode(sentences(), Encoding(), out=tmp_path)
+    with pytest.raises(WriteError, match="there is no folder"):
+        encode(sentences(), Encoding(), out=tmp_path / "no" / "such")
 
 
 # --- subwords -------------------------------------------------------------------------------------------------------------
