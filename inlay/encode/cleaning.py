@@ -183,6 +183,15 @@ class Classes:
     lowered: np.ndarray
 
 
+PLAIN = (
+    (0x3400, 0x4DC0, text_cpu.HAN), (0x4E00, 0xA000, text_cpu.HAN), (0xAC00, 0xD7A4, text_cpu.LETTER),
+    (0x20000, 0x2F800, text_cpu.HAN), (0x2FA20, 0x40000, text_cpu.HAN),
+)  # fmt: skip
+"""Ranges that are one class throughout: Chinese, and the syllables of Korean."""
+VARIED = ((0, 0x3400), (0x4DC0, 0x4E00), (0xA000, 0xAC00), (0xD7A4, 0xD800), (0xF900, 0x20000), (0x2F800, 0x2FA20), (0xE0000, 0xE0200))
+"""The rest of what Unicode has assigned, but for characters of private use, which are no letters."""
+
+
 @functools.cache
 def classes(words: bool, steps: frozenset[str]) -> Classes:
     """Classes for the word tokenizer (or the whitespace tokenizer) under some normalisation.
@@ -192,7 +201,9 @@ def classes(words: bool, steps: frozenset[str]) -> Classes:
     """
     kinds = np.full(POINTS + 1, text_cpu.BLANK if words else text_cpu.LETTER, np.uint8)
     lowered = np.arange(POINTS + 1, dtype=np.int32)
-    for point in itertools.chain(range(0xD800), range(0xE000, 0x40000), range(0xE0000, 0xE0200)):
+    for start, stop, kind in PLAIN:
+        kinds[start:stop] = kind if words else text_cpu.LETTER
+    for point in itertools.chain.from_iterable(range(start, stop) for start, stop in VARIED):
         character = chr(point)
         lower = character.lower() if "lower" in steps else character
         if len(lower.encode()) != len(character.encode()) or len(lower) > 1 or character == "Σ":
