@@ -134,6 +134,8 @@ def _target(path: Path, *, folder: bool = False) -> Path:
         raise WriteError(f"Cannot write {path}: there is no folder {path.parent}. Create it, or write elsewhere.")
     if target.is_dir() and not folder:
         raise WriteError(f"Cannot write {path}: it is a folder. Name a file inside it.")
+    if target.exists() and not target.is_dir() and not target.is_file():  # a rename would put a file where a device stands
+        raise WriteError(f"Cannot write {path}: it is not a file but a device or a pipe. Name a file.")
     if folder and target.exists():
         raise WriteError(f"Cannot write {path}: it exists already. Remove it, or write elsewhere.")
     return target

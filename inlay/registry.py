@@ -37,6 +37,7 @@ ENTRIES = (
     Entry("subwords", "unigram", "encode.subwords:train", "SentencePiece's: the likeliest cut; nothing lost", "sentencepiece"),
     Entry("normalizer", "nfc", "collect.normalize:nfc", "Unicode composed form (é is one character)"),
     Entry("normalizer", "nfkc", "collect.normalize:nfkc", "compatibility form: full-width and half-width become one"),
+    Entry("normalizer", "width", "collect.normalize:width", "full-width letters, digits and signs become half-width"),
     Entry("normalizer", "lower", "collect.normalize:lower", "lower case"),
     Entry("normalizer", "simplified", "collect.normalize:simplified", "traditional Chinese characters become simplified"),
     Entry("task", "world-fields", "study.tasks:WorldFields", "nearest word is of the same field, on the embedded world"),

@@ -68,6 +68,14 @@ def test_paths_that_cannot_be_written_are_found_before_the_work(tmp_path: Path, 
     assert os.listdir(tmp_path) == []
 
 
+def test_a_pipe_or_device_is_never_replaced(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for write in (files.can_write, lambda path: files.write_text(path, "x")):
+        with pytest.raises(WriteError, match="a device or a pipe"):
+            write(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
 def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     with files.writing_folder(tmp_path / "corpus") as part:
         files.write_text(part / "a", "1")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from inlay import registry
 
 Step = Callable[[str], str]
+HALF_WIDTH = {point: point - 0xFEE0 for point in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 
 
 def normalizer(names: Sequence[str]) -> Step:
@@ -31,6 +32,11 @@ def nfc(text: str) -> str:
 
 def nfkc(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
+
+
+def width(text: str) -> str:
+    """Full-width letters, digits, signs and blanks become half-width; nothing else changes."""
+    return text.translate(HALF_WIDTH)
 
 
 def lower(text: str) -> str:

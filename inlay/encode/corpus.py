@@ -48,7 +48,7 @@ class Encoding:
     dictionary: Path | tuple[str, ...] | None = None
     """Chinese words that are always one token: a file with one a line, or the words."""
     normalize: tuple[str, ...] | None = None
-    """Steps every text passes through first: nfc, nfkc, lower, simplified. None: nfc and lower for words, nfc for subwords
+    """Steps every text passes through first: nfc, nfkc, width, lower, simplified. None: nfc and lower for words, nfc for subwords
     learned here, nothing for a tokenizer file, which has its own."""
     sentences: Literal["line", "split"] = "line"
     """Where sentences end: at each line's end, or also at the full stops of running text."""

@@ -18,6 +18,7 @@ TEXT = st.text(st.characters(blacklist_categories=["Cs"])) | st.text("Aé e\u030
 def test_steps_run_in_the_order_given():
     assert normalizer(("nfkc", "lower"))("ＡＢ Ⅷ") == "ab viii"
     assert normalizer(())("ＡＢ") == "ＡＢ"
+    assert normalizer(("width",))("ＡＢ１２！　①。") == "AB12! ①。"
     assert normalizer(("simplified",))("臺灣資訊") == "台湾资讯"
     with pytest.raises(UnknownName, match="No normalizer is called 'nfcc'. Did you mean 'nfc"):
         normalizer(("nfcc",))
@@ -25,7 +26,7 @@ def test_steps_run_in_the_order_given():
 
 @given(TEXT)
 def test_all_steps_but_one_may_be_repeated(text: str):
-    for name in ("nfc", "nfkc", "lower"):
+    for name in ("nfc", "nfkc", "width", "lower"):
         step = normalizer((name,))
         assert step(step(text)) == step(text)
 
