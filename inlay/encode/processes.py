@@ -24,8 +24,8 @@ from inlay.errors import InlayError, SourceError
 
 PYTHON_BOUND = 0.1
 """Above this share done by Python, a block would be better off in a process."""
-PATIENCE = 8
-"""Blocks that would be better off before processes are started: a child takes a second or two to be of use."""
+PATIENCE = 4
+"""Blocks that would be better off before processes are started: a child takes most of a second to be of use."""
 HEAD = struct.Struct("<qqqd")
 
 
