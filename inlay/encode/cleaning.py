@@ -2,7 +2,7 @@
 
 The plain road is the tokenizer itself. The fast road is a kernel that knows every character's class; it does the lines it
 can do exactly and hands the others (characters that compose, broken UTF-8) to the plain one. Chinese it sets apart, to be
-cut by rjieba, run after run in one call.
+cut by rjieba, many runs in one call.
 """
 
 from __future__ import annotations
