@@ -93,9 +93,10 @@ def corpus(words: list[str]) -> None:
     from inlay.config import settings_of
     from inlay.encode.corpus import Encoding
 
-    options = parse(_reading(encoding=settings_of(Encoding, _config_values(words))), words, "inlay corpus", Encoding.__doc__)
+    groups = {"encoding": settings_of(Encoding, _config_values(words)), "workers": os.cpu_count() or 1}
+    options = parse(_reading(**groups), words, "inlay corpus", Encoding.__doc__)
     with drawn() as report:
-        made = pipeline.corpus(_text(options), options.output, report=report, **_values(options.encoding))
+        made = pipeline.corpus(_text(options), options.output, workers=options.workers, report=report, **_values(options.encoding))
     print_report(str(options.output), dict(made.manifest))
 
 

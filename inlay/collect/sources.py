@@ -75,6 +75,10 @@ class Source:
     inputs: list[Input] = dataclasses.field(default_factory=list[Input])
     documents: int = 0
 
+    @property
+    def reads_stdin(self) -> bool:
+        return STDIN in (_paths(self.text) or ())
+
     def sentences(self) -> Iterable[str | Tokens] | None:
         """The iterable of sentences or token lists the caller gave, or None where the text is in files."""
         return None if _paths(self.text) is not None else cast("Iterable[str | Tokens]", self.text)

@@ -92,11 +92,11 @@ class Cleaning:
         out[filled : filled + PADDING] = text_cpu.NEWLINE
         return Cleaned(out, filled, cleaned.invalid, max(cleaned.plain, len(runs) / size))
 
-    def lines(self, block: Block) -> list[str]:
-        """The sentences of a block, normalised and not cut: what a subword tokenizer reads."""
-        text, _ = self._decoded(block.data, block, 0)
+    def lines(self, block: Block) -> tuple[list[str], int]:
+        """The sentences of a block, normalised and not cut, as a subword tokenizer reads them; bytes that were not UTF-8."""
+        text, invalid = self._decoded(block.data, block, 0)
         sentences = split(text) if self.sentences == "split" else text.replace("\r", "\n").split("\n")
-        return list(map(normalizer(self.normalize), sentences))
+        return list(map(normalizer(self.normalize), sentences)), invalid
 
     def _plain(self, data: bytes, block: Block, invalid: int) -> Cleaned:
         """Every line the plain way."""

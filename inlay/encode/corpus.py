@@ -147,6 +147,8 @@ def encode(
     >>> list(corpus.vocabulary.words), corpus.ids.tolist(), corpus.offsets.tolist()
     (['cat', 'the'], [1, 0, 1, 0], [0, 2, 4])
     """
+    if workers is not None and workers < 1:
+        raise SettingError(f"workers is {workers}; expected at least 1, or None for all cores.")
     encoding, folder = encoding or Encoding(), out.parent if out else None
     if out is not None:
         files.can_write(out, folder=True)

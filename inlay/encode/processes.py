@@ -6,6 +6,7 @@ block after block. (Not `multiprocessing`: that would run the user's own script 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import struct
@@ -78,19 +79,23 @@ class _Child:
     def __exit__(self, *error: object) -> None:
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):  # it may have ended before us
+                    pipe.close()
         self.process.wait()
 
     def clean(self, block: Block) -> Cleaned:
         name = block.name.encode("utf-8", "surrogateescape")
-        self._send(HEAD.pack(len(block.data), len(name), block.line, 0.0) + name + block.data)
         output = self.process.stdout
         assert output is not None
-        head = output.read(HEAD.size)
-        if len(head) < HEAD.size:
-            raise SourceError("A worker process ended before its work was done. If memory is short, use fewer workers.")
-        size, invalid, failed, plain = HEAD.unpack(head)
+        try:
+            self._send(HEAD.pack(len(block.data), len(name), block.line, 0.0) + name + block.data)
+            head = output.read(HEAD.size)
+        except BrokenPipeError:  # left alone, the command line would take it for a reader who has seen enough
+            head = b""
+        size, invalid, failed, plain = HEAD.unpack(head) if len(head) == HEAD.size else (1, 0, 0, 0.0)
         data = output.read(size)
+        if len(data) < size:
+            raise SourceError("A worker process ended before its work was done. If memory is short, use fewer workers.")
         if failed:
             raise SourceError(data.decode("utf-8"))
         return Cleaned(padded(data), size, invalid, plain)
@@ -134,4 +139,5 @@ def _serve(given: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.stdin.buffer, sys.stdout.buffer)
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # the parent has ended, and says why
+        _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -38,7 +38,9 @@ def made(source: Source, name: str, file: Path | None, size: int, cleaning: Clea
 
     if source.sentences() is not None and not isinstance(source.text, (list, tuple)):
         source.text = cast("Text", list(cast("Iterable[str]", source.text)))  # it is read twice: once to learn, once to encode
-    lines, read = _lines(Source(source.text, source.field), cleaning), 0
+    if source.reads_stdin:
+        raise SourceError(f"{name} reads the text twice, and standard input can be read once. Save it to a file first.")
+    lines, read = _lines(Source(source.text, source.field), cleaning, {}), 0
     sample: list[str] = []
     for line in lines:
         sample.append(line)
@@ -53,7 +55,8 @@ def scan(source: Source, tokenizer: Subwords, cleaning: Cleaning, folder: Path |
     """All text as the tokenizer's ids, in blocks; the tokenizer shares a block out over all cores by itself."""
     spool, size = Spool(np.int32, folder), len(tokenizer.vocabulary)
     counts = np.zeros(size, np.int64)
-    lines = _lines(source, cleaning)
+    lint = {"invalid_bytes": 0, "nul_bytes": 0, "cut_lines": 0}
+    lines = _lines(source, cleaning, lint)
     while some := list(itertools.islice(lines, 50_000)):
         found = tokenizer.ids_of(some)
         total = sum(map(len, found)) + len(found)
@@ -61,14 +64,18 @@ def scan(source: Source, tokenizer: Subwords, cleaning: Cleaning, folder: Path |
         counts += np.bincount(ids[ids >= 0], minlength=size)
         spool.append(ids)
     lengths = np.array([len(word.encode()) for word in tokenizer.vocabulary], np.int64)
-    return Scanned(spool, [0] * len(spool.lengths), [np.arange(size, dtype=np.int32)], counts, lengths, _no_words, {})
+    return Scanned(spool, [0] * len(spool.lengths), [np.arange(size, dtype=np.int32)], counts, lengths, _no_words, lint)
 
 
-def _lines(source: Source, cleaning: Cleaning) -> Iterator[str]:
+def _lines(source: Source, cleaning: Cleaning, lint: dict[str, int]) -> Iterator[str]:
+    """The sentences of the text that hold anything; `lint` counts what looked odd on the way."""
     given = source.sentences()
     blocks = source.blocks() if given is None else blocks_of(_texts(given))
     for block in blocks:
-        yield from (line for line in cleaning.lines(block) if line)
+        lines, invalid = cleaning.lines(block)
+        for what, count in (("invalid_bytes", invalid), ("nul_bytes", block.data.count(0)), ("cut_lines", not block.whole)):
+            lint[what] = lint.get(what, 0) + count
+        yield from (line for line in lines if line)
 
 
 def _texts(given: Iterable[object]) -> Iterator[str]:

@@ -98,3 +98,18 @@ def test_an_error_in_a_process_is_the_same_error():
         with pytest.raises(SourceError, match="t:3: byte 1 of the line is not UTF-8"):
             cleaners.clean(Block(b"a\nb\n\xff\n", "t", 1))
         assert words_of(cleaners.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process goes on
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_process_that_dies_is_an_error_and_not_a_closed_pipe():
+    with Cleaners(Cleaning(Char()), 2) as cleaners:
+        for _ in range(3):
+            cleaners.clean(Block(b"a\n", "t", 1))
+        assert cleaners.free is not None
+        children = [cleaners.free.get() for _ in range(2)]
+        for child in children:
+            child.process.kill()
+            child.process.wait()
+            cleaners.free.put(child)
+        with pytest.raises(SourceError, match="A worker process ended"):
+            cleaners.clean(Block(b"a\n" * 100_000, "t", 1))

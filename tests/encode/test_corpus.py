@@ -261,6 +261,23 @@ def test_settings_that_do_not_go_with_subwords_are_refused():
         encode([["a"]], Encoding(tokenizer="bpe"))
 
 
+@pytest.mark.parametrize("workers", [0, -1])
+def test_no_workers_are_refused(workers: int):
+    with pytest.raises(SettingError, match=f"workers is {workers}; expected at least 1"):
+        encode(["a b"], Encoding(min_count=1), workers=workers)
+
+
+def test_what_is_odd_is_counted_for_subwords_too(tmp_path: Path):
+    (tmp_path / "t.txt").write_bytes("\n".join(world.sentences("en", words=3000)).encode() + b"\nbad \xff nul \x00\n")
+    made = encode(tmp_path / "t.txt", Encoding(tokenizer="bpe", subwords=400, invalid="replace"))
+    assert (made.manifest["lint"]["invalid_bytes"], made.manifest["lint"]["nul_bytes"]) == (1, 1)
+
+
+def test_subwords_cannot_be_learned_from_standard_input():
+    with pytest.raises(SourceError, match="standard input can be read once"):
+        encode(Path("-"), Encoding(tokenizer="bpe"))
+
+
 # --- killed ---------------------------------------------------------------------------------------------------------------
 
 
