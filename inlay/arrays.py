@@ -7,7 +7,7 @@ metadata carries one checksum per megabyte of each array, and one for the header
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,14 +78,18 @@ class Arrays:
         return array
 
     def unverified(self, name: str) -> np.ndarray:
-        """The array as it lies in the file; whoever reads a part calls `verify_rows` for that part."""
+        """The array as it lies in the file, for its shape alone."""
         return self._array(name)
 
-    def verify_rows(self, name: str, start: int, stop: int) -> None:
-        """Verify the chunks that hold rows `start` to `stop`."""
+    def rows(self, name: str, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Some rows of an array; only the chunks they lie in are read and verified."""
         array = self._array(name)
-        width = array[0].nbytes if len(array) else 0
-        self._verify(name, start * width, stop * width)
+        width = array[:1].nbytes
+        wanted = np.asarray(ids, np.int64)
+        chunks = np.unique(np.concatenate([wanted * width // CHUNK, ((wanted + 1) * width - 1) // CHUNK])) if wanted.size and width else ()
+        for chunk in chunks:
+            self._verify(name, int(chunk) * CHUNK, (int(chunk) + 1) * CHUNK)
+        return array[wanted]
 
     def verify(self) -> int:
         """Verify everything; the number of bytes read."""
@@ -102,7 +106,7 @@ class Arrays:
         array, sums = self.arrays[name], self.sums[name]
         done = self.verified.setdefault(name, np.zeros(-(-array.nbytes // CHUNK), bool))
         data = memoryview(array.reshape(-1).view(np.uint8))
-        for chunk in range(start // CHUNK, -(-stop // CHUNK)):
+        for chunk in range(start // CHUNK, -(-min(stop, array.nbytes) // CHUNK)):
             if done[chunk]:
                 continue
             found = checksum(data[chunk * CHUNK : (chunk + 1) * CHUNK])

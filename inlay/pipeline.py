@@ -17,13 +17,18 @@ from inlay import registry
 from inlay.arrays import open_arrays
 from inlay.collect import world
 from inlay.collect.normalize import normalizer, origins
+from inlay.collect.packed import PACKED
 from inlay.collect.sources import Text
 from inlay.config import settings_of, unknown_setting, values_of
 from inlay.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
 from inlay.encode.phrases import Phrases, join
 from inlay.encode.tokenizers import HasIds, Tokenized
 from inlay.errors import FormatError, SettingError, SourceError
-from inlay.report import Report, log
+from inlay.formats import native
+from inlay.formats.native import Numbers
+from inlay.formats.reading import Reading, Start
+from inlay.report import Note, Report, log
+from inlay.study.search import loss_of_packing
 from inlay.vectors import Vectors
 
 
@@ -82,21 +87,62 @@ def phrases(text: Corpus | str | Path, out: str | Path | None = None, *, report:
     return joined
 
 
-def load(path: str | Path) -> Vectors:
-    """Read vectors from any file a format recognizes."""
-    path = Path(path)
-    if not path.is_file():
+def load(path: str | Path, *, format: str | None = None, report: Report = log, **reading: Any) -> Vectors:
+    """Read vectors from a file or folder of any format, recognized by its content unless it is named.
+
+    >>> vectors = load("glove.6B.300d.txt.gz", top=100_000)
+    """
+    path, chosen = Path(path), settings_of(Reading, reading)
+    if not path.exists():
         raise SourceError(f"There is no file '{path}'.")
+    if format is not None:
+        return registry.find("format", format).read(path, chosen, report)
+    start = Start.of(path)
     for entry in registry.entries("format"):
-        if entry.load().recognizes(path):
-            return entry.load().read(path)
+        if entry.load().recognizes(start):
+            return entry.load().read(path, chosen, report)
     known = ", ".join(entry.name for entry in registry.entries("format"))
-    raise FormatError(f"{path}: none of the formats Inlay reads ({known}).")
+    raise FormatError(f"{path}: none of the formats Inlay reads ({known}). If it is one of them all the same, name it with --format.")
 
 
-def save(vectors: Vectors, path: str | Path) -> None:
-    """Write vectors as one .inlay file; an existing file is replaced whole or not at all."""
-    registry.find("format", "native").write(vectors, Path(path))
+def save(vectors: Vectors, path: str | Path, *, format: str | None = None, numbers: Numbers = "float32", report: Report = log) -> None:
+    """Write vectors, in the format that is named or that the ending means; what stands there is replaced whole or not at all.
+
+    In Inlay's own format the numbers may be float16 or int8, in a half or a quarter of the space; what that costs is measured and said.
+    """
+    path = Path(path)
+    name = format or _format_for(path)
+    if name != "native" and numbers != "float32":
+        raise SettingError(f"{numbers} is for Inlay's own format; {name} files hold float32. Leave it out, or write {path.stem}.inlay.")
+    if name == "native":
+        native.write(vectors, path, report, numbers=numbers)
+        if numbers != "float32":
+            report(Note(str(loss_of_packing(vectors, native.read(path)))))
+    else:
+        registry.find("format", name).write(vectors, path, report)
+
+
+def convert(
+    source: str | Path, target: str | Path, *, format: str | None = None, numbers: Numbers = "float32", report: Report = log, **reading: Any
+) -> Vectors:
+    """Read vectors from one file and write them to another; `format` is that of the target."""
+    if format is None:
+        _format_for(Path(target))  # before hours of reading, not after
+    vectors = load(source, report=report, **reading)
+    save(vectors, target, format=format, numbers=numbers, report=report)
+    return vectors
+
+
+def _format_for(path: Path) -> str:
+    """The format that the ending of a file means."""
+    endings = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
+    meant = [entry.name for entry in registry.entries("format") if set(endings) & set(entry.load().SUFFIXES)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise SettingError(f"{path}: {' and '.join(meant)} files end in {endings[0]}. Say which with --format.")
+    known = ", ".join(entry.name for entry in registry.entries("format"))
+    raise SettingError(f"{path}: no format is written to such a name. Name one with --format ({known}), or end the name in .inlay.")
 
 
 def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[world.Language, Vectors]:

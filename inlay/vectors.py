@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from inlay.collect.normalize import normalizer
 from inlay.encode.vocabulary import Words
 from inlay.errors import FormatError, UnknownWord, did_you_mean
-from inlay.shapes import Counts, Table, Vector
+from inlay.shapes import Counts, Rows, Table, Vector
 
 LOOKED_AT = 50_000
 """How many of the first words are searched for the one a user may have meant; files list frequent words first."""
@@ -34,6 +34,58 @@ class Card:
     notes: tuple[str, ...] = ()
 
 
+@runtime_checkable
+class LazyTable(Protocol):
+    """A table that lies elsewhere, in a file or in another form: rows become float32 as they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
+        """Some rows; where they lie in a file, those bytes are verified first."""
+        ...
+
+    def whole(self) -> Table:
+        """All rows, verified."""
+        ...
+
+
+@runtime_checkable
+class Subwords(Protocol):
+    """What gives a vector to a word that has no row."""
+
+    def vector(self, word: str) -> Vector | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """A table in a quarter of the space: every number is a whole number from -127 to 127, times the scale of its row.
+
+    >>> Codes.of(np.array([[127, 64], [0, 0]], np.float32)).codes
+    array([[127,  64],
+           [  0,   0]], dtype=int8)
+    """
+
+    codes: np.ndarray
+    scales: np.ndarray
+
+    @classmethod
+    def of(cls, table: Table) -> Codes:
+        largest = np.abs(table).max(axis=1, initial=0)
+        scales = (np.where(largest == 0, 1, largest) / 127).astype(np.float32)
+        return cls(np.rint(table / scales[:, None]).astype(np.int8), scales)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.codes.shape
+
+    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
+        return self.codes[ids] * self.scales[ids, None]
+
+    def whole(self) -> Table:
+        return self.codes * self.scales[:, None]
+
+
 @dataclass(frozen=True, eq=False)
 class Vectors:
     """Words and their vectors; nothing about them changes once they are made.
@@ -44,26 +96,47 @@ class Vectors:
     """
 
     words: Words
-    table: Table
+    stored: Table | LazyTable
+    """The table as it lies; `table` is all of it in memory, `rows` some of it."""
     counts: Counts | None = None
     card: Card = field(default_factory=Card)
+    contexts: Table | LazyTable | None = None
+    """The other table of a method that has two: what a word looks like as a context."""
+    subwords: Subwords | None = None
+    """What gives a vector to an unseen word."""
 
     def __post_init__(self) -> None:
-        if self.table.ndim != 2 or len(self.table) != len(self.words):
-            raise FormatError(f"{len(self.words):,} words need a table with as many rows; found one of shape {self.table.shape}.")
-        if not np.isfinite(self.table).all():
-            row = int(np.flatnonzero(~np.isfinite(self.table).all(axis=1))[0])
-            raise FormatError(f"The vector of '{self.words[row]}' (row {row}) holds NaN or infinity.")
-        self.table.setflags(write=False)
+        if len(self.stored.shape) != 2 or self.stored.shape[0] != len(self.words):
+            raise FormatError(f"{len(self.words):,} words need a table with as many rows; found one of shape {self.stored.shape}.")
+        if self.contexts is not None and self.contexts.shape[0] != len(self.words):
+            raise FormatError(f"{len(self.words):,} words need as many contexts; found a table of shape {self.contexts.shape}.")
+        if isinstance(self.stored, np.ndarray):
+            _ = self.table  # an array is checked at once, a table in a file as it is read
 
     @classmethod
     def of(cls, words: list[str], table: Any, card: Card | None = None) -> Vectors:
         """Vectors from a list of words and anything that makes a matrix; the numbers are copied."""
         return cls(Words.of(words), np.array(table, np.float32), card=card or Card())
 
+    @functools.cached_property
+    def table(self) -> Table:
+        """All rows in memory (or mapped), verified, finite, read-only."""
+        table = self.stored if isinstance(self.stored, np.ndarray) else self.stored.whole()
+        self._refuse_nan(table, range(len(table)))
+        table.setflags(write=False)
+        return table
+
+    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
+        """Some rows; of a table in a file only these are read and verified."""
+        if isinstance(self.stored, np.ndarray) or "table" in self.__dict__:
+            return self.table[ids]
+        rows = self.stored.rows(ids)
+        self._refuse_nan(rows, ids)
+        return rows
+
     @property
     def dim(self) -> int:
-        return self.table.shape[1]
+        return self.stored.shape[1]
 
     def __len__(self) -> int:
         return len(self.words)
@@ -72,7 +145,13 @@ class Vectors:
         return self.find(word) is not None
 
     def __getitem__(self, word: str) -> Vector:
-        return self.table[self.id(word)]
+        """The vector of a word; one without a row gets it from its subwords, where the vectors have them."""
+        id = self.find(word)
+        if id is None and self.subwords is not None:
+            made = self.subwords.vector(self._normalize(word))
+            if made is not None:
+                return made
+        return self.rows([self.id(word) if id is None else id])[0]
 
     def find(self, word: str) -> int | None:
         """The id of `word` as written or, failing that, as the training text would have been written."""
@@ -96,3 +175,9 @@ class Vectors:
     @functools.cached_property
     def _normalize(self):
         return normalizer(self.card.encoding.get("normalize", ()))
+
+    def _refuse_nan(self, rows: np.ndarray, ids: Sequence[int] | np.ndarray) -> None:
+        # A sum is finite only if all its terms are: one pass and no mask, and the search below runs for the unlucky only.
+        if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
+            row = int(ids[np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]])
+            raise FormatError(f"The vector of '{self.words[row]}' (row {row}) holds NaN or infinity.")

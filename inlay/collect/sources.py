@@ -12,16 +12,15 @@ import glob
 import io
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 import numpy as np
-import xxhash
 
+from inlay.collect.packed import BLOCK, STDIN, Readable, Unpacked
 from inlay.errors import SourceError, did_you_mean, need
 from inlay.report import Note, Progress, Report, silent
 
@@ -29,19 +28,8 @@ Tokens = Sequence[str]
 Text = str | PathLike[str] | Iterable[str] | Iterable[PathLike[str]] | Iterable[Tokens]
 """What users pass as text: a path, several Paths, or an iterable of sentences or of token lists."""
 
-BLOCK = 1 << 22
 LONGEST = 1 << 24
 """Bytes of one line that are held in memory; a longer one is passed on in pieces, cut between words."""
-RATIO = 300
-"""Text packs 3 to 20 times; a file that unpacks to more than this many times its size is no text."""
-
-
-@runtime_checkable
-class Readable(Protocol):
-    """Bytes to be read, in pieces or by lines."""
-
-    def read(self, size: int = -1, /) -> bytes: ...
-    def __iter__(self) -> Iterator[bytes]: ...
 
 
 @dataclass(frozen=True)
@@ -90,34 +78,23 @@ class Source:
         done = 0
         for path in paths:
             before = _state(path)
-            raw = _Raw(path, lambda size, done=done: self.report(Progress("reading", done + size, total, "bytes")))
-            try:
-                yield from self._file(path, raw)
-                raw.drain()
-            finally:
-                raw.done()
+            with Unpacked(path, lambda size, done=done: self.report(Progress("reading", done + size, total, "bytes"))) as file:
+                yield from self._file(path, file)
+                file.finish()
+            raw = file.raw
             if before != _state(path):
                 raise SourceError(f"{path} changed while it was being read. Read it when nothing writes to it.")
             self.inputs.append(Input(path.name, raw.size, raw.digest.hexdigest()))
             done += raw.size
         self.report(Progress("reading", done, done, "bytes"))
 
-    def _file(self, path: Path, raw: _Raw) -> Iterator[Block]:
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        packed = suffixes[-1] if suffixes and suffixes[-1] in PACKED else ""
-        kind = (suffixes[:-1] if packed else suffixes)[-1:] or [""]
-        file = PACKED[packed](raw) if packed else io.BufferedReader(raw, BLOCK)
-        try:
-            if kind[0] in TABLES:
-                documents = TABLES[kind[0]](file, path, self.field)
-                yield from self._joined(documents, path.name)
-            else:
-                self.documents += 1
-                yield from _lines(file, path.name, raw if packed else None)
-        except (EOFError, OSError, *_packing_errors(packed)) as error:
-            if isinstance(error, OSError) and not packed:
-                raise
-            raise SourceError(f"{path} is not a whole {packed} file: {error}. Fetch it again, or unpack it yourself.") from None
+    def _file(self, path: Path, file: Unpacked) -> Iterator[Block]:
+        kind = (path.with_suffix("") if file.packed else path).suffix.lower()
+        if kind in TABLES:
+            yield from self._joined(TABLES[kind](file, path, self.field), path.name)
+        else:
+            self.documents += 1
+            yield from _lines(file, path.name)
 
     def _joined(self, documents: Iterable[str], name: str) -> Iterator[Block]:
         """Documents as blocks of lines."""
@@ -140,8 +117,6 @@ def blocks_of(sentences: Iterable[str], name: str = "text") -> Iterator[Block]:
 
 
 # --- which files ---------------------------------------------------------------------------------------------------------
-
-STDIN = Path("-")
 
 
 def _paths(text: Text) -> list[Path] | None:
@@ -202,94 +177,10 @@ def _state(path: Path) -> tuple[int, int]:
 # --- bytes ---------------------------------------------------------------------------------------------------------------
 
 
-class _Raw(io.RawIOBase):
-    """The bytes of a file as they lie on disk, hashed and counted as they pass."""
-
-    def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
-        try:
-            self.file = sys.stdin.buffer if path == STDIN else path.open("rb")
-        except OSError as error:
-            raise SourceError(f"Cannot read {path}: {error.strerror}.") from None
-        self.digest, self.size, self.said, self.progress = xxhash.xxh3_64(), 0, 0, progress
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.file.read(len(buffer))
-        buffer[: len(data)] = data
-        self._note(data)
-        return len(data)
-
-    def read(self, size: int = -1) -> bytes:
-        data = self.file.read(size)
-        self._note(data)
-        return data
-
-    def drain(self) -> None:
-        """Read what nobody wanted (bytes behind the end of a packed stream): the hash is of the whole file."""
-        while self.read(BLOCK):
-            pass
-
-    def close(self) -> None:
-        """Not yet: readers above close what they read from when they are forgotten, and the hash wants the rest."""
-
-    def done(self) -> None:
-        if self.file is not sys.stdin.buffer:
-            self.file.close()
-
-    def _note(self, data: bytes) -> None:
-        self.digest.update(data)
-        self.size += len(data)
-        if self.size - self.said >= BLOCK:
-            self.said = self.size
-            self.progress(self.size)
-
-
-def _gzip(raw: io.RawIOBase) -> Readable:
-    import gzip
-
-    return gzip.GzipFile(fileobj=raw)  # pyright: ignore[reportArgumentType]
-
-
-def _bz2(raw: io.RawIOBase) -> Readable:
-    import bz2
-
-    return bz2.BZ2File(raw)  # pyright: ignore[reportArgumentType]
-
-
-def _xz(raw: io.RawIOBase) -> Readable:
-    import lzma
-
-    return lzma.LZMAFile(raw)  # pyright: ignore[reportArgumentType]
-
-
-def _zst(raw: io.RawIOBase) -> Readable:
-    return need("zstandard", extra="zst").ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-
-
-PACKED: dict[str, Callable[[io.RawIOBase], Readable]] = {".gz": _gzip, ".bz2": _bz2, ".xz": _xz, ".zst": _zst}
-
-
-def _packing_errors(packed: str) -> tuple[type[Exception], ...]:
-    if packed == ".gz":
-        import zlib
-
-        return (zlib.error,)
-    if packed == ".xz":
-        import lzma
-
-        return (lzma.LZMAError,)
-    return (need("zstandard", extra="zst").ZstdError,) if packed == ".zst" else ()
-
-
-def _lines(file: Readable, name: str, packed: _Raw | None) -> Iterator[Block]:
+def _lines(file: Readable, name: str) -> Iterator[Block]:
     """Blocks that end at a line's end; a line longer than LONGEST is passed on in pieces."""
-    held, line, unpacked = b"", 1, 0
+    held, line = b"", 1
     for number, data in enumerate(iter(lambda: file.read(BLOCK), b"")):
-        unpacked += len(data)
-        if packed and unpacked > RATIO * packed.size + 100 * BLOCK:
-            raise SourceError(f"{name} unpacks to more than {RATIO} times its size, which no text does. Unpack it yourself if it is meant.")
         held = held + data if number else data.removeprefix(b"\xef\xbb\xbf")
         cut = max(held.rfind(b"\n"), held.rfind(b"\r")) + 1
         whole = cut > 0

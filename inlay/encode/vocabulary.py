@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
@@ -25,9 +26,26 @@ class Words(Sequence[str]):
     ('猫', 0, None)
     """
 
-    def __init__(self, blob: Blob, offsets: np.ndarray, hashes: np.ndarray, order: np.ndarray) -> None:
-        self.blob, self.offsets = blob, offsets  # word i is blob[offsets[i]:offsets[i + 1]]
-        self.hashes, self.order = hashes, order  # hashes sorted; order[k] is the word whose hash stands at k
+    def __init__(self, array: Callable[[str], np.ndarray], size: int) -> None:
+        self._array, self._size = array, size  # an array is read, and verified, when it is first needed
+
+    @functools.cached_property
+    def blob(self) -> Blob:
+        """The words one behind the other; word i is blob[offsets[i]:offsets[i + 1]]."""
+        return self._array("words")
+
+    @functools.cached_property
+    def offsets(self) -> np.ndarray:
+        return self._array("word_offsets")
+
+    @functools.cached_property
+    def hashes(self) -> np.ndarray:
+        """The hash of every word, sorted; order[k] is the word whose hash stands at k."""
+        return self._array("word_hashes")
+
+    @functools.cached_property
+    def order(self) -> np.ndarray:
+        return self._array("word_order")
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Words:
@@ -44,7 +62,10 @@ class Words(Sequence[str]):
         np.cumsum([len(each) for each in encoded], out=offsets[1:])
         hashes = np.array([xxhash.xxh3_64_intdigest(each) for each in encoded], np.uint64)
         order = np.argsort(hashes, kind="stable").astype(np.int32)
-        packed = cls(np.frombuffer(b"".join(encoded), np.uint8), offsets, hashes[order], order)
+        arrays = {
+            "words": np.frombuffer(b"".join(encoded), np.uint8), "word_offsets": offsets, "word_hashes": hashes[order], "word_order": order,
+        }  # fmt: skip
+        packed = cls(arrays.__getitem__, len(encoded))
         packed._refuse_repeats()
         return packed
 
@@ -82,7 +103,7 @@ class Words(Sequence[str]):
         return self.bytes_of(index % len(self)).decode("utf-8")
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return self._size
 
     def __iter__(self) -> Iterator[str]:
         return (each.decode("utf-8") for each in self.all_bytes())
@@ -174,4 +195,7 @@ def unpack(opened: Arrays) -> Vocabulary:
 
 
 def unpack_words(opened: Arrays) -> Words:
-    return Words(*(opened.whole(name) for name in ("words", "word_offsets", "word_hashes", "word_order")))
+    size = opened.unverified("word_order").size
+    if opened.unverified("word_offsets").size != size + 1 or opened.unverified("word_hashes").size != size:
+        raise FormatError(f"{opened.path}: the arrays of its {size:,} words do not fit together. Restore the file from a copy.")
+    return Words(opened.whole, size)

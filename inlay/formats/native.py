@@ -1,39 +1,112 @@
-"""Inlay's own format: one safetensors file, mapped and checksummed (.inlay)."""
+"""Inlay's own format: one safetensors file, mapped and checksummed (.inlay).
+
+Opening reads the header alone; words and rows are verified when they are used. The table lies there as float32, as
+float16 (half the space) or as int8 with a scale a row (a quarter of it).
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from inlay import arrays
 from inlay.config import settings_of
-from inlay.encode.vocabulary import pack_words, unpack_words
+from inlay.encode.vocabulary import Words, pack_words, unpack_words
 from inlay.errors import FormatError
-from inlay.vectors import Card, Vectors
+from inlay.formats.reading import ALL, Reading, Start
+from inlay.report import Report, silent
+from inlay.shapes import Rows, Table
+from inlay.vectors import Card, Codes, LazyTable, Vectors
 
-SUFFIX = ".inlay"
+SUFFIXES = (".inlay",)
+Numbers = Literal["float32", "float16", "int8"]
 
 
-def recognizes(path: Path) -> bool:
+def recognizes(start: Start) -> bool:
     """A safetensors header starts with its length and a brace; the rest is checked on reading."""
-    with path.open("rb") as file:
-        start = file.read(9)
-    return path.suffix == SUFFIX or (len(start) == 9 and start[8:] == b"{" and start[4:8] == bytes(4))
+    head = start.head
+    return start.path.suffix in SUFFIXES or (len(head) >= 9 and head[8:9] == b"{" and head[4:8] == bytes(4))
 
 
-def read(path: Path) -> Vectors:
+def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
     opened = arrays.open_arrays(path)
     try:
         card = settings_of(Card, json.loads(opened.metadata["card"]))
     except (KeyError, ValueError) as error:
         raise FormatError(f"{path}: the card that says how the vectors came to be is missing or unreadable ({error}).") from None
     counts = opened.whole("counts") if "counts" in opened else None
-    return Vectors(unpack_words(opened), opened.whole("table"), counts, card)
+    vectors = Vectors(unpack_words(opened), _Kept(opened, "table"), counts, card, _optional(opened, "contexts"))
+    return vectors if reading.top is None or reading.top >= len(vectors) else _first(vectors, reading.top)
 
 
-def write(vectors: Vectors, path: Path) -> None:
-    content = {"table": vectors.table, **pack_words(vectors.words)}
+def write(vectors: Vectors, path: Path, report: Report = silent, *, numbers: Numbers = "float32") -> None:
+    content: dict[str, np.ndarray] = {**_packed("table", vectors.stored, numbers), **pack_words(vectors.words)}
     if vectors.counts is not None:
         content["counts"] = vectors.counts
+    if vectors.contexts is not None:
+        content |= _packed("contexts", vectors.contexts, numbers)
     arrays.write(path, content, {"card": json.dumps(asdict(vectors.card), ensure_ascii=False)})
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A table that lies in the file, in any of the three forms."""
+
+    opened: arrays.Arrays
+    name: str
+
+    @property
+    def scales(self) -> str:
+        return f"{self.name}.scales"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.opened.unverified(self.name).shape
+
+    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
+        rows = self.opened.rows(self.name, ids)
+        if self.scales in self.opened:
+            return rows * self.opened.rows(self.scales, ids)[:, None]
+        return rows.astype(np.float32)
+
+    def whole(self) -> Table:
+        table = self.opened.whole(self.name)
+        if self.scales in self.opened:
+            return table * self.opened.whole(self.scales)[:, None]
+        return table.astype(np.float32, copy=False)
+
+    def codes(self) -> Codes | None:
+        """The table as it lies there, if that is int8."""
+        return Codes(self.opened.whole(self.name), self.opened.whole(self.scales)) if self.scales in self.opened else None
+
+
+def _optional(opened: arrays.Arrays, name: str) -> _Kept | None:
+    return _Kept(opened, name) if name in opened else None
+
+
+def _packed(name: str, stored: Table | LazyTable, numbers: Numbers) -> Mapping[str, np.ndarray]:
+    table = stored if isinstance(stored, np.ndarray) else stored.whole()
+    if numbers == "int8":
+        codes = Codes.of(table)
+        return {name: codes.codes, f"{name}.scales": codes.scales}
+    if numbers == "float16" and np.abs(table).max(initial=0) > np.finfo(np.float16).max:
+        raise FormatError(f"The largest number of the {name} is {np.abs(table).max():g}, too large for float16. Write float32 or int8.")
+    return {name: table.astype(numbers)}
+
+
+def _first(vectors: Vectors, top: int) -> Vectors:
+    """The first words alone; only their rows are ever read."""
+    ids = np.arange(top)
+    words = Words.of_bytes([vectors.words.bytes_of(id) for id in range(top)])
+    counts = None if vectors.counts is None else vectors.counts[:top]
+    contexts = None if vectors.contexts is None else _rows(vectors.contexts, ids)
+    return replace(vectors, words=words, stored=_rows(vectors.stored, ids), counts=counts, contexts=contexts)
+
+
+def _rows(stored: Table | LazyTable, ids: np.ndarray) -> Table:
+    return stored[ids] if isinstance(stored, np.ndarray) else stored.rows(ids)

@@ -65,3 +65,33 @@ def _terms(formula: str) -> list[tuple[int, str]]:
     if not all(word and not re.search(r"\s", word) for _, word in terms):
         raise SettingError(f"Cannot read '{formula}'. Write words joined by + and -, with blanks around the signs: king - man + woman.")
     return terms
+
+
+@dataclass(frozen=True)
+class PackingLoss:
+    """What a table in fewer bits has lost: cosines of each word with itself, and neighbours that are no longer there."""
+
+    mean: float
+    worst: float
+    kept: float
+    """Share of the 10 nearest neighbours that are still among the 10 nearest."""
+    looked_at: int
+
+    def __str__(self) -> str:
+        return (
+            f"of {self.looked_at:,} words each lies at a cosine of {self.mean:.5f} to what it was (worst {self.worst:.5f}); "
+            f"{100 * self.kept:.1f} % of their 10 nearest neighbours are the same"
+        )
+
+
+def loss_of_packing(before: Vectors, after: Vectors, *, words: int = 500) -> PackingLoss:
+    """Compare two tables of the same words on the most frequent of them."""
+    looked_at = np.arange(min(words, len(before)))
+    cosines = np.einsum("wd,wd->w", before.unit[looked_at], after.unit[looked_at])
+    n = min(10, len(before) - 1)
+    kept = [
+        len({each.word for each in nearest(before, before.table[id], n=n, without=[id])}
+            & {each.word for each in nearest(after, after.table[id], n=n, without=[id])})
+        for id in looked_at.tolist()
+    ] if n else [0]  # fmt: skip
+    return PackingLoss(float(cosines.mean()), float(cosines.min()), sum(kept) / max(1, n * len(kept)), len(looked_at))

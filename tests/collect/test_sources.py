@@ -15,7 +15,7 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.collect import sources
+from inlay.collect import packed, sources
 from inlay.collect.sources import Block, Source
 from inlay.errors import SourceError
 from inlay.report import Note, Progress
@@ -58,6 +58,7 @@ def test_a_packed_file_cut_short_is_refused(tmp_path: Path, suffix: str, pack):
 
 
 def test_a_compression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(packed, "BLOCK", 1 << 12)
     monkeypatch.setattr(sources, "BLOCK", 1 << 12)
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(10_000_000)))
     with pytest.raises(SourceError, match="unpacks to more than 300 times its size"):
@@ -158,7 +159,7 @@ def test_any_cut_into_blocks_loses_nothing_and_keeps_words(text: str, block: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "BLOCK", block)
         patch.setattr(sources, "LONGEST", longest)
-        blocks = list(sources._lines(io.BytesIO(text.encode()), "t", None))
+        blocks = list(sources._lines(io.BytesIO(text.encode()), "t"))
     data = text.encode()
     assert b"".join(each.data for each in blocks) == data
     here = 0
@@ -173,6 +174,6 @@ def test_any_cut_into_blocks_loses_nothing_and_keeps_words(text: str, block: int
 
 def test_lines_are_numbered_across_blocks(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sources, "BLOCK", 10)
-    blocks = list(sources._lines(io.BytesIO(b"one\ntwo\nthree\nfour\nfive\n"), "t", None))
+    blocks = list(sources._lines(io.BytesIO(b"one\ntwo\nthree\nfour\nfive\n"), "t"))
     assert blocks[0] == Block(b"one\ntwo\n", "t", 1)
     assert [each.line for each in blocks] == [1, 3, 5][: len(blocks)]
