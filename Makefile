@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 comma := ,
 DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test check format bench docs clean
+.PHONY: demo test check format bench fuzz docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlay demo
@@ -28,6 +28,9 @@ format: $(VENV)/installed-$(DEV)
 
 bench: $(VENV)/installed-$(DEV)
 	for question in benchmarks/*_speed.py; do $(BIN)/python $$question || exit 1; done
+
+fuzz: $(VENV)/installed-$(DEV)
+	$(BIN)/python tests/campaigns/fuzz.py 20000
 
 docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/tree.py

@@ -183,6 +183,31 @@ def evaluate(vectors: Positional[Path], tasks: Positional[tuple[str, ...]] = ())
     print_scores(scores)
 
 
+def convert(words: list[str]) -> None:
+    """Read vectors in one format and write them in another."""
+    from inlay import files, pipeline
+    from inlay.formats.native import Numbers
+    from inlay.formats.reading import Reading
+
+    formats = ", ".join(entry.name for entry in registry.entries("format"))
+    fields = [
+        ("source", Annotated[Positional[Path], tyro.conf.arg(help="a file or folder of vectors")]),
+        ("target", Annotated[Positional[Path], tyro.conf.arg(help="what to write; its ending says the format")]),
+        ("format", Annotated[str | None, tyro.conf.arg(help=f"format of the target: {formats}")], dataclasses.field(default=None)),
+        ("numbers", Annotated[Numbers, tyro.conf.arg(help="how Inlay's own format keeps them")], dataclasses.field(default="float32")),
+        ("reading", tyro.conf.OmitArgPrefixes[Reading], dataclasses.field(default=Reading())),
+    ]
+    kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+    options: Any = parse(kind, words, "inlay convert", convert.__doc__)
+    if options.target.suffix:
+        files.can_write(options.target)
+    with drawn() as report:
+        vectors = pipeline.convert(
+            options.source, options.target, format=options.format, numbers=options.numbers, report=report, **_values(options.reading)
+        )
+    print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
+
+
 def info(path: Positional[Path]) -> None:
     """What a file of vectors or a corpus holds and how it came to be.
 
@@ -268,7 +293,9 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
     print_scores([score for vectors in spaces.values() for score in evaluate(vectors)])
 
 
-READERS: dict[str, Callable[[list[str]], None]] = {"tokenize": tokenize, "corpus": corpus, "phrases": phrases, "train": train}
+READERS: dict[str, Callable[[list[str]], None]] = {
+    "tokenize": tokenize, "corpus": corpus, "phrases": phrases, "train": train, "convert": convert,
+}  # fmt: skip
 """Commands whose flags depend on what they are asked for; they parse for themselves."""
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,

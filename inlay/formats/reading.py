@@ -40,6 +40,7 @@ class Reading:
         check(self)
 
 
+NO_END = "the last line has no end; if the file was cut, its last number or word is not what it was."
 ALL = Reading()
 """Everything, and nothing accepted that should not be there."""
 

@@ -1,0 +1,87 @@
+"""What every format promises: vectors come back bit for bit, and a file that is not whole is refused or read rightly."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inlay
+from inlay import registry
+from inlay.encode.vocabulary import Words
+from inlay.errors import FormatError, InlayError
+from inlay.formats.reading import NO_END, Start
+from inlay.report import Event
+from inlay.vectors import Vectors
+
+WRITTEN = [entry for entry in registry.entries("format") if not entry.extra or importlib.util.find_spec("pyarrow")]
+FILES = {"projector": "v", "static-embedding": "v", "model2vec": "v", "fasttext": "v.bin", "word2vec": "v.bin"}
+WORDS = ["the", "猫", "naïve", "e-mail", "🙂", "北京", "a.b"]
+
+
+@pytest.fixture(params=WRITTEN, ids=lambda entry: entry.name)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param.name
+
+
+@pytest.fixture
+def vectors() -> Vectors:
+    table = np.random.default_rng(1).standard_normal((len(WORDS), 5)).astype(np.float32)
+    table[2] = [0.0, -0.0, 1e-42, 3.4e38, -1.17549435e-38]
+    return Vectors(Words.of(WORDS), table, np.arange(len(WORDS), 0, -1))
+
+
+def _path(name: str, folder: Path) -> Path:
+    return folder / FILES.get(name, f"v{(registry.find('format', name).SUFFIXES or ('.txt',))[0]}")
+
+
+def test_vectors_come_back_bit_for_bit(name: str, vectors: Vectors, tmp_path: Path):
+    inlay.save(vectors, _path(name, tmp_path), format=name)
+    found = inlay.load(_path(name, tmp_path))
+    assert list(found.words) == WORDS
+    assert found.table.tobytes() == vectors.table.tobytes()
+
+
+def test_what_was_written_is_recognized_by_one_format_alone(name: str, vectors: Vectors, tmp_path: Path):
+    inlay.save(vectors, _path(name, tmp_path), format=name)
+    start = Start.of(_path(name, tmp_path))
+    assert [entry.name for entry in registry.entries("format") if entry.load().recognizes(start)] == [name]
+
+
+def test_the_first_words_alone(name: str, vectors: Vectors, tmp_path: Path):
+    inlay.save(vectors, _path(name, tmp_path), format=name)
+    found = inlay.load(_path(name, tmp_path), top=3)
+    assert list(found.words) == WORDS[:3]
+    assert found.table.tobytes() == vectors.table[:3].tobytes()
+
+
+def test_an_empty_file_is_refused(name: str, tmp_path: Path):
+    path = _path(name, tmp_path)
+    if not path.suffix:
+        path.mkdir()
+    else:
+        path.write_bytes(b"")
+    with pytest.raises(FormatError):
+        inlay.load(path)
+
+
+def test_a_file_cut_anywhere_is_refused_or_said_never_silently_wrong(name: str, vectors: Vectors, tmp_path: Path):
+    path = _path(name, tmp_path)
+    inlay.save(vectors, path, format=name)
+    whole = {word: vectors[word].tobytes() for word in WORDS}
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for file in (each for each in files if each.is_file()):
+        data = file.read_bytes()
+        for size in range(0, len(data), max(1, len(data) // 60)):
+            file.write_bytes(data[:size])
+            events: list[Event] = []
+            try:
+                found = inlay.load(path, report=events.append)
+                assert any(NO_END in str(event) for event in events) or all(
+                    whole.get(word) == found[word].tobytes() for word in found.words if word in whole
+                )
+            except InlayError:
+                pass
+        file.write_bytes(data)
