@@ -1,0 +1,124 @@
+"""Are our vectors as good as the peers' on the same text? Means over seeds with 95 % intervals.
+
+    python benchmarks/quality.py train gensim-skipgram --language en --seeds 5     # peers first, kept in benchmarks/results/quality
+    python benchmarks/quality.py train sgns-skipgram --language en --seeds 5
+
+Every trainer reads the same sentences (the words of our corpus, written out) and keeps the same words; vectors are kept
+by text, trainer, setting and seed, so that nothing is trained twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import lzma
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import inlay
+from inlay.encode.corpus import Corpus
+from inlay.vectors import Vectors
+
+KEPT = Path(__file__).parent / "results" / "quality"
+SLICES = {"en": ("corpus_enwiki/enwiki_slice.txt.xz", 100_000_000), "zh": ("corpus_zhwiki/zhwiki_slice.txt.xz", None)}
+ENCODING: dict[str, dict[str, Any]] = {"en": {}, "zh": {"normalize": ("nfc", "lower", "simplified")}}
+SETTINGS = {"usual": {"threshold": 1e-3, "rate": 0.025}, "eager": {"threshold": 1e-4, "rate": 0.05}}
+"""What both sides are given: the thresholds and rates of the original program, and what suits a small text better."""
+DIM, WINDOW, NEGATIVES, EPOCHS, MIN_COUNT = 100, 5, 5, 5, 5
+
+
+def text(language: str) -> tuple[Corpus, Path]:
+    """The slice as a corpus, and as lines of words for the peers."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    folder, lines = KEPT / f"{language}.corpus", KEPT / f"{language}.txt"
+    if not folder.exists():
+        name, size = SLICES[language]
+        raw = KEPT / f"{language}.raw.txt"
+        with lzma.open(Path(os.environ["INLAY_DATA"]) / name) as file:
+            raw.write_bytes(file.read(size or -1).rpartition(b"\n")[0] + b"\n")
+        inlay.corpus(raw, folder, min_count=MIN_COUNT, **ENCODING[language])
+        raw.unlink()
+    corpus = inlay.corpus(folder)
+    if not lines.exists():
+        words = np.array(list(corpus.vocabulary.words), object)
+        with lines.open("w", encoding="utf-8") as file:
+            for start, stop in itertools.pairwise(corpus.offsets.tolist()):
+                for part in range(start, stop, 1000):  # the peers cut longer sentences, each at another length: we cut for all
+                    file.write(" ".join(words[corpus.ids[part : min(part + 1000, stop)]]) + "\n")
+    return corpus, lines
+
+
+def gensim_word2vec(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, **more: Any) -> Vectors:
+    from gensim.models import Word2Vec
+
+    chosen = {} if setting is None else {
+        "sample": setting["threshold"], "alpha": setting["rate"],
+        "vector_size": DIM, "window": WINDOW, "negative": NEGATIVES, "epochs": EPOCHS,
+    }  # fmt: skip
+    model = Word2Vec(corpus_file=str(lines), min_count=MIN_COUNT, workers=1, seed=seed, **chosen, **more)
+    return Vectors.of(model.wv.index_to_key, model.wv.vectors)
+
+
+def fasttext_model(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, **more: Any) -> Vectors:
+    import fasttext
+
+    chosen = {} if setting is None else {
+        "t": setting["threshold"], "lr": setting["rate"], "dim": DIM, "ws": WINDOW, "neg": NEGATIVES, "epoch": EPOCHS,
+    }  # fmt: skip
+    model = fasttext.train_unsupervised(str(lines), minCount=MIN_COUNT, thread=1, seed=seed, verbose=0, **chosen, **more)
+    words = [word for word in model.get_words() if word != "</s>"]
+    return Vectors.of(words, np.array([model.get_word_vector(word) for word in words]))
+
+
+def ours(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, *, method: str, **more: Any) -> Vectors:
+    chosen = {} if setting is None else {**setting, "dim": DIM, "window": WINDOW, "negatives": NEGATIVES, "epochs": EPOCHS}
+    return inlay.train(corpus, method, seed=seed, workers=1, **chosen, **more)
+
+
+TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
+    "gensim-skipgram": (gensim_word2vec, {"sg": 1}),
+    "gensim-cbow": (gensim_word2vec, {"sg": 0}),
+    "fasttext-skipgram": (fasttext_model, {"model": "skipgram"}),
+    "fasttext-cbow": (fasttext_model, {"model": "cbow"}),
+    "sgns-skipgram": (ours, {"method": "sgns", "objective": "skipgram"}),
+    "sgns-cbow": (ours, {"method": "sgns", "objective": "cbow"}),
+    "inlay-fasttext": (ours, {"method": "fasttext"}),
+}
+
+
+def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
+    """The vectors of one run, trained now or kept from before."""
+    corpus, lines = text(language)
+    train, more = TRAINERS[name]
+    version = inlay.__version__ if train is ours else ""
+    said = json.dumps([name, language, corpus.manifest["hash"], SETTINGS.get(setting), more, seed, version])
+    kept = KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlay"
+    if not kept.exists():
+        start = time.perf_counter()
+        vectors = train(lines, corpus, seed, SETTINGS.get(setting), **more)
+        inlay.save(vectors, kept)
+        print(f"{name} {language} {setting} seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
+    return inlay.load(kept)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["train"])
+    parser.add_argument("trainers", nargs="+", choices=sorted(TRAINERS))
+    parser.add_argument("--language", choices=["en", "zh"], default="en")
+    parser.add_argument("--setting", choices=[*SETTINGS, "defaults"], default="usual")
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    for seed, name in itertools.product(range(1, options.seeds + 1), options.trainers):
+        trained(name, options.language, options.setting, seed)
+
+
+if __name__ == "__main__":
+    main()
