@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 comma := ,
 DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test check format bench fuzz docs clean
+.PHONY: demo test check format bench fuzz kill-test docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlay demo
@@ -31,6 +31,9 @@ bench: $(VENV)/installed-$(DEV)
 
 fuzz: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/fuzz.py 20000
+
+kill-test: $(VENV)/installed-$(DEV)
+	$(BIN)/python tests/campaigns/kill_resume.py 300
 
 docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/tree.py

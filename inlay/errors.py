@@ -36,6 +36,13 @@ class WriteError(InlayError):
     """A result that could not be written; what stood there before is untouched."""
 
 
+class Diverged(InlayError):
+    """Training that went wrong: a loss or a table that is no number any more, or a loss that blew up."""
+
+    done: int | None = None
+    """Where the tables that the work now holds come from: the last good ones. None: there were none to go back to."""
+
+
 class MissingExtra(InlayError):
     """An optional dependency that is not installed."""
 

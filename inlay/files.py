@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import shutil
@@ -18,6 +19,8 @@ from inlay.errors import WriteError
 
 PART = ".part"
 """How every unfinished file or folder is named; nothing reads one."""
+TOKEN = 4
+"""Random bytes in such a name, so that two writers never share one."""
 SPOOLED = 1 << 26
 """Bytes a Spool keeps in memory."""
 
@@ -73,6 +76,13 @@ def writing_folder(path: Path) -> Iterator[Path]:
         raise _cannot_write(path, error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def sweep(path: Path) -> None:
+    """Remove what writers of `path` left unfinished when they were killed. Not for a file that another may be writing."""
+    target = Path(os.path.realpath(path))
+    for part in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 2 * TOKEN}{PART}"):
+        part.unlink(missing_ok=True)
 
 
 class Spool:
@@ -142,7 +152,7 @@ def _target(path: Path, *, folder: bool = False) -> Path:
 
 
 def _unfinished(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
+    return target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}{PART}")
 
 
 def _cannot_write(path: Path, error: OSError) -> WriteError:

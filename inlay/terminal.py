@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import tyro
 
 from inlay.errors import SettingError
-from inlay.report import Event, Note, Report
+from inlay.report import Event, Note, Progress, Report, time_in_words
 
 if TYPE_CHECKING:
     from inlay.encode.tokenizers import Tokenized
@@ -123,7 +123,7 @@ def drawn() -> Iterator[Report]:
     console = Console(stderr=True)
     columns = (
         progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
-        progress.TextColumn("{task.fields[speed]}"), progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[said]}"),
     )  # fmt: skip
     with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         yield _Drawing(bars, console)
@@ -135,7 +135,8 @@ class _Drawing:
     def __init__(self, bars: Any, console: Any) -> None:
         self.bars, self.console = bars, console
         self.tasks: dict[str, Any] = {}
-        self.began: dict[str, float] = {}
+        self.began: dict[str, tuple[float, int]] = {}
+        """When the first event of a stage came, and how much was done by then: work taken up again does not start at 0."""
         self.said = time.monotonic()
 
     def __call__(self, event: Event) -> None:
@@ -144,14 +145,21 @@ class _Drawing:
             return
         now = time.monotonic()
         if event.stage not in self.tasks:
-            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, speed="")
-            self.began[event.stage] = now
-        speed = event.done / max(now - self.began[event.stage], 1e-3)
-        figures = " ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
-        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, speed=f"{speed:,.0f} {event.unit}/s {figures}")
+            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, said="")
+            self.began[event.stage] = (now, event.done)
+        figures = self._figures(event, now)
+        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, said=figures)
         if self.bars.disable and now - self.said > LINE_EVERY:
             self.said = now
             total = f" of {event.total:,}" if event.total else ""
-            self.console.print(
-                f"{event.stage}: {event.done:,}{total} {event.unit}, {speed:,.0f}/s {figures}", highlight=False, soft_wrap=True
-            )
+            self.console.print(f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(), highlight=False, soft_wrap=True)
+
+    def _figures(self, event: Progress, now: float) -> str:
+        """Speed, the figures of the stage, time left; speed and time left are worked out here where the stage gives none."""
+        when, done = self.began[event.stage]
+        speed = event.figures.get("speed", (event.done - done) / max(now - when, 1e-3))
+        left = event.figures.get("left", ((event.total or 0) - event.done) / speed if speed else 0)
+        own = [f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")]
+        return "  ".join(
+            [*([f"{speed:,.0f} {event.unit}/s"] if speed else []), *own, *([f"{time_in_words(left)} left"] if left > 0 else [])]
+        )

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from inlay.report import Note, Progress, counted, log
+from inlay.report import Note, Progress, bytes_in_words, counted, log, time_in_words
 
 
 def test_counted_passes_items_on_and_ends_at_the_total():
@@ -18,3 +18,10 @@ def test_counted_passes_items_on_and_ends_at_the_total():
 def test_notes_reach_a_program_that_set_up_nothing(caplog: pytest.LogCaptureFixture):
     log(Note("three words were left out"))
     assert caplog.record_tuples == [("inlay", logging.WARNING, "three words were left out")]
+
+
+def test_times_and_sizes_in_words():
+    assert [time_in_words(seconds) for seconds in (-1, 0.4, 59.4, 59.6, 3599, 3600, 360_000)] == [
+        "0 s", "0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "100 h 00 min",
+    ]  # fmt: skip
+    assert [bytes_in_words(size) for size in (0, 999, 1000, 2.5e6, 1.23e12)] == ["0 bytes", "999 bytes", "1.0 kB", "2.5 MB", "1,230.0 GB"]

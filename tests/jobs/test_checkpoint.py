@@ -1,0 +1,128 @@
+"""A checkpoint is resumed exactly, or refused with the reason."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from inlay import arrays
+from inlay.errors import FormatError, SettingError, WriteError
+from inlay.jobs import checkpoint
+from inlay.jobs.guard import Losses, Mark
+
+STATE = checkpoint.State(40, 1.5, Losses(0.1, 0.3, 0.1), [Mark(20, 0.2, None), Mark(40, 0.1, 1 / 3)])
+
+
+@pytest.fixture
+def path(tmp_path: Path, toy: ModuleType) -> Path:
+    work = toy.Toy()
+    for done in range(40):
+        work.step(done)
+    checkpoint.save(tmp_path / "c", work.arrays, None, toy.identity(), STATE)
+    return tmp_path / "c"
+
+
+def test_everything_comes_back_in_place(path: Path, toy: ModuleType):
+    work = toy.Toy()
+    held = dict(work.arrays)
+    saved = checkpoint.open_saved(path)
+    assert checkpoint.restore(saved, work.arrays, toy.identity()) is None
+    assert saved.state == STATE
+    assert all(work.arrays[name] is array for name, array in held.items())
+    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(40))
+
+
+def test_best_tables_come_back_beside_the_latest(tmp_path: Path, toy: ModuleType):
+    work = toy.Toy()
+    best = checkpoint.Kept.room_for(work.arrays)
+    work.step(0)
+    best.take(work.arrays, 1)
+    work.step(1)
+    checkpoint.save(tmp_path / "c", work.arrays, best, toy.identity(), STATE)
+    fresh = toy.Toy()
+    found = checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), fresh.arrays, toy.identity())
+    assert found is not None
+    assert found.done == 1
+    np.testing.assert_array_equal(found.arrays["seeds"], toy.after(1))
+    np.testing.assert_array_equal(fresh.arrays["seeds"], toy.after(2))
+
+
+def test_another_run_is_refused_and_every_difference_named(path: Path, toy: ModuleType):
+    work = toy.Toy()
+    before = work.bytes()
+    other = toy.identity(rate=0.1, window=5) | {"corpus": "beef"}
+    with pytest.raises(SettingError, match="a checkpoint of another run") as error:
+        checkpoint.restore(checkpoint.open_saved(path), work.arrays, other)
+    for difference in ("rate is 0.05 there and 0.1 here", "window is not set there and 5 here", "corpus is c0ffee there and beef here"):
+        assert difference in str(error.value)
+    assert "seed" not in str(error.value)
+    assert work.bytes() == before
+
+
+def test_workers_may_differ(path: Path, toy: ModuleType):
+    checkpoint.restore(checkpoint.open_saved(path), toy.Toy().arrays, toy.identity(workers=8))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_none_are_refused(tmp_path: Path, toy: ModuleType, bad: float):
+    work = toy.Toy()
+    work.arrays["table"][321, 7] = bad
+    checkpoint.save(tmp_path / "c", work.arrays, None, toy.identity(), STATE)
+    with pytest.raises(FormatError, match="'table' holds NaN or infinity in row 321"):
+        checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), toy.Toy().arrays, toy.identity())
+
+
+def test_damage_is_refused_before_anything_is_copied(path: Path, toy: ModuleType):
+    raw = bytearray(path.read_bytes())
+    raw[-100] ^= 1
+    path.write_bytes(raw)
+    work = toy.Toy()
+    before = work.bytes()
+    with pytest.raises(FormatError, match="damaged"):
+        checkpoint.restore(checkpoint.open_saved(path), work.arrays, toy.identity())
+    assert work.bytes() == before
+
+
+def test_arrays_of_another_shape_are_refused(path: Path, toy: ModuleType):
+    work = toy.Toy()
+    work.arrays["table"] = np.zeros((500, 41), np.float32)
+    with pytest.raises(FormatError, match=r"expected an array 'table', float32 \(500, 41\); found float32 \(500, 40\)"):
+        checkpoint.restore(checkpoint.open_saved(path), work.arrays, toy.identity())
+
+
+def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(tmp_path: Path, path: Path):
+    arrays.write(tmp_path / "model.inlay", {"table": np.zeros(3)}, {"card": "{}"})
+    (tmp_path / "notes.txt").write_text("notes")
+    for name in ("model.inlay", "notes.txt"):
+        with pytest.raises(WriteError, match="stands already and is not a checkpoint"):
+            checkpoint.check_place(tmp_path / name)
+        with pytest.raises(FormatError):
+            checkpoint.remove(tmp_path / name)
+    assert sorted(os.listdir(tmp_path)) == ["c", "model.inlay", "notes.txt"]
+
+
+def test_the_place_of_an_earlier_checkpoint_is_refused(tmp_path: Path, toy: ModuleType):
+    checkpoint.save(tmp_path / "c", toy.Toy().arrays, None, toy.identity() | {"total": 100}, STATE)
+    with pytest.raises(WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it, remove it"):
+        checkpoint.check_place(tmp_path / "c")
+    checkpoint.remove(tmp_path / "c")
+    checkpoint.check_place(tmp_path / "c")
+    assert os.listdir(tmp_path) == []
+
+
+def test_killed_five_times_and_the_same_bits(tmp_path: Path, toy: ModuleType):
+    """kill -9 at random moments; tests/campaigns/kill_resume.py does it by the hundred."""
+    campaign = runpy.run_path(str(Path(__file__).parent.parent / "campaigns" / "kill_resume.py"))
+    found, hits = campaign["lives"](tmp_path, 400, 5, 0.1, seed=1)
+    assert hits == 5
+    alone = toy.Toy(400)
+    for done in range(400):
+        alone.step(done)
+    assert found == alone.bytes()
+    np.testing.assert_array_equal(alone.arrays["seeds"], toy.after(400))
+    assert not list(tmp_path.glob(".*.part"))

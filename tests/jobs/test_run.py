@@ -1,0 +1,282 @@
+"""A run ends in the same bits however often it was put aside, and says how it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inlay.errors import Diverged, FormatError, SettingError, WriteError
+from inlay.jobs import checkpoint
+from inlay.jobs.run import Outcome, Safety, Step, Work, run
+from inlay.report import Event, Note, Progress
+
+TOY = Path(__file__).with_name("toy.py")
+
+
+@pytest.fixture
+def make(toy: ModuleType) -> Callable[..., Any]:
+    """Toy work that does something at some of its steps, and has the held-out losses it is given."""
+
+    class Prepared(toy.Toy):
+        def __init__(
+            self, total: int = 100, *, at: dict[int, Callable[[Any], Any]] | None = None, held_out: Any = None, **more: Any
+        ) -> None:
+            super().__init__(total, **more)
+            self.at, self.losses = at or {}, held_out
+
+        def step(self, done: int) -> Step:
+            changed = self.at[done](self) if done in self.at else None
+            step = super().step(done)
+            return changed if isinstance(changed, Step) else step
+
+        def held_out(self, done: int) -> float | None:
+            return self.losses(done) if self.losses else None
+
+    return Prepared
+
+
+@pytest.fixture
+def expected(toy: ModuleType) -> bytes:
+    work = toy.Toy()
+    for done in range(100):
+        work.step(done)
+    return work.bytes()
+
+
+def notes(events: list[Event]) -> str:
+    return " ".join(event.text for event in events if isinstance(event, Note))
+
+
+def interrupt(work: Any) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_plain_run(toy: ModuleType):
+    work, events = toy.Toy(units=3), list[Event]()
+    assert isinstance(work, Work)
+    outcome = run(work, Safety(), toy.identity(), events.append)
+    assert (outcome.reason, outcome.finished, outcome.done, outcome.tables, outcome.note) == ("finished", True, 100, 100, "")
+    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(34))
+    progress = [event for event in events if isinstance(event, Progress)]
+    assert (progress[0].done, progress[-1].done, progress[-1].total) == (0, 100, 100)
+    assert [mark.done for mark in outcome.marks] == [6, 12, 15, 21, 27, 30, 36, 42, 45, 51, 57, 60, 66, 72, 75, 81, 87, 90, 96, 100]
+
+
+def test_progress_says_speed_loss_rate_and_time_left_and_soon_what_it_will_take(toy: ModuleType, make: Any):
+    events, total = list[Event](), 10**6
+    run(make(total, pause=0.01, at={150: interrupt}), Safety(), toy.identity(), events.append)
+    said = next(event for event in events if isinstance(event, Progress) and "left" in event.figures)
+    assert set(said.figures) == {"speed", "left", "loss", "rate"}
+    assert 0 < said.figures["speed"] <= 100
+    assert said.figures["left"] == pytest.approx((total - said.done) / said.figures["speed"])
+    assert 1 < said.figures["loss"] < 2
+    assert re.search(r"Training will take about \d+ h \d\d min; its tables take 84.0 kB.", notes(events))
+
+
+@pytest.mark.parametrize("every", [9, 50, 99])
+def test_put_aside_and_resumed_it_is_the_same(tmp_path: Path, toy: ModuleType, make: Any, expected: bytes, every: int):
+    safety = Safety(checkpoint=tmp_path / "c", resume=True)
+    whole = run(toy.Toy(), Safety(), toy.identity())
+    for _ in range(200):
+        start = checkpoint.open_saved(tmp_path / "c").state.done if (tmp_path / "c").exists() else 0
+        work = make(at={start + every - 1: interrupt})
+        outcome = run(work, safety, toy.identity())
+        if outcome.finished:
+            break
+        assert outcome.done == start + every
+    assert work.bytes() == expected
+    assert outcome.marks == whole.marks  # losses and all
+    again = toy.Toy()
+    assert run(again, safety, toy.identity()).finished  # nothing is left to do, and a lost result can be had again
+    assert again.bytes() == expected
+
+
+def test_ctrl_c_stops_after_the_step_with_a_checkpoint_and_a_label(tmp_path: Path, toy: ModuleType, make: Any):
+    work, events = make(at={41: interrupt}), list[Event]()
+    outcome = run(work, Safety(checkpoint=tmp_path / "c"), toy.identity(), events.append)
+    assert (outcome.finished, outcome.reason, outcome.done) == (False, "interrupted", 42)
+    assert outcome.note == "Training was interrupted at 42.0% (42 of 100 units)."
+    assert outcome.note in notes(events)
+    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(42))
+    assert checkpoint.open_saved(tmp_path / "c").state.done == 42
+
+
+def test_a_second_ctrl_c_stops_at_once(tmp_path: Path, toy: ModuleType, make: Any):
+    work = make(at={41: lambda work: (interrupt(work), interrupt(work))})
+    with pytest.raises(KeyboardInterrupt):
+        run(work, Safety(checkpoint=tmp_path / "c"), toy.identity())
+    assert os.listdir(tmp_path) == []
+
+
+def test_it_runs_in_a_thread_too(toy: ModuleType, expected: bytes):
+    work, ended = toy.Toy(), list[Outcome]()
+    thread = threading.Thread(target=lambda: ended.append(run(work, Safety(), toy.identity())))
+    thread.start()
+    thread.join()
+    assert ended[0].finished
+    assert work.bytes() == expected
+
+
+def test_out_of_time(tmp_path: Path, toy: ModuleType, expected: bytes):
+    work = toy.Toy(pause=0.005)
+    outcome = run(work, Safety(minutes=0.001, checkpoint=tmp_path / "c"), toy.identity())
+    assert (outcome.finished, outcome.reason) == (False, "out of time")
+    assert 0 < outcome.done < 100
+    assert "0.001 minutes were over" in outcome.note
+    stuck = run(toy.Toy(), Safety(minutes=0.001, checkpoint=tmp_path / "c", resume=True), toy.identity())
+    assert stuck.done == outcome.done  # the minutes are of the whole run
+    work = toy.Toy()
+    whole = run(work, Safety(checkpoint=tmp_path / "c", resume=True), toy.identity())
+    assert whole.finished
+    assert whole.seconds > outcome.seconds
+    assert work.bytes() == expected
+
+
+def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType, make: Any):
+    """The loss falls until 40, and rises from there; a check comes every 5."""
+    held_out = lambda done: abs(done - 40) / 10 + 1.0  # noqa: E731
+    work = make(held_out=held_out)
+    outcome = run(work, Safety(patience=3), toy.identity())
+    assert (outcome.reason, outcome.finished, outcome.done, outcome.tables) == ("stopped early", True, 55, 40)
+    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(40))
+    assert "no better for 3 checks. The tables are those of 40.0%, where the held-out loss was lowest." in outcome.note
+    # The same when it is put aside between the best check and the last
+    safety = Safety(patience=3, checkpoint=tmp_path / "c", resume=True)
+    for stop in (22, 47, 51):
+        part = make(held_out=held_out, at={stop: interrupt})
+        assert run(part, safety, toy.identity()).tables == (20 if stop == 22 else 40)
+    for _ in range(2):  # and again, with nothing left to do
+        other = make(held_out=held_out)
+        resumed = run(other, safety, toy.identity())
+        assert (resumed.reason, resumed.done, resumed.tables, resumed.marks) == ("stopped early", 55, 40, outcome.marks)
+        assert other.bytes() == work.bytes()
+
+
+def test_patience_that_never_runs_out_still_returns_the_best(toy: ModuleType, make: Any):
+    work = make(held_out=lambda done: abs(done - 90) / 10 + 1.0)
+    outcome = run(work, Safety(patience=3), toy.identity())
+    assert (outcome.reason, outcome.done, outcome.tables) == ("finished", 100, 90)
+    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(90))
+
+
+def test_patience_needs_held_out_text(toy: ModuleType):
+    with pytest.raises(SettingError, match="no text is held out"):
+        run(toy.Toy(), Safety(patience=3), toy.identity())
+
+
+def spoil(row: int) -> Callable[[Any], None]:
+    def change(work: Any) -> None:
+        work.arrays["table"][row] = np.nan
+
+    return change
+
+
+WRONG = {
+    "a loss that is no number": (lambda _: Step(48, float("nan"), 1.0), 48, "the loss became nan"),
+    "a loss that blows up": (lambda _: Step(48, 1e6, 1.0), 48, "the loss rose to"),
+    "NaN in a frequent row": (spoil(3), 48, "'table' holds NaN or infinity in row 3"),
+    "NaN in a rare row": (spoil(400), 50, "'table' holds NaN or infinity in row 400"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("saved", [True, False])
+def test_what_went_wrong_is_told_and_the_last_good_tables_are_back(tmp_path: Path, toy: ModuleType, make: Any, case: str, saved: bool):
+    change, seen, said = WRONG[case]
+    work = make(at={47: change})
+    safety = Safety(checkpoint=tmp_path / "c", resume=True) if saved else Safety()
+    if saved:
+        run(make(at={46: interrupt}), safety, toy.identity())
+    with pytest.raises(Diverged, match=r"Halve `rate` \(it is 0.05\) and start again") as error:
+        run(work, safety, toy.identity())
+    assert f"went wrong at {seen}.0%: {said}" in str(error.value)
+    assert error.value.done == (47 if saved else 45)  # the last checkpoint, or the last mark
+    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(error.value.done))
+    assert np.isfinite(work.arrays["table"]).all()
+    if saved:
+        assert "holds good tables of 47.0%" in str(error.value)
+        assert checkpoint.open_saved(tmp_path / "c").state.done == 47
+
+
+def test_nothing_bad_is_saved(tmp_path: Path, toy: ModuleType, make: Any):
+    """NaN where only a look at everything finds it: every checkpoint is looked through before it is written."""
+    with pytest.raises(Diverged, match="row 400"):
+        run(make(at={2: spoil(400)}), Safety(checkpoint=tmp_path / "c", checkpoint_minutes=0.0), toy.identity())
+    assert checkpoint.open_saved(tmp_path / "c").state.done == 2
+
+
+def test_nothing_good_to_go_back_to(toy: ModuleType, make: Any):
+    with pytest.raises(Diverged) as error:
+        run(make(at={0: spoil(0)}), Safety(), toy.identity())
+    assert error.value.done is None
+
+
+def test_a_held_out_loss_that_is_no_number(toy: ModuleType, make: Any):
+    with pytest.raises(Diverged, match="the held-out loss became inf"):
+        run(make(held_out=lambda done: float("inf") if done > 50 else 1.0), Safety(), toy.identity())
+
+
+def test_resuming(tmp_path: Path, toy: ModuleType, make: Any):
+    path, events = tmp_path / "c", list[Event]()
+    run(make(at={9: interrupt}), Safety(checkpoint=path, resume=True), toy.identity(), events.append)
+    assert "There is no checkpoint" in notes(events)
+    with pytest.raises(WriteError, match=r"an earlier run \(10% done\)"):
+        run(toy.Toy(), Safety(checkpoint=path), toy.identity())
+    with pytest.raises(SettingError, match="total is 100 there and 101 here"):
+        run(toy.Toy(101), Safety(checkpoint=path, resume=True), toy.identity())
+    (tmp_path / ".c.0123abcd.part").write_bytes(b"left by a kill")
+    run(toy.Toy(), Safety(checkpoint=path, resume=True), toy.identity(), events.append)
+    assert "Going on from" in notes(events)
+    assert os.listdir(tmp_path) == ["c"]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(FormatError):
+        run(toy.Toy(), Safety(checkpoint=path, resume=True), toy.identity())
+    with pytest.raises(SettingError, match="no checkpoint is named"):
+        Safety(resume=True)
+
+
+def test_a_full_disk_ends_no_training(tmp_path: Path, toy: ModuleType, make: Any, expected: bytes):
+    """A limit on file size stands in for a full disk: the kernel refuses the write in the same way."""
+    path = tmp_path / "c"
+    run(make(at={49: interrupt}), Safety(checkpoint=path), toy.identity())
+    before = path.read_bytes()
+    code = f"""
+import importlib.util, resource, sys
+from pathlib import Path
+spec = importlib.util.spec_from_file_location("toy", {str(TOY)!r})
+toy = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(toy)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+work = toy.Toy(100)
+say = lambda event: print(event.text) if isinstance(event, toy.Note) else None
+outcome = toy.run(work, toy.Safety(checkpoint=Path({str(path)!r}), checkpoint_minutes=0.0, resume=True), toy.identity(), say)
+print(outcome.reason)
+sys.stdout.write(work.bytes().hex())
+sys.stdout.flush()
+toy.write_bytes(Path({str(tmp_path / "model")!r}), work.bytes())
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = ended.stdout.splitlines()
+    assert lines[1].startswith("The checkpoint of 51.0% failed, and training goes on. Cannot write")
+    assert lines[1].endswith("The one of 50.0% stands.")
+    assert lines[-2] == "finished"
+    assert bytes.fromhex(lines[-1]) == expected
+    assert "inlay.errors.WriteError: Cannot write" in ended.stderr
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["c"]
+
+
+def test_a_step_that_does_not_advance_is_a_mistake(toy: ModuleType, make: Any):
+    with pytest.raises(ValueError, match="must end after it"):
+        run(make(at={5: lambda _: Step(5, 1.0, 1.0)}), Safety(), toy.identity())

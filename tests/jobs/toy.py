@@ -1,0 +1,73 @@
+"""Work whose answer is known: a linear congruential generator, one round a step. Run as a program, it is killed and resumed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inlay.files import write_bytes
+from inlay.jobs.checkpoint import identity_of
+from inlay.jobs.run import Safety, Step, run
+from inlay.report import Note
+
+FACTOR, PLUS = 6364136223846793005, 1442695040888963407
+ROWS = 500
+
+
+def after(rounds: int) -> np.ndarray:
+    """The generators after so many rounds, worked out at once: f^n x + p (f^n - 1) / (f - 1)."""
+    power = pow(FACTOR, rounds, (FACTOR - 1) << 64)
+    plus = PLUS * ((power - 1) // (FACTOR - 1))
+    return np.array([(power * start + plus) % (1 << 64) for start in range(ROWS)], np.uint64)
+
+
+class Toy:
+    """`units` units a step; every step turns the generators once and adds what they say to a table."""
+
+    unit = "units"
+
+    def __init__(self, total: int = 100, *, units: int = 1, pause: float = 0.0) -> None:
+        self.total, self.units, self.pause = total, units, pause
+        self.arrays: dict[str, np.ndarray] = {
+            "seeds": np.arange(ROWS, dtype=np.uint64),
+            "table": np.zeros((ROWS, 40), np.float32),
+            "sum": np.zeros((), np.float64),
+        }
+
+    def step(self, done: int) -> Step:
+        seeds, table = self.arrays["seeds"], self.arrays["table"]
+        seeds *= np.uint64(FACTOR)
+        seeds += np.uint64(PLUS)
+        table *= np.float32(0.999)
+        table += (seeds >> np.uint64(40)).astype(np.float32)[:, None] * np.float32(1e-7)
+        self.arrays["sum"] += float(table[:50].sum(dtype=np.float64)) / 3
+        time.sleep(self.pause)
+        done = min(done + self.units, self.total)
+        return Step(done, 1.0 + float(seeds[0]) / 2.0**64, 1.0, {"rate": 1 - done / self.total})
+
+    def held_out(self, done: int) -> float | None:
+        return None
+
+    def bytes(self) -> bytes:
+        return b"".join(self.arrays[name].tobytes() for name in sorted(self.arrays))
+
+
+def identity(**settings: Any) -> dict[str, Any]:
+    return identity_of("toy", {"rate": 0.05, "seed": 1, **settings}, "c0ffee")
+
+
+if __name__ == "__main__":
+    saved, result, rounds = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    print("ready", flush=True)
+    toy = Toy(rounds, pause=0.001)
+    run(
+        toy,
+        Safety(checkpoint=saved, checkpoint_minutes=0.0002, resume=True),
+        identity(),
+        lambda event: print(event.text, flush=True) if isinstance(event, Note) else None,
+    )
+    write_bytes(result, toy.bytes())
