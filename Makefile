@@ -27,7 +27,7 @@ format: $(VENV)/installed-$(DEV)
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/installed-$(DEV)
-	for question in benchmarks/*_speed.py; do $(BIN)/python $$question || exit 1; done
+	for question in benchmarks/*_speed.py; do $(BIN)/python benchmarks/run.py $$question || exit 1; done
 
 fuzz: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/fuzz.py 20000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
 import subprocess
 import sys
@@ -14,8 +15,9 @@ QUESTIONS = {
     "import inlay": ([sys.executable, "-c", "import inlay"], 0.15),
     "inlay --help": ([INLAY, "--help"], 0.4),
     "inlay train --help": ([INLAY, "train", "--help"], 0.4),
-    "import gensim (peer)": ([sys.executable, "-c", "import gensim"], None),
 }
+if importlib.util.find_spec("gensim"):
+    QUESTIONS["import gensim (peer)"] = ([sys.executable, "-c", "import gensim"], None)
 
 
 def seconds(command: list[str]) -> float:

@@ -72,7 +72,7 @@ class Cleaning:
             return self._plain(data, block, invalid)
         steps = frozenset(self.normalize) if self.fast else frozenset[str]()
         known = classes(isinstance(self.tokenizer, Word), steps)
-        text, runs = padded(data), np.empty(len(data) + 1, np.uint8)
+        text, runs = padded(data), np.empty(len(data) + 1 + PADDING, np.uint8)
         hard, state = np.empty((len(data) // 2 + 1, 2), np.int64), np.zeros(2, np.int64)  # memory never touched is never taken
         text_cpu.clean(text, len(data), known.kinds, known.lowered, "lower" in steps, text, runs, hard, state)
         found, waiting = state.tolist()
@@ -86,8 +86,8 @@ class Cleaning:
         assert isinstance(self.tokenizer, Word)
         cut, data = chinese.cutter(self.tokenizer.dictionary), runs.tobytes()
         pieces = [" ".join(cut(data[start:stop].decode())).encode() for start, stop in _pieces(data)]
-        words = np.frombuffer(b"".join(pieces), np.uint8)
-        out = np.full(cleaned.size + len(words) + PADDING, text_cpu.NEWLINE, np.uint8)
+        words = padded(b"".join(pieces))
+        out = np.empty(cleaned.size + len(words) + PADDING, np.uint8)
         filled = text_cpu.weave(cleaned.text, cleaned.size, words, out)
         out[filled : filled + PADDING] = text_cpu.NEWLINE
         return Cleaned(out, filled, cleaned.invalid, max(cleaned.plain, len(runs) / size))

@@ -21,9 +21,9 @@ from inlay.encode.cleaning import Cleaning
 from inlay.encode.numbering import END, PlainNumbering
 from inlay.encode.scanning import Scanned, scan
 from inlay.encode.tokenizers import Tokenizer, Whitespace, read_dictionary
-from inlay.encode.vocabulary import Vocabulary, Words, pack, unpack
+from inlay.encode.vocabulary import Vocabulary, Words, by_count, pack, unpack
 from inlay.errors import FormatError, SettingError, SourceError
-from inlay.kernels import text_cpu
+from inlay.kernels import words_cpu
 from inlay.report import Report, silent
 from inlay.shapes import Ids, Offsets
 
@@ -218,12 +218,12 @@ def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
     unknown = (encoding.unknown,) if encoding.unknown is not None and encoding.unknown not in encoding.special else ()
     special = {word.encode(): id for id, word in enumerate((*encoding.special, *unknown))}
     enough = np.flatnonzero(counts >= encoding.min_count)
-    words = scanned.words(enough.tolist())
-    by_bytes = np.array(sorted(range(len(words)), key=words.__getitem__), np.int64)
-    order = by_bytes[np.argsort(-counts[enough[by_bytes]], kind="stable")].tolist()  # by count, words of one count by bytes
-    kept = [place for place in order if words[place] not in special]
+    words = scanned.words(enough)
+    kept = by_count(words, counts[enough])
+    seen = [place for place, word in enumerate(words) if word in special] if special else []
+    kept = kept[np.isin(kept, seen, invert=True)] if seen else kept
     kept = kept if encoding.max_size is None else kept[: max(0, encoding.max_size - len(special))]
-    if not kept and not special.keys() & set(words):
+    if not len(kept) and not seen:
         most = int(counts.argmax())
         word = scanned.words([most])[0].decode("utf-8", "replace")
         raise SourceError(
@@ -232,10 +232,10 @@ def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
         )
     new = np.full(len(counts), -1 if encoding.unknown is None else special[encoding.unknown.encode()], np.int32)
     new[enough[kept]] = np.arange(len(special), len(special) + len(kept))
-    for place in (place for place in order if words[place] in special):
+    for place in seen:
         new[enough[place]] = special[words[place]]
     used = np.bincount(new[new >= 0], weights=counts[new >= 0], minlength=len(special) + len(kept)).astype(np.int64)
-    return Vocabulary(Words.of_bytes([*special, *(words[place] for place in kept)]), used), new
+    return Vocabulary(Words.of_bytes([*special, *map(words.__getitem__, kept.tolist())]), used), new
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def _renumbered(scanned: Scanned, new: Ids, folder: Path | None) -> _Renumbered:
     last = (np.full(1, END, np.int32), 0)  # the text may stop without an end
     for piece, owner in itertools.chain(zip(scanned.ids.pieces(), scanned.owners, strict=True), [last]):
         kept, ends = np.empty(len(piece), np.int32), np.empty(len(piece), np.int64)
-        text_cpu.renumber(piece, maps[owner], kept, ends, state)
+        words_cpu.renumber(piece, maps[owner], kept, ends, state)
         ids.append(kept[: state[0]].copy())
         offsets.append(ends[: state[1]].copy())
     return _Renumbered(ids, offsets, int(state[4]))

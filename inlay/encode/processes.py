@@ -25,9 +25,10 @@ from inlay.errors import InlayError, SourceError
 
 PYTHON_BOUND = 0.1
 """Above this share done by Python, a block would be better off in a process."""
-PATIENCE = 4
-"""Blocks that would be better off before processes are started: a child takes most of a second to be of use."""
+PATIENCE = 2
+"""Blocks that would be better off before processes are started: a child takes most of a second of a core to be of use."""
 HEAD = struct.Struct("<qqqd")
+READY = b"."
 
 
 class Cleaners:
@@ -46,37 +47,51 @@ class Cleaners:
         self.children.close()
 
     def clean(self, block: Block) -> Cleaned:
-        if self.bound >= PATIENCE and self.workers > 1:
-            return self._elsewhere(block)
-        cleaned = self.cleaning.clean(block)
-        self.bound += cleaned.plain > PYTHON_BOUND
-        return cleaned
+        child = self._free_child()
+        if child is None:
+            cleaned = self.cleaning.clean(block)
+            self.bound += cleaned.plain > PYTHON_BOUND
+            return cleaned
+        try:
+            return child.clean(block)
+        finally:
+            child.free.put(child)
 
-    def _elsewhere(self, block: Block) -> Cleaned:
+    def _free_child(self) -> _Child | None:
+        """None as long as the text has not shown that it needs children, and while they are starting: we work on meanwhile."""
+        if self.bound < PATIENCE or self.workers == 1:
+            return None
         with self.starting:
             if self.free is None:
                 self.free = queue.SimpleQueue()
                 for _ in range(self.workers):
-                    self.free.put(self.children.enter_context(_Child(self.cleaning)))
-        child = self.free.get()
-        try:
-            return child.clean(block)
-        finally:
-            self.free.put(child)
+                    self.children.enter_context(_Child(self.cleaning, self.free))
+        with contextlib.suppress(queue.Empty):
+            return self.free.get_nowait()
+        return None
 
 
 class _Child:
-    """One child process, and how it is spoken to."""
+    """One child process, and how it is spoken to. It counts as free once it has loaded what it needs."""
 
-    def __init__(self, cleaning: Cleaning) -> None:
+    def __init__(self, cleaning: Cleaning, free: queue.SimpleQueue[_Child]) -> None:
         command = [sys.executable, "-m", "inlay.encode.processes"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process, self.free = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE), free
+        self.ready = threading.Thread(target=self._await)
         self._send(json.dumps(_told(cleaning)).encode() + b"\n")
+        self.ready.start()
+
+    def _await(self) -> None:
+        assert self.process.stdout is not None
+        self.process.stdout.read(len(READY))
+        self.free.put(self)  # also where it has ended: whoever asks it for work will say so
 
     def __enter__(self) -> _Child:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.process.kill()  # it may still be loading, and there is nothing in it to lose
+        self.ready.join()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 with contextlib.suppress(BrokenPipeError):  # it may have ended before us
@@ -126,6 +141,9 @@ def _understood(told: dict[str, Any]) -> Cleaning:
 def _serve(given: IO[bytes], answers: IO[bytes]) -> None:
     """Clean blocks until there are no more."""
     cleaning = _understood(json.loads(given.readline()))
+    cleaning.clean(Block("一 a\n".encode(), "", 1))  # dictionary and kernels are loaded now
+    answers.write(READY)
+    answers.flush()
     while head := given.read(HEAD.size):
         size, name, line, _ = HEAD.unpack(head)
         block = Block(name=given.read(name).decode("utf-8", "surrogateescape"), data=given.read(size), line=line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from inlay.encode.cleaning import Cleaning
 from inlay.encode.numbering import FastNumbering, padded
 from inlay.encode.processes import Cleaners
 from inlay.files import Spool
-from inlay.kernels import text_cpu
+from inlay.kernels import words_cpu
 from inlay.shapes import Counts, Ids
 
 LINES = 1 << 21
@@ -32,7 +32,7 @@ class Scanned:
     maps: list[np.ndarray]
     counts: Counts
     lengths: Counts
-    words: Callable[[Iterable[int]], list[bytes]]
+    words: Callable[[Sequence[int] | np.ndarray], list[bytes]]
     """The UTF-8 of the words with these ids."""
     lint: dict[str, int]
 
@@ -73,7 +73,7 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
             lint["invalid_bytes"] += piece.invalid
             lint["nul_bytes"] += block.data.count(0) if 0 in block.data else 0  # the search is faster than the count
             lint["cut_lines"] += not block.whole
-            lint["repeated_lines"] += text_cpu.repeated(piece.hashes, lines, held)
+            lint["repeated_lines"] += words_cpu.repeated(piece.hashes, lines, held)
     return _made_one(numberings, spool, owners, lint)
 
 
@@ -105,4 +105,4 @@ def _made_one(numberings: list[FastNumbering], spool: Spool, owners: list[int], 
 
 def _line_hashes(block: Block) -> np.ndarray:
     hashes = np.empty(len(block.data) // 2 + 1, np.uint64)
-    return hashes[: text_cpu.line_hashes(padded(block.data), len(block.data), hashes)].copy()
+    return hashes[: words_cpu.line_hashes(padded(block.data), len(block.data), hashes)].copy()

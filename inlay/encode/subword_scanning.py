@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -85,5 +85,5 @@ def _texts(given: Iterable[object]) -> Iterator[str]:
         yield text
 
 
-def _no_words(ids: Iterable[int]) -> list[bytes]:
+def _no_words(ids: Sequence[int] | np.ndarray) -> list[bytes]:
     raise AssertionError("the words of a tokenizer are its own")

@@ -59,8 +59,8 @@ class Words(Sequence[str]):
     def of_bytes(cls, encoded: list[bytes]) -> Words:
         """Pack words that are UTF-8 already."""
         offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(each) for each in encoded], out=offsets[1:])
-        hashes = np.array([xxhash.xxh3_64_intdigest(each) for each in encoded], np.uint64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+        hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, encoded), np.uint64, len(encoded))
         order = np.argsort(hashes, kind="stable").astype(np.int32)
         arrays = {
             "words": np.frombuffer(b"".join(encoded), np.uint8), "word_offsets": offsets, "word_hashes": hashes[order], "word_order": order,
@@ -179,6 +179,21 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+
+def by_count(words: list[bytes], counts: Counts) -> np.ndarray:
+    """The places of the words, the highest count first, words of one count in the order of their bytes.
+
+    >>> by_count([b"b", b"a", b"c"], np.array([2, 2, 5])).tolist()
+    [2, 1, 0]
+    """
+    heads = np.array(words, "S8").view(">u8").astype(np.uint64)  # numbers sort in a tenth of the time that bytes take
+    order = np.lexsort((heads, -counts))
+    heads, counts = heads[order], counts[order]
+    tied = (heads[1:] == heads[:-1]) & (counts[1:] == counts[:-1])
+    for start, stop in np.flatnonzero(np.diff(tied, prepend=False, append=False)).reshape(-1, 2).tolist():
+        order[start : stop + 1] = sorted(order[start : stop + 1].tolist(), key=words.__getitem__)
+    return order
 
 
 def pack(vocabulary: Vocabulary) -> dict[str, np.ndarray]:

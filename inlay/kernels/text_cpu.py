@@ -1,8 +1,8 @@
-"""Bytes to ids: UTF-8 text blanked out around its words, and words counted and numbered.
+"""Bytes to words: UTF-8 text blanked out around its words.
 
-`clean` leaves words where they stand, in lower case if asked, and turns everything between them into blanks. `number`
-then finds each word in a hash table of bytes. Chinese is set apart by `clean`, cut elsewhere, and put back by `weave`. What
-`clean` cannot do exactly (characters that compose, broken UTF-8) it reports by line, for the plain tokenizer to do.
+`clean` leaves words where they stand, in lower case if asked, and turns everything between them into blanks. Chinese is set
+apart by `clean`, cut elsewhere, and put back by `weave`. What `clean` cannot do exactly (characters that compose, broken
+UTF-8) it reports by line, for the plain tokenizer to do.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
-from inlay.kernels.vector import between, copy, eight, fetch, lowest_bit, put_words
+from inlay.kernels.vector import between, copy, lowest_bit, put_words
 
 BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
 """Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a number if inside it;
@@ -23,16 +23,18 @@ MARK = 1
 SPACE, NEWLINE, RETURN = 32, 10, 13
 ONE = np.uint64(1)
 TOP = np.uint64(63)
-AHEAD = 128
+THIRDS = np.uint64(0x9249249249249249)
+"""Every third bit, from the lowest to the highest."""
 
 
 @kernel
 def clean(text, size, classes, lowered, lower, out, runs, hard, state):
     # text (size + 64,) u1; classes (0x110001,) u1 and lowered (0x110001,) i4 by code point; lower: whether A-Z become a-z
-    # out like text, filled: words between blanks, a MARK for each run of Chinese; runs (size + 1,) u1, filled: those, a newline before each
+    # out like text, filled: words between blanks, a MARK for each run of Chinese
+    # runs (size + 65,) u1, filled: those runs, a newline before each
     # hard (lines, 2) i8, filled: line n of those is text[hard[n, 0]:hard[n, 1]]; state (2,) i8, filled: hard lines, bytes of runs
     found, here, line, easy, before, waiting, waiting_before = 0, 0, 0, True, BLANK, 0, 0
-    words = classes[ord("'")] == APOSTROPHE
+    words, chinese = classes[ord("'")] == APOSTROPHE, classes[0x4E00] == HAN
     while here < size:
         if between(text, here, 0x80, 0xFF) == 0 and here + 64 <= size:
             last = _clean_plain(text, here, before, _class_at(text, here + 64, classes), words, lower, out)
@@ -48,6 +50,18 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
             continue
         until = min(here + 64, size)
         while here < until:
+            together = _common_han(text, here) if chinese and text[here] >= 0xE4 else 0
+            if together > 0:
+                if before != HAN:
+                    runs[waiting] = NEWLINE
+                    waiting += 1
+                copy(text, here, runs, waiting)
+                waiting += together
+                put_words(text, here, ~np.uint64(0) << np.uint64(together), np.uint64(0), np.uint64(0), out)
+                if before != HAN:
+                    out[here] = MARK
+                before, here = HAN, here + together
+                continue
             point, width = _point(text, here)
             kind = classes[point]
             if point == NEWLINE or point == RETURN:
@@ -90,28 +104,30 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
 
 @kernel
 def weave(text, size, words, out):
-    # text (size + 64,) u1 with MARKs; words (M,) u1: for each MARK a newline, then its words between blanks; out, filled; returns how much
+    # text (size + 64,) u1 with MARKs; words (M + 64,) u1: for each MARK a newline, then its words between blanks, and padding
+    # out (size + M + 64,) u1, filled; returns how much
     filled, taken, here = 0, 0, 0
     while here < size:
-        if between(text, here, MARK, MARK) == 0 and here + 64 <= size:
-            copy(text, here, out, filled)
-            filled += 64
-            here += 64
+        marks = between(text, here, MARK, MARK)
+        plain = min(lowest_bit(marks), size - here)
+        copy(text, here, out, filled)  # what is copied too much is overwritten
+        filled += plain
+        here += plain
+        if marks == 0 or here >= size:
             continue
-        for place in range(here, min(here + 64, size)):
-            byte = text[place]
-            if byte == MARK:
-                taken += 1  # the newline
-                while taken < words.shape[0] and words[taken] != NEWLINE:
-                    out[filled] = words[taken]
-                    filled += 1
-                    taken += 1
-                out[filled] = SPACE
-                filled += 1
-            elif byte != SPACE or place == here or text[place - 1] != SPACE:  # cut words leave many blanks behind
-                out[filled] = byte
-                filled += 1
-        here += 64
+        taken += 1  # the newline
+        while True:
+            word_bytes = min(lowest_bit(between(words, taken, NEWLINE, NEWLINE)), 64)
+            copy(words, taken, out, filled)
+            filled += word_bytes
+            taken += word_bytes
+            if word_bytes < 64:
+                break
+        out[filled] = SPACE
+        filled += 1
+        here += 1
+        while text[here] == SPACE:  # the run stood here
+            here += lowest_bit(~between(text, here, SPACE, SPACE))
     return filled
 
 
@@ -137,6 +153,15 @@ def _clean_plain(text, here, before, after, words, lower, out):
     kept = ~(between(text, here, 9, 13) | between(text, here, 28, 32))
     put_words(text, here, kept, upper, newlines, out)
     return LETTER if kept >> TOP else BLANK
+
+
+@part
+def _common_han(text, here):
+    # How many bytes from here on are Chinese characters of three bytes, U+4E00 to U+9FFF; at most 63.
+    going_on = between(text, here, 0x80, 0xBF)
+    leading = between(text, here, 0xE5, 0xE9) | between(text, here, 0xE4, 0xE4) & between(text, here, 0xB8, 0xBF) >> ONE
+    whole = leading & going_on >> ONE & going_on >> np.uint64(2)
+    return lowest_bit(~whole & THIRDS)
 
 
 @part
@@ -174,195 +199,3 @@ def _put(out, here, width, point):
         out[n] = 0x80 | (point & 0x3F)
         point >>= 6
     out[here] = (0xF00 >> width) & 0xFF | point
-
-
-@kernel
-def number(text, size, start, slots, blob, ends, ids, state):
-    # text (size + 64,) u1: words between blanks and newlines; start: where a word may begin
-    # slots (2^k, 4) u8, each: first eight bytes, the others, length << 32 | word + 1, count; word w is blob[ends[w-1]:ends[w]]
-    # ids (size + 1,) i4, filled, -1 at each newline; state (2,) i8: words known, ids filled
-    # Returns where it stopped: at the end, or at a word for which there is no room.
-    known, filled = state[0], state[1]
-    mask = slots.shape[0] - 1
-    # Words are found AHEAD at a time and their slots asked for, so that the memory works while we do.
-    starts, lengths, places = np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64)
-    keys = np.empty((AHEAD, 2), np.uint64)
-    here, inside = start, np.uint64(0)
-    while here < size:
-        waiting = 0
-        while here < size and waiting + 65 < AHEAD:
-            newlines = between(text, here, NEWLINE, NEWLINE)
-            letters = ~(newlines | between(text, here, SPACE, SPACE))
-            if here + 64 > size:  # the padding is not text
-                newlines &= (ONE << np.uint64(size - here)) - ONE
-            before = letters << ONE | inside
-            begins, stops = letters & ~before, ~letters & before
-            if not inside:
-                start = here + lowest_bit(begins)
-                begins &= begins - ONE
-            events = stops | newlines
-            while events != 0:
-                bit = events & (~events + ONE)
-                end = here + lowest_bit(events)
-                events ^= bit
-                if stops & bit:
-                    first, others = _key(text, start, end)
-                    place = _place(first, others, end - start, mask)
-                    fetch(slots, place)
-                    starts[waiting], lengths[waiting], places[waiting] = start, end - start, place
-                    keys[waiting, 0], keys[waiting, 1] = first, others
-                    waiting += 1
-                    start = here + lowest_bit(begins)
-                    begins &= begins - ONE
-                if newlines & bit:
-                    lengths[waiting] = 0
-                    waiting += 1
-            inside = letters >> TOP
-            here += 64
-        for n in range(waiting):
-            if lengths[n] == 0:
-                ids[filled] = -1
-                filled += 1
-                continue
-            slot = _find(text, starts[n], lengths[n], keys[n, 0], keys[n, 1], slots, places[n], mask, blob, ends)
-            if slots[slot, 2] == 0:
-                if known >= ends.shape[0] or 2 * known >= mask or (ends[known - 1] if known else 0) + lengths[n] > blob.shape[0]:
-                    state[0], state[1] = known, filled
-                    return starts[n]
-                _add(text, starts[n], lengths[n], keys[n, 0], keys[n, 1], slots, slot, blob, ends, known)
-                known += 1
-            slots[slot, 3] += ONE
-            ids[filled] = np.int32(np.int64(slots[slot, 2] & np.uint64(0xFFFFFFFF)) - 1)
-            filled += 1
-    state[0], state[1] = known, filled
-    return size
-
-
-@part
-def _place(first, others, length, mask):
-    # Where a word would like to lie.
-    hashed = (first ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
-    hashed = (hashed ^ others ^ hashed >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
-    return np.int64(hashed ^ hashed >> np.uint64(32)) & mask
-
-
-@part
-def _key(text, start, end):
-    # Two numbers that a word of up to 16 bytes can be told by, given its length; for longer ones the second is a hash.
-    length = end - start
-    short = min(length, 8)
-    first = eight(text, start) & (~np.uint64(0) >> np.uint64(64 - 8 * short))
-    others = eight(text, end - short) & (np.uint64(0) - np.uint64(length > 8))
-    if length > 16:
-        for n in range(start + 8, end - 8, 8):
-            others = (others ^ eight(text, n)) * np.uint64(0x9E3779B97F4A7C15)
-            others ^= others >> np.uint64(29)
-    return first, others
-
-
-@part
-def _find(text, start, length, first, others, slots, slot, mask, blob, ends):
-    # The slot that holds the word, or the empty one where it belongs.
-    marked = np.uint64(length)
-    while slots[slot, 2] != 0:
-        if slots[slot, 0] == first and slots[slot, 1] == others and slots[slot, 2] >> np.uint64(32) == marked:
-            if length <= 16 or _same(text, start, length, blob, ends[np.int64(slots[slot, 2] & np.uint64(0xFFFFFFFF)) - 1] - length):
-                break
-        slot = (slot + 1) & mask
-    return slot
-
-
-@part
-def _same(text, start, length, blob, place):
-    for n in range(length):
-        if text[start + n] != blob[place + n]:
-            return False
-    return True
-
-
-@part
-def _add(text, start, length, first, others, slots, slot, blob, ends, word):
-    place = ends[word - 1] if word else 0
-    for n in range(length):
-        blob[place + n] = text[start + n]
-    ends[word] = place + length
-    slots[slot, 0], slots[slot, 1], slots[slot, 3] = first, others, np.uint64(0)
-    slots[slot, 2] = np.uint64(length) << np.uint64(32) | np.uint64(word + 1)
-
-
-@kernel
-def refill(old, slots):
-    # old (words, 4) u8, filled slots of a smaller table; slots (2^k, 4) u8, empty, filled
-    mask = slots.shape[0] - 1
-    for n in range(old.shape[0]):
-        slot = _place(old[n, 0], old[n, 1], np.int64(old[n, 2] >> np.uint64(32)), mask)
-        while slots[slot, 2] != 0:
-            slot = (slot + 1) & mask
-        for k in range(4):
-            slots[slot, k] = old[n, k]
-
-
-@kernel
-def line_hashes(text, size, hashes):
-    # text (size + 64,) u1; hashes (lines,) u8, filled: one for each line that is not empty; returns how many
-    filled, start = 0, 0
-    here = 0
-    while here < size:
-        newlines = between(text, here, NEWLINE, NEWLINE)
-        while newlines != 0:
-            end = here + lowest_bit(newlines)
-            newlines &= newlines - ONE
-            if end > start and end <= size:
-                hashed = np.uint64(end - start)
-                for n in range(start, end - 7, 8):
-                    hashed = (hashed ^ eight(text, n)) * np.uint64(0x9E3779B97F4A7C15)
-                    hashed ^= hashed >> np.uint64(32)
-                for n in range(end - (end - start) % 8, end):
-                    hashed = (hashed ^ np.uint64(text[n])) * np.uint64(0x9E3779B97F4A7C15)
-                    hashed ^= hashed >> np.uint64(32)
-                hashes[filled] = hashed
-                filled += 1
-            start = end + 1
-        here += 64
-    return filled
-
-
-@kernel
-def renumber(ids, new, out, ends, state):
-    # ids (N,) i4 with -1 between sentences; new (words,) i4: the id each word gets, or -1 to leave it out
-    # out (N,) i4 and ends (N,) i8, filled: the ids that stay, and where sentences end that keep any
-    # state (6,) i8: ids and ends filled by this call; ids filled by all calls, and by all sentences that have ended;
-    # sentences that held any word; whether the one that goes on does
-    filled, closed = 0, 0
-    for n in range(ids.shape[0]):
-        if ids[n] >= 0:
-            id = new[ids[n]]
-            out[filled] = id
-            filled += id >= 0
-            state[5] = 1
-        else:
-            state[4] += state[5]
-            state[5] = 0
-            if state[2] + filled > state[3]:
-                state[3] = state[2] + filled
-                ends[closed] = state[3]
-                closed += 1
-    state[0], state[1] = filled, closed
-    state[2] += filled
-
-
-@kernel
-def repeated(hashes, table, state):
-    # hashes (N,) u8; table (2^k,) u8, those met before; state (1,) i8: how many it holds. Returns how many were met before.
-    found, mask = 0, table.shape[0] - 1
-    for n in range(hashes.shape[0]):
-        hashed = hashes[n] | ONE  # 0 marks an empty place
-        slot = np.int64(hashed >> np.uint64(20)) & mask
-        while table[slot] != 0 and table[slot] != hashed:
-            slot = (slot + 1) & mask
-        if table[slot] == hashed:
-            found += 1
-        elif 2 * state[0] < table.shape[0]:
-            table[slot] = hashed
-            state[0] += 1
-    return found

@@ -21,7 +21,7 @@ ODD = [
     "'", "’", ".", ",", "1", "٣", "²", "Ⅷ", "A", "É", "e\u0301", "=\u0338", "\u0301", "Σ", "ς", "İ", "ı", "ß", "ẞ", "K", "Å", "ﬁ", "각",
     "\u1100\u1161", "中", "文", "喜欢", "苹果", "明说", "々", "〇", "𠀀", "。", "，", "　", "\t", "\n", "\r", "\r\n", "\x00", "\x1f",
     "\x85", "\u2028", "\ufeff", "_", "-", "👍🏽", "👨\u200d👩\u200d👧", "हिन्दी", "שלום", "don't", "3.14", "1,000", "１２",
-    "ＡＢ", "豈", "x" * 70,
+    "ＡＢ", "豈", "x" * 70, "㐀", "䷀", "一", "鿿", "ꀀ", "一二三四五六七八九十" * 3,
 ]  # fmt: skip
 TEXT = st.lists(st.sampled_from(ODD) | st.text(st.characters(blacklist_categories=["Cs"]), max_size=3), max_size=60).map("".join)
 
@@ -76,25 +76,43 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "PATIENCE", 1)
 
 
+def when_ready(cleaners: Cleaners) -> None:
+    """Wait until the processes have loaded what they need."""
+    assert cleaners.free is not None
+    for child in [cleaners.free.get() for _ in range(cleaners.workers)]:
+        cleaners.free.put(child)
+
+
 @pytest.mark.usefixtures("at_once")
 def test_processes_clean_as_we_do():
     text = "我喜欢吃苹果。\nI like apples.\n小明说他喜欢游泳。\n" * 50
     cleaning = Cleaning(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
     blocks = [Block(text.encode() + bytes([255, 10]) * n, "t", 1) for n in range(4)]
     with Cleaners(cleaning, 2) as cleaners:
-        done = [cleaners.clean(block) for block in blocks]
-        assert cleaners.free is not None  # the first block showed that it was worth it
-    for block, cleaned in zip(blocks, done, strict=True):
-        here = cleaning.clean(block)
-        assert words_of(cleaned) == words_of(here)
-        assert cleaned.invalid == here.invalid
-        assert cleaned.plain > PYTHON_BOUND
+        here = [cleaners.clean(block) for block in blocks]
+        when_ready(cleaners)  # the first block showed that it was worth it
+        there = [cleaners.clean(block) for block in blocks]
+    for block, *both in zip(blocks, here, there, strict=True):
+        alone = cleaning.clean(block)
+        for cleaned in both:
+            assert words_of(cleaned) == words_of(alone)
+            assert cleaned.invalid == alone.invalid
+            assert cleaned.plain > PYTHON_BOUND
+
+
+@pytest.mark.usefixtures("at_once")
+def test_processes_that_are_still_loading_are_not_waited_for():
+    with Cleaners(Cleaning(Word()), 2) as cleaners:
+        done = [cleaners.clean(Block("我喜欢\n".encode(), "t", 1)) for _ in range(2)]
+    assert [words_of(cleaned) for cleaned in done] == [[["我", "喜欢"]]] * 2
 
 
 @pytest.mark.usefixtures("at_once")
 def test_an_error_in_a_process_is_the_same_error():
     with Cleaners(Cleaning(Char()), 2) as cleaners:
-        cleaners.clean(Block(b"a\n", "t", 1))
+        for _ in range(2):
+            cleaners.clean(Block(b"a\n", "t", 1))
+        when_ready(cleaners)
         with pytest.raises(SourceError, match="t:3: byte 1 of the line is not UTF-8"):
             cleaners.clean(Block(b"a\nb\n\xff\n", "t", 1))
         assert words_of(cleaners.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process goes on

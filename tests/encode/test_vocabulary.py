@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inlay.encode.vocabulary import Vocabulary, Words, pack_words
+from inlay.encode.vocabulary import Vocabulary, Words, by_count, pack_words
 from inlay.errors import FormatError, SourceError
 
 
@@ -74,3 +74,17 @@ def test_special_words_and_the_largest_size():
     made = Vocabulary.of({"a": 3, "b": 2, "<s>": 7, "c": 1}, special=("<pad>", "<s>"), max_size=3)
     assert list(made.words) == ["<pad>", "<s>", "a"]
     assert made.counts.tolist() == [0, 7, 3]
+
+
+ALIKE = st.builds(
+    lambda head, tail: head + tail,
+    st.sampled_from([b"", b"counter", b"counters", b"countersign"]),
+    st.text("a\0", max_size=3).map(str.encode),
+)
+
+
+@given(st.dictionaries(ALIKE, st.integers(1, 3)))
+def test_by_count_then_by_bytes(counts: dict[bytes, int]):
+    words = list(counts)
+    places = by_count(words, np.array(list(counts.values()), np.int64)).tolist()
+    assert [words[place] for place in places] == sorted(words, key=lambda word: (-counts[word], word))

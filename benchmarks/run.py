@@ -1,0 +1,33 @@
+"""Run one benchmark; where a peer or the data is missing, say so in one line and leave it out.
+
+python benchmarks/run.py benchmarks/encode_speed.py [its arguments]
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+from inlay.errors import MissingExtra
+
+
+def main() -> None:
+    question = Path(sys.argv[1])
+    sys.argv = sys.argv[1:]
+    try:
+        runpy.run_path(str(question), run_name="__main__")
+    except ModuleNotFoundError as error:
+        if (error.name or "inlay").split(".")[0] == "inlay":
+            raise  # ours is never missing
+        print(f"{question.name} is left out: {error.name} is not installed, which it compares with. Run `pip install {error.name}`.")
+    except MissingExtra as error:
+        print(f"{question.name} is left out: {error}")
+    except KeyError as error:
+        if error.args != ("INLAY_DATA",):
+            raise
+        print(f"{question.name} is left out: INLAY_DATA is not set. Let it name the folder that holds the texts.")
+
+
+if __name__ == "__main__":
+    main()
