@@ -16,30 +16,42 @@ if TYPE_CHECKING:
     from inlay.collect import world
     from inlay.encode.corpus import Corpus
     from inlay.neural.checkpoint import load_model, save_model
-    from inlay.pipeline import corpus, demo, info, load, phrases, save, tokenize, train, verify
-    from inlay.study.evaluate import evaluate
+    from inlay.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
+    from inlay.study.approximate import approximate
+    from inlay.study.evaluate import evaluate, evaluate_against, summarize
+    from inlay.study.hubs import space_figures
     from inlay.study.inspect import inspect
-    from inlay.study.search import analogy, nearest, neighbors
+    from inlay.study.lookup import Policy
+    from inlay.study.search import analogy, nearest, neighbors, neighbors_of_each
+    from inlay.study.task_files import read_tasks
     from inlay.vectors import Vectors
 
     __version__: str
 
 _HOMES = {
     "Corpus": "encode.corpus:Corpus",
+    "Policy": "study.lookup:Policy",
     "Vectors": "vectors:Vectors",
     "analogy": "study.search:analogy",
+    "approximate": "study.approximate:approximate",
+    "convert": "pipeline:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
     "evaluate": "study.evaluate:evaluate",
+    "evaluate_against": "study.evaluate:evaluate_against",
     "info": "pipeline:info",
     "inspect": "study.inspect:inspect",
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
     "nearest": "study.search:nearest",
     "neighbors": "study.search:neighbors",
+    "neighbors_of_each": "study.search:neighbors_of_each",
     "phrases": "pipeline:phrases",
+    "read_tasks": "study.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
+    "space_figures": "study.hubs:space_figures",
+    "summarize": "study.evaluate:summarize",
     "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",
     "verify": "pipeline:verify",
@@ -47,8 +59,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Vectors", "analogy", "corpus", "demo", "evaluate", "info", "inspect", "load", "load_model", "nearest",
-    "neighbors", "phrases", "save", "save_model", "tokenize", "train", "verify", "world",
+    "Corpus", "Policy", "Vectors", "analogy", "approximate", "convert", "corpus", "demo", "evaluate", "evaluate_against", "info",
+    "inspect", "load", "load_model", "nearest", "neighbors", "neighbors_of_each", "phrases", "read_tasks", "save", "save_model",
+    "space_figures", "summarize", "tokenize", "train", "verify", "world",
 ]  # fmt: skip
 
 

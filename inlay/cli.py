@@ -15,7 +15,7 @@ from tyro.conf import Positional
 from inlay import registry
 from inlay.config import read_toml
 from inlay.errors import InlayError, SettingError, UnknownName, did_you_mean
-from inlay.terminal import drawn, later, listed, parse, print_report, print_scores, print_tokens
+from inlay.terminal import drawn, later, listed, parse, print_json_neighbors, print_neighbors, print_report, print_scores, print_tokens
 
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
@@ -138,49 +138,104 @@ def phrases(words: list[str]) -> None:
     print_report(str(options.output), dict(made.manifest))
 
 
-def neighbors(vectors: Positional[Path], word: Positional[str], n: Number = 10) -> None:
-    """The words nearest to WORD.
+def neighbors(
+    vectors: Positional[Path],
+    words: Positional[tuple[str, ...]],
+    n: Number = 10,
+    by: Literal["cosine", "csls", "frequency"] = "cosine",
+    top: int | None = None,
+    include: bool = False,
+    json: bool = False,
+) -> None:
+    """The words nearest to each WORD.
 
     Args:
         vectors: a file of vectors
-        word: the word to look around
-        n: how many neighbours
+        words: the words to look around, one list each
+        n: how many neighbors
+        by: cosine, csls (free of hubs) or frequency (free of what words of a frequency share)
+        top: only among so many first words
+        include: let a word find itself
+        json: as JSON, for programs
     """
     from inlay import pipeline
     from inlay.study import search
 
-    for neighbor in search.neighbors(pipeline.load(vectors), word, n=n):
-        print(f"{neighbor.score:.3f}  {neighbor.word}")
+    if not words:
+        raise SettingError("No word was named. Name the words to look around.")
+    found = search.neighbors_of_each(pipeline.load(vectors), words, n=n, by=by, top=top, include=include)
+    print_json_neighbors(words, found) if json else print_neighbors(words, found)
 
 
-def analogy(vectors: Positional[Path], formula: Positional[str], n: Number = 10) -> None:
+def analogy(
+    vectors: Positional[Path],
+    formula: Positional[str],
+    n: Number = 10,
+    by: Literal["cosine", "csls", "frequency"] = "cosine",
+    top: int | None = None,
+    include: bool = False,
+    json: bool = False,
+) -> None:
     """The words nearest to a sum of words: "king - man + woman".
 
     Args:
         vectors: a file of vectors
-        formula: words joined by + and -, with blanks around the signs
+        formula: words joined by + and -, with blanks around the signs; 2 * word, brackets, "new york" in quotes
         n: how many answers
+        by: cosine, csls (free of hubs) or frequency (free of what words of a frequency share)
+        top: only among so many first words
+        include: let the words of the formula be answers
+        json: as JSON, for programs
     """
     from inlay import pipeline
-    from inlay.study import search
+    from inlay.study import formulas, search
 
-    for neighbor in search.analogy(pipeline.load(vectors), formula, n=n):
-        print(f"{neighbor.score:.3f}  {neighbor.word}")
+    space = pipeline.load(vectors)
+    read = formulas.parse(formula, space.__contains__)
+    if formulas.parse(formula) != read:  # signs without blanks: say how they were taken
+        print(f"note: read as {read}", file=sys.stderr)
+    found = [search.analogy(space, read, n=n, by=by, top=top, include=include)]
+    print_json_neighbors([str(read)], found) if json else print_neighbors([str(read)], found)
 
 
-def evaluate(vectors: Positional[Path], tasks: Positional[tuple[str, ...]] = ()) -> None:
+def evaluate(
+    vectors: Positional[Path],
+    tasks: Positional[tuple[str, ...]] = (),
+    against: Path | None = None,
+    also: tuple[Path, ...] = (),
+    top: int | None = None,
+    fold: bool = False,
+    unknown: Literal["skip", "wrong"] = "skip",
+    sections: bool = False,
+    json: bool = False,
+) -> None:
     """Score vectors on tasks with known answers.
 
     Args:
         vectors: a file of vectors
-        tasks: names of tasks; all when none is given
+        tasks: names of tasks, or files and folders of task files; all named tasks when none is given
+        against: other vectors, compared on the items both know
+        also: more vectors of the same kind, such as other seeds: means and their intervals are shown
+        top: only the first so many words take part, as answers too
+        fold: words that differ in case alone are one
+        unknown: items with an unknown word are left out, or count as wrong
+        sections: also show the sections of each task
+        json: print JSON instead of a table
     """
     from inlay import pipeline
-    from inlay.study.evaluate import evaluate
+    from inlay.study.evaluate import evaluate, evaluate_against, summarize
+    from inlay.study.lookup import Policy
 
+    if against and also:
+        raise SettingError("--against compares two models and --also averages several; give one of them.")
     with drawn() as report:
-        scores = evaluate(pipeline.load(vectors), tasks, report=report)
-    print_scores(scores)
+        policy, first = Policy(top=top, fold=fold, unknown=unknown), pipeline.load(vectors)
+        if against:
+            found: Sequence[Any] = evaluate_against(first, pipeline.load(against), tasks, policy=policy, report=report)
+        else:
+            runs = [evaluate(each, tasks, policy=policy, report=report) for each in (first, *map(pipeline.load, also))]
+            found = summarize(runs) if also else runs[0]
+    print_scores(found, sections=sections, as_json=json)
 
 
 def convert(words: list[str]) -> None:
@@ -290,7 +345,8 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
         for formula in shown.formulas:
             print(f"  {formula} = {analogy(vectors, formula, n=1)[0].word}")
     print()
-    print_scores([score for vectors in spaces.values() for score in evaluate(vectors)])
+    scores = [score for vectors in spaces.values() for score in evaluate(vectors, ("world-fields", "world-analogies"))]
+    print_scores([dataclasses.replace(score, others=()) for score in scores])
 
 
 READERS: dict[str, Callable[[list[str]], None]] = {

@@ -29,6 +29,9 @@ ENTRIES = (
     Entry("method", "onehot", "fit.onehot:OneHot", "one axis a word; every pair equally far"),
     Entry("method", "ppmi", "fit.ppmi:PPMI", "co-occurrence counts, positive PMI, truncated SVD"),
     Entry("format", "native", "formats.native", "Inlay's own: one safetensors file, mapped and checksummed (.inlay)"),
+    Entry("format", "glove", "formats.text:GLOVE", "a line a word, its numbers after it (.txt); gz and xz too"),
+    Entry("format", "word2vec-text", "formats.text:WORD2VEC_TEXT", 'the same after a line "count dim"; also fastText\'s (.vec)'),
+    Entry("format", "word2vec", "formats.word2vec", "word2vec's binary: count, dim, then words and raw float32 (.bin)"),
     Entry("format", "projector", "formats.projector", "TensorBoard projector: a folder of tensors.tsv and metadata.tsv"),
     Entry("format", "npz", "formats.npz", "NumPy archive with words and table (.npz)"),
     Entry("format", "parquet", "formats.parquet", "a column of words and a column of vectors (.parquet)", "parquet"),
@@ -43,8 +46,10 @@ ENTRIES = (
     Entry("normalizer", "width", "collect.normalize:width", "full-width letters, digits and signs become half-width"),
     Entry("normalizer", "lower", "collect.normalize:lower", "lower case"),
     Entry("normalizer", "simplified", "collect.normalize:simplified", "traditional Chinese characters become simplified"),
-    Entry("task", "world-fields", "study.tasks:WorldFields", "nearest word is of the same field, on the embedded world"),
-    Entry("task", "world-analogies", "study.tasks:WorldAnalogies", "planted analogies solved, on the embedded world"),
+    Entry("task", "world-fields", "study.world_tasks:WorldFields", "nearest word is of the same field, on the embedded world"),
+    Entry("task", "world-analogies", "study.world_tasks:world_analogies", "planted analogies solved, on the embedded world"),
+    Entry("task", "world-categories", "study.world_tasks:world_categories", "words fall into their fields, on the embedded world"),
+    Entry("task", "world-outliers", "study.world_tasks:world_outliers", "the word of another field is found, on the embedded world"),
 )
 
 

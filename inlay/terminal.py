@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import io
+import itertools
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +20,11 @@ from inlay.report import Event, Note, Progress, Report, time_in_words
 
 if TYPE_CHECKING:
     from inlay.encode.tokenizers import Tokenized
+    from inlay.study.search import Neighbor
 
 T = TypeVar("T")
+WIDE = 140
+"""Columns of a table that goes to a file or another program."""
 LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
@@ -56,16 +62,82 @@ def listed(lines: dict[str, str]) -> str:
     return "\n".join(f"  {name:<12}{line}" for name, line in lines.items())
 
 
-def print_scores(scores: Sequence[Any]) -> None:
+def print_scores(scores: Sequence[Any], *, sections: bool = False, as_json: bool = False) -> None:
+    """Scores, differences or summaries: a row each, with its further metrics and, if asked for, its sections."""
+    if as_json:
+        print(json.dumps([_finite(dataclasses.asdict(each)) for each in scores], indent=2, ensure_ascii=False))
+        return
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("task", "language", "score", "95 %", "questions", box=None)
-    for each in scores:
-        table.add_row(
-            each.task, each.language, f"{each.value:.3f}", f"{each.low:.3f} to {each.high:.3f}", f"{each.used:,} of {each.total:,}"
-        )
-    Console().print(table)
+    names, cells = SCORE_COLUMNS[type(scores[0]).__name__]
+    table = Table("task", "language", "metric", *names, box=None)
+    rows = [each for score in scores for each in (score, *getattr(score, "others", ()))]
+    for each in rows:
+        section = getattr(each, "section", "")
+        if sections or not section:
+            table.add_row(each.task, each.language, f"{each.metric} {section}".strip(), *cells(each))
+    console = Console()
+    console.width = console.width if console.is_terminal else max(console.width, WIDE)
+    console.print(table)
+
+
+def _cell(value: float) -> str:
+    return "undefined" if value != value else f"{value:.3f}"
+
+
+def _range(each: Any) -> str:
+    return f"{_cell(each.low)} to {_cell(each.high)}" if each.low == each.low else "none"
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN: null instead."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if value != value else value
+
+
+SCORE_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Any], tuple[str, ...]]]] = {
+    "Score": (("score", "95 %", "known"), lambda each: (_cell(each.value), _range(each), f"{each.used:,} of {each.total:,}")),
+    "Difference": (
+        ("first", "second", "difference", "95 %", "p", "both know"),
+        lambda each: (
+            _cell(each.first),
+            _cell(each.second),
+            _cell(each.difference),
+            _range(each),
+            _cell(each.p),
+            f"{each.used:,} of {each.total:,}",
+        ),
+    ),
+    "Summary": (("mean", "95 %", "runs"), lambda each: (_cell(each.mean), _range(each), str(len(each.values)))),
+}
+"""What is shown of each kind of result, after its task, language and metric."""
+
+
+def print_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
+    """One query: a line a word. Several: side by side under their queries, aligned by what a terminal shows (猫 is two wide)."""
+    if len(queries) == 1:
+        for each in found[0]:
+            print(f"{each.score:.3f}  {each.word}")
+        return
+    from rich.cells import cell_len
+
+    columns = [[query, *(f"{each.score:6.3f}  {each.word}" for each in some)] for query, some in zip(queries, found, strict=True)]
+    widths = [max(map(cell_len, column)) for column in columns]
+    for row in itertools.zip_longest(*columns, fillvalue=""):
+        print("   ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_json_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
+    """A list with an object for each query."""
+    whole = [
+        {"query": query, "neighbors": [{"word": each.word, "score": each.score} for each in some]}
+        for query, some in zip(queries, found, strict=True)
+    ]
+    print(json.dumps(whole, indent=2, ensure_ascii=False))
 
 
 def print_report(name: str, manifest: dict[str, Any]) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from inlay.collect.normalize import normalizer
+from inlay.collect.normalize import nfkc, normalizer, simplified, traditional
 from inlay.encode.vocabulary import Words
 from inlay.errors import FormatError, UnknownWord, did_you_mean
-from inlay.shapes import Counts, Rows, Table, Vector
+from inlay.shapes import Bytes, Counts, Lengths, Rows, Table, Vector
 
 LOOKED_AT = 50_000
 """How many of the first words are searched for the one a user may have meant; files list frequent words first."""
@@ -59,31 +61,39 @@ class Subwords(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """A table in a quarter of the space: every number is a whole number from -127 to 127, times the scale of its row.
+    """A table in a quarter of its memory: whole numbers from -127 to 127 and, for each row, what one of them is worth.
 
-    >>> Codes.of(np.array([[127, 64], [0, 0]], np.float32)).codes
-    array([[127,  64],
-           [  0,   0]], dtype=int8)
+    >>> Codes.of(np.array([[1.0, -0.5]], np.float32)).codes
+    array([[127, -64]], dtype=int8)
     """
 
-    codes: np.ndarray
-    scales: np.ndarray
+    codes: Bytes
+    scales: Lengths
 
     @classmethod
     def of(cls, table: Table) -> Codes:
-        largest = np.abs(table).max(axis=1, initial=0)
-        scales = (np.where(largest == 0, 1, largest) / 127).astype(np.float32)
-        return cls(np.rint(table / scales[:, None]).astype(np.int8), scales)
+        """Round every number to the nearest code; the largest of a row becomes 127 or -127."""
+        codes, scales = np.empty(table.shape, np.int8), np.empty(len(table), np.float32)
+        for block in _blocks(len(table)):
+            rows = table[block]
+            scales[block] = np.abs(rows).max(axis=1, initial=0) / np.float32(127)
+            worth = np.where(scales[block] == 0, 1, scales[block])[:, None]
+            codes[block] = np.clip(np.rint(rows / worth), -127, 127)  # tiny scales round, and may put 128 there
+        return cls(codes, scales)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.codes.shape
 
-    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        return self.codes[ids] * self.scales[ids, None]
+    def rows(self, ids: Any) -> Rows:
+        """The rows of these ids (or of a slice) as floats again."""
+        return self.codes[ids].astype(np.float32) * self.scales[ids][:, None]
 
     def whole(self) -> Table:
-        return self.codes * self.scales[:, None]
+        return self.rows(slice(None))
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +172,13 @@ class Vectors:
         """Like `find`, but a word without a row raises UnknownWord with the closest known one."""
         found = self.find(word)
         if found is None:
-            hint = did_you_mean(self._normalize(word), self.words[:LOOKED_AT])
-            raise UnknownWord(f"'{word}' is not among the {len(self):,} words.{hint}")
+            raise UnknownWord(f"'{word}' is not among the {len(self):,} words.{suggestion(word, self)}")
         return found
+
+    @functools.cached_property
+    def lengths(self) -> Lengths:
+        """The length of each row; with these at hand a search needs no second table."""
+        return lengths(self.table)
 
     @functools.cached_property
     def unit(self) -> Table:
@@ -181,3 +195,52 @@ class Vectors:
         if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
             row = int(ids[np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]])
             raise FormatError(f"The vector of '{self.words[row]}' (row {row}) holds NaN or infinity.")
+
+
+def lengths(table: Table) -> Lengths:
+    """The length of every row, summed in float64, so that 1e30 and 1e-30 have one too."""
+    found = np.empty(len(table), np.float32)
+    for block in _blocks(len(table)):
+        rows = table[block].astype(np.float64)
+        found[block] = np.sqrt(np.einsum("wd,wd->w", rows, rows))
+    return found
+
+
+def _blocks(rows: int, size: int = 1 << 14) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, rows, size)]
+
+
+def suggestion(word: str, vectors: Vectors) -> str:
+    """A sentence naming known words a user may have meant by an unknown one, or nothing.
+
+    First the same word written otherwise (case, width, traditional or simplified, joined by _ or -); then, for Chinese, words
+    that share at least half their characters; for all others the closest in spelling.
+    """
+    for other in _spellings(word):
+        if vectors.find(other) is not None:
+            return f" Did you mean '{other}'?"
+    some = vectors.words[:LOOKED_AT]
+    if re.search(r"[\u3400-\u9fff\U00020000-\U0003ffff]", word):
+        near = " or ".join(f"'{each}'" for each in _sharing(word, some))
+        return f" Did you mean {near}?" if near else ""
+    return did_you_mean(vectors._normalize(word), some)
+
+
+def _spellings(word: str) -> list[str]:
+    plain = nfkc(word).strip()
+    forms = [plain, plain.lower(), plain.capitalize(), plain.title(), plain.upper()]
+    if not plain.isascii():
+        forms += [simplified(plain), traditional(plain)]
+    forms += [re.sub(r"[\s_-]+", joint, form) for form in forms[:2] for joint in ("_", "-", "", " ")]
+    return list(dict.fromkeys(forms))
+
+
+def _sharing(word: str, known: list[str], most: int = 3) -> list[str]:
+    """Up to three words, by the share of characters in common, then by rank; characters count in simplified form."""
+    wanted = Counter(simplified(word))
+    shares: list[tuple[float, int]] = []
+    for rank, each in enumerate(known):
+        if not wanted.keys().isdisjoint(each):
+            common = sum((wanted & Counter(each)).values())
+            shares.append((-2 * common / (len(word) + len(each)), rank))
+    return [known[rank] for share, rank in sorted(shares)[:most] if share <= -0.5]

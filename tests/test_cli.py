@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,35 @@ def test_from_text_to_neighbours(vectors: Path, capsys: pytest.CaptureFixture[st
 def test_a_formula(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["analogy", str(vectors), "苹果 - 吃 + 香蕉", "-n", "11"]) == 0
     assert not {"苹果", "吃", "香蕉"} & set(capsys.readouterr().out.split())
+
+
+def test_a_formula_without_blanks_is_read_and_said(vectors: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["analogy", str(vectors), "苹果-吃+香蕉", "-n", "2"]) == 0
+    said = capsys.readouterr()
+    assert said.err == "note: read as 苹果 - 吃 + 香蕉\n"
+    assert main(["analogy", str(vectors), "苹果 - 吃 + 香蕉", "-n", "2"]) == 0
+    assert capsys.readouterr().out == said.out
+
+
+def test_several_words_stand_side_by_side(vectors: Path, capsys: pytest.CaptureFixture[str]):
+    """A Chinese character is two places wide, so columns line up in places, not in characters."""
+    assert main(["neighbors", str(vectors), "苹果", "cat", "-n", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["苹果", "cat"]
+    numbers = [[found.start() for found in re.finditer(r"\d\.\d{3}", line)] for line in lines[1:]]
+    second = {len(line[: places[1]].encode("gbk")) for line, places in zip(lines[1:], numbers, strict=True)}
+    assert second == {len(lines[0][: lines[0].index("cat")].encode("gbk")) + 1}
+
+
+def test_neighbours_for_programs(vectors: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["neighbors", str(vectors), "cat", "苹果", "-n", "2", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [each["query"] for each in said] == ["cat", "苹果"]
+    assert said[0]["neighbors"][0]["word"] == "dog"
+    assert main(["analogy", str(vectors), "cat+dog", "--json", "--include", "-n", "1", "--by", "csls", "--top", "9"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said[0]["query"] == "cat + dog"
+    assert len(said[0]["neighbors"]) == 1
 
 
 def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inlay.errors import FormatError, UnknownWord
-from inlay.vectors import Card, Vectors
+from inlay.vectors import Card, Codes, Vectors
 
 
 def test_a_word_finds_its_row():
@@ -57,3 +57,51 @@ def test_words_and_rows_must_match():
 def test_unit_rows_have_length_one_and_zeros_stay_zeros():
     unit = Vectors.of(["a", "b"], [[3, 4], [0, 0]]).unit
     np.testing.assert_allclose(unit, [[0.6, 0.8], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("paris", ["Rome", "Paris"], "'Paris'"),
+        ("ROME", ["Rome", "rome"], "'rome'"),
+        ("ｒｏｍｅ", ["rome"], "'rome'"),
+        ("new york", ["new_work", "new_york"], "'new_york'"),
+        ("红色", ["颜色", "紅色"], "'紅色'"),
+        ("紅色", ["颜色", "红色"], "'红色'"),
+        ("颜料", ["手机", "颜色", "原料", "资料", "料理"], "'颜色' or '原料' or '资料'"),
+        ("上海市", ["海", "上海", "城市"], "'上海' or '海'"),
+        ("電腦桌", ["苹果", "电脑"], "'电脑'"),
+    ],
+)
+def test_what_may_have_been_meant(word: str, known: list[str], meant: str):
+    with pytest.raises(UnknownWord) as error:
+        Vectors.of(known, np.eye(len(known))).id(word)
+    assert str(error.value).endswith(f"Did you mean {meant}?")
+
+
+@pytest.mark.parametrize(("word", "known"), [("大雪", ["手机"]), ("xyz", ["banana"]), ("大", ["北京大学"]), ("", ["a"])])
+def test_nothing_is_suggested_where_nothing_is_close(word: str, known: list[str]):
+    with pytest.raises(UnknownWord, match=r"is not among the 1 words\.$"):
+        Vectors.of(known, np.eye(1)).id(word)
+
+
+def test_codes_are_the_nearest_whole_numbers():
+    codes = Codes.of(np.array([[1.27, -0.014, 0.016], [0, 0, 0], [-254, 1.1, 0.9]], np.float32))
+    assert codes.codes.tolist() == [[127, -1, 2], [0, 0, 0], [-127, 1, 0]]
+    np.testing.assert_allclose(codes.scales, [0.01, 0, 2])
+    np.testing.assert_allclose(codes.rows([0, 2]), [[1.27, -0.01, 0.02], [-254, 2, 0]], rtol=1e-6)
+    assert len(codes) == 3
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e-20, 1, 1e30])
+def test_codes_are_within_half_a_step(size: float):
+    table = (np.random.default_rng(1).standard_normal((50, 40)) * size).astype(np.float32)
+    codes = Codes.of(table)
+    assert np.abs(codes.codes.astype(int)).max() <= 127
+    if size > 1e-30:
+        assert (np.abs(codes.rows(slice(None)) - table) <= codes.scales[:, None] * 0.501).all()
+
+
+def test_lengths_of_very_long_and_very_short_rows():
+    found = Vectors.of(["a", "b", "c", "d"], [[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]]).lengths
+    np.testing.assert_allclose(found, [5, 5e30, 5e-30, 0], rtol=1e-6)

@@ -45,14 +45,19 @@ def lower(text: str) -> str:
 
 def simplified(text: str) -> str:
     """Traditional to simplified by phrases. Not idempotent (乾縣 -> 乾县 -> 干县): apply it once."""
-    return _opencc().convert(text)
+    return _opencc("t2s").convert(text)
+
+
+def traditional(text: str) -> str:
+    """Simplified to traditional by phrases; no step for training text, but a way to find what a user may have meant."""
+    return _opencc("s2t").convert(text)
 
 
 @functools.cache
-def _opencc():  # its dictionaries take a moment to load
+def _opencc(direction: str):  # its dictionaries take a moment to load
     import opencc
 
-    return opencc.OpenCC("t2s")
+    return opencc.OpenCC(direction)
 
 
 def origins(text: str, names: Sequence[str]) -> list[int] | None:

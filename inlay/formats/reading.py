@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,12 +16,18 @@ from inlay import files
 from inlay.collect.packed import Unpacked, suffix_of
 from inlay.config import Positive, check
 from inlay.encode.vocabulary import Words
-from inlay.errors import FormatError, SettingError, SourceError
+from inlay.errors import FormatError, SettingError, SourceError, WriteError
 from inlay.report import Note, Progress, Report
+from inlay.shapes import Rows, Table
 from inlay.vectors import Vectors
 
 LOOKED_AT = 1 << 16
 """Bytes from the start of a file, unpacked, that a format may look at to recognize it."""
+LONGEST_WORD = 1 << 16
+"""Bytes of a word; what is longer is no word but a file that is not what it says."""
+BLANK = re.compile(rb"[\0 \t\n\v\f\r]")
+"""What ends a word in files that put it before its numbers."""
+COUNT_AND_DIM = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t\r]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +114,62 @@ def packing(path: Path) -> Iterator[IO[bytes]]:
             raise SettingError(f"{path}: vectors are packed as .gz or .xz when written; found {packed}.")
         else:
             yield file
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of word2vec's files: how many words follow, and how many numbers each has. It may lie."""
+
+    count: int
+    dim: int
+
+    @classmethod
+    def of(cls, line: bytes) -> Header | None:
+        """Two whole numbers and nothing else, or None."""
+        found = COUNT_AND_DIM.fullmatch(line)
+        return None if found is None else cls(int(found[1]), int(found[2]))
+
+    def check(self, path: Path, rows: int, reading: Reading) -> None:
+        """Hold the promise against the rows that are there."""
+        if rows == 0:
+            raise FormatError(f"{path}: its first line promises {self.count:,} words of {self.dim:,} numbers, and nothing follows.")
+        cut_short = rows < self.count and rows != reading.top
+        if cut_short or rows > self.count:
+            what = "The file is cut short, or its first line is wrong." if cut_short else "Its first line is wrong."
+            raise FormatError(
+                f"{path}: its first line promises {self.count:,} words, and there are {'only' if cut_short else 'at least'} {rows:,}. "
+                f"{what} Fetch it again, mend the first line, or read what is there with --top {min(rows, self.count)}."
+            )
+
+
+class Growing:
+    """A table that grows as rows are really found, whatever a header promises; memory is extended in place where it can be."""
+
+    def __init__(self, dim: int) -> None:
+        self.held, self.size = np.empty((0, dim), np.float32), 0
+
+    def append(self, rows: Rows) -> None:
+        needed = self.size + len(rows)
+        if needed > len(self.held):
+            self.held.resize((needed + needed // 8, self.held.shape[1]), refcheck=False)
+        self.held[self.size : needed] = rows
+        self.size = needed
+
+    def whole(self) -> Table:
+        self.held.resize((self.size, self.held.shape[1]), refcheck=False)
+        return self.held
+
+
+def refuse_blanks(vectors: Vectors, path: Path) -> None:
+    """Raise WriteError, before anything is written, if a file that ends words at a blank could not hold these vectors."""
+    if 0 in vectors.stored.shape:
+        raise WriteError(f"Cannot write {path}: vectors of shape {vectors.stored.shape} are nothing such a file could hold.")
+    for number, word in enumerate(vectors.words.all_bytes()):
+        if not word or len(word) > LONGEST_WORD or BLANK.search(word):
+            raise WriteError(
+                f"Cannot write {path}: word {number + 1:,}, {word[:100].decode(errors='replace')!r}, is empty, too long or holds a blank, "
+                "where such a file ends the word. Inlay's own format (.inlay) holds any word."
+            )
 
 
 @dataclass(frozen=True)

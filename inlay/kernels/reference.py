@@ -6,6 +6,7 @@ Slow and for a reader. Every fast kernel has its function here, and the tests ho
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -44,6 +45,16 @@ def sparse_times_dense(starts: np.ndarray, columns: np.ndarray, values: np.ndarr
     return np.array(rows, dtype=dense.dtype).reshape(-1, dense.shape[1])
 
 
+def dots(table: np.ndarray, factors: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """Every query times every row of the table, each row times its factor: (query, word)."""
+    return (queries.astype(np.float64) @ table.astype(np.float64).T) * factors
+
+
+def code_dots(codes: np.ndarray, factors: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """One query of int8 times every row of int8, in whole numbers, each row times its factor."""
+    return (codes.astype(np.int64) @ query.astype(np.int64)) * factors
+
+
 def phrases(ids: np.ndarray, offsets: np.ndarray, score: str, min_count: int, threshold: float) -> tuple[dict, list]:
     """The scores of adjacent pairs that are above `threshold`, and every sentence with those pairs joined from the left.
 
@@ -70,3 +81,39 @@ def phrases(ids: np.ndarray, offsets: np.ndarray, score: str, min_count: int, th
             here += 2 if pair in above else 1
         joined.append(left)
     return above, joined
+
+
+LONGEST_NUMBER = 2000
+"""Bytes; the exact decimal form of any float64 is shorter, and longer ones take float() quadratic time."""
+
+
+def decimals(fields: Sequence[bytes]) -> np.ndarray | None:
+    """Decimal numbers as float() reads them, rounded to float32.
+
+    None if one is no plain decimal (NaN, infinity, hexadecimal, underscores) or too large for float32.
+    """
+    if b"".join(fields).translate(None, b"0123456789+-.eE") or max(map(len, fields), default=0) > LONGEST_NUMBER:
+        return None
+    try:
+        exact = np.array([float(field) for field in fields], np.float64)
+    except ValueError:
+        return None
+    with np.errstate(over="ignore"):
+        values = exact.astype(np.float32)
+    return values if np.isfinite(values).all() else None
+
+
+def shortest(values: np.ndarray) -> list[bytes]:
+    """Each float32 in the fewest digits, 6 to 9, that read back as the same number.
+
+    >>> shortest(np.array([0.1, 1 / 3], np.float32))
+    [b'0.1', b'0.33333334']
+    """
+    texts, left = [b""] * len(values), np.arange(len(values))
+    for digits in (6, 7, 8, 9):
+        tried = (b"%%.%dg " % digits * len(left) % tuple(values[left].tolist())).split()
+        for place, text in zip(left.tolist(), tried, strict=True):
+            texts[place] = text
+        with np.errstate(over="ignore"):
+            left = left[np.array([float(text) for text in tried]).astype(np.float32) != values[left]]
+    return texts

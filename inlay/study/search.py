@@ -1,70 +1,197 @@
-"""Neighbors and formulas ("king - man + woman"); exact, approximate when large."""
+"""Neighbors and formulas ("king - man + woman"); exact, many at once, by cosine, CSLS or free of frequency."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+import typing
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from inlay.config import Positive, check
 from inlay.errors import SettingError
-from inlay.shapes import Vector
-from inlay.vectors import Vectors
+from inlay.shapes import Rows, Vector
+from inlay.study import ranking
+from inlay.study.corrections import By, Density, index_of
+from inlay.study.formulas import Formula, parse
+from inlay.vectors import Codes, Vectors
+
+Query = str | Sequence[str] | np.ndarray
+"""A word; several, whose unit vectors are averaged; or a vector."""
 
 
 @dataclass(frozen=True)
 class Neighbor:
-    """A word and its cosine with the query."""
+    """A word and its score with the query: the cosine, unless another was asked for."""
 
     word: str
     score: float
 
 
-def neighbors(vectors: Vectors, word: str, *, n: int = 10) -> list[Neighbor]:
-    """The `n` words closest to `word` by cosine, nearest first, without `word` itself."""
-    id = vectors.id(word)
-    return nearest(vectors, vectors.table[id], n=n, without=[id])
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How to search."""
+
+    n: Positive = 10
+    """How many words to find."""
+    by: By = "cosine"
+    """cosine; csls takes off how crowded it is around a word; frequency takes off what words of its frequency score anyway."""
+    top: Positive | None = None
+    """Only among so many first words, which files list by frequency; all when None."""
+    include: bool = False
+    """Let the words of the query be found too."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
-def analogy(vectors: Vectors, formula: str, *, n: int = 10) -> list[Neighbor]:
-    """The `n` words closest to a sum of words, without the words of the formula.
+def neighbors(
+    vectors: Vectors,
+    query: Query,
+    *,
+    n: int = 10,
+    by: By = "cosine",
+    top: int | None = None,
+    include: bool = False,
+    codes: Codes | None = None,
+) -> list[Neighbor]:
+    """The `n` words closest to a word, to the mean of several, or to a vector; nearest first, without the words asked about.
+
+    With `codes` of the same table (`Codes.of(vectors.table)`) the result is the same and most rows are never read.
+
+    >>> neighbors(vectors, "上海", n=3)
+    >>> neighbors(vectors, ["king", "queen"], by="csls", top=50_000)
+    """
+    return neighbors_of_each(vectors, [query], n=n, by=by, top=top, include=include, codes=codes)[0]
+
+
+def neighbors_of_each(
+    vectors: Vectors,
+    queries: Sequence[Query] | Rows,
+    *,
+    n: int = 10,
+    by: By = "cosine",
+    top: int | None = None,
+    include: bool = False,
+    codes: Codes | None = None,
+) -> list[list[Neighbor]]:
+    """`neighbors` of many queries at once, one list each: the table is read once for hundreds of them."""
+    settings = Search(n=n, by=by, top=top, include=include)
+    known = [ids_of(vectors, query) for query in queries]
+    rows = [row_of(vectors, query, ids) for query, ids in zip(queries, known, strict=True)]
+    return _search(vectors, rows, known, settings, codes)
+
+
+def analogy(
+    vectors: Vectors,
+    formula: str | Formula,
+    *,
+    n: int = 10,
+    by: By = "cosine",
+    top: int | None = None,
+    include: bool = False,
+    codes: Codes | None = None,
+) -> list[Neighbor]:
+    """The `n` words closest to a sum of words, without the words of the formula; `inlay.study.formulas` has the grammar.
 
     >>> analogy(vectors, "king - man + woman", n=1)[0].word
     'queen'
     """
-    terms = [(sign, vectors.id(word)) for sign, word in _terms(formula)]
+    settings = Search(n=n, by=by, top=top, include=include)
+    read = parse(formula, vectors.__contains__) if isinstance(formula, str) else formula
+    ids = [vectors.id(term.word) for term in read.terms]
     # Unit vectors, as Mikolov et al. 2013 do it: otherwise the longest word decides.
-    signs, ids = np.array([sign for sign, _ in terms], np.float32), [id for _, id in terms]
-    query = signs @ vectors.unit[ids]
-    return nearest(vectors, query, n=n, without=ids)
+    row = np.array([term.weight for term in read.terms]) @ _units(vectors, ids)
+    return _search(vectors, [_pointing(row, f"'{read}'")], [ids], settings, codes)[0]
 
 
 def nearest(vectors: Vectors, query: Vector, *, n: int = 10, without: Iterable[int] = ()) -> list[Neighbor]:
-    """The `n` words whose vectors point most nearly where `query` points."""
-    if n < 1:
-        raise SettingError(f"n is {n}; expected at least 1.")
-    length = float(np.linalg.norm(query))
-    scores = vectors.unit @ (query / length if length else query)
-    left_out = list(without)
-    scores[left_out] = -np.inf
-    n = min(n, len(scores) - len(left_out))
-    best = np.argpartition(-scores, range(n))[:n] if n else []
-    return [Neighbor(vectors.words[int(id)], float(scores[id])) for id in best]
+    """The `n` words whose vectors point most nearly where `query` points; `without` lists ids to pass over.
 
-
-def _terms(formula: str) -> list[tuple[int, str]]:
-    """Words with their signs; a sign stands alone, so that `e-mail` is a word.
-
-    >>> _terms("king - man + woman")
-    [(1, 'king'), (-1, 'man'), (1, 'woman')]
+    A query of zeros points nowhere: every word then scores 0.
     """
-    signed = formula.strip() if re.match(r"\s*[+-]\s", formula) else f"+ {formula.strip()}"
-    pieces = re.split(r"(?:^|\s+)([+-])\s+", signed)[1:]
-    terms = [(-1 if sign == "-" else 1, word) for sign, word in zip(pieces[::2], pieces[1::2], strict=True)]
-    if not all(word and not re.search(r"\s", word) for _, word in terms):
-        raise SettingError(f"Cannot read '{formula}'. Write words joined by + and -, with blanks around the signs: king - man + woman.")
-    return terms
+    row = row_of(vectors, query, []) if query.any() else query
+    return _search(vectors, [row], [[int(id) for id in without]], Search(n=n), None)[0]
+
+
+def _search(
+    vectors: Vectors, rows: list[np.ndarray], known: list[list[int]], settings: Search, codes: Codes | None
+) -> list[list[Neighbor]]:
+    if not rows:
+        return []
+    index, queries = index_of(vectors), np.stack(rows)
+    top = min(settings.top or len(vectors), len(vectors))
+    found = ranking.best(
+        vectors.table[:top],
+        vectors.lengths[:top],
+        queries,
+        n=settings.n,
+        without=[() if settings.include else ids for ids in known],
+        correction=index.correction(queries, settings.by, top),
+        filter=index.filter(codes).first(top) if codes is not None else None,
+    )
+    if settings.by == "csls":  # as published; it changes no order
+        found = [
+            ranking.Found(each.ids, 2 * each.scores - crowd) for each, crowd in zip(found, _crowds(vectors, queries, known), strict=True)
+        ]
+    return [
+        [Neighbor(vectors.words[id], score) for id, score in zip(each.ids.tolist(), each.scores.tolist(), strict=True)] for each in found
+    ]
+
+
+def _crowds(vectors: Vectors, queries: Rows, known: list[list[int]]) -> list[float]:
+    """How crowded it is around each query: known for a word, looked for otherwise."""
+    usual, density = Density(), index_of(vectors).density
+    crowds = [float(density[ids[0]]) if len(ids) == 1 else None for ids in known]
+    asked = [number for number, crowd in enumerate(crowds) if crowd is None]
+    found = ranking.best(
+        vectors.table[: usual.among],
+        vectors.lengths[: usual.among],
+        queries[asked],
+        n=usual.k,
+        without=[known[number] for number in asked],
+    )
+    means = iter([float(each.scores.mean()) if len(each.scores) else 0.0 for each in found])
+    return [next(means) if crowd is None else crowd for crowd in crowds]
+
+
+def ids_of(vectors: Vectors, query: Query) -> list[int]:
+    """The ids of the words asked about; a vector names none."""
+    if isinstance(query, np.ndarray):
+        return []
+    words = [query] if isinstance(query, str) else list(query)
+    if not words:
+        raise SettingError("A query of no words has no neighbors. Name at least one.")
+    if not all(isinstance(word, str) for word in typing.cast("list[object]", words)):
+        raise SettingError("A query is a word, a list of words or a NumPy vector; found a list of something else.")
+    return [vectors.id(word) for word in words]
+
+
+def row_of(vectors: Vectors, query: Query, ids: list[int]) -> np.ndarray:
+    if not isinstance(query, np.ndarray):
+        named = query if isinstance(query, str) else " ".join(query)
+        return _pointing(vectors.table[ids[0]] if len(ids) == 1 else _units(vectors, ids).mean(axis=0), f"'{named}'")
+    if query.shape != (vectors.dim,):
+        raise SettingError(f"The query has shape {query.shape}; these vectors have {vectors.dim} numbers each.")
+    if not np.isfinite(query).all():
+        raise SettingError("The query holds NaN or infinity; nothing is near to that.")
+    return _pointing(query, "The query")
+
+
+def _pointing(row: np.ndarray, name: str) -> np.ndarray:
+    """The row as float32 of length 1; float64 on the way, so that very long and very short ones keep their direction."""
+    wide = row.astype(np.float64)
+    largest = np.abs(wide).max(initial=0)
+    if largest == 0:
+        raise SettingError(f"{name} is a vector of zeros: it points nowhere, so nothing is nearest to it.")
+    wide /= largest
+    return (wide / np.linalg.norm(wide)).astype(np.float32)
+
+
+def _units(vectors: Vectors, ids: Sequence[int]) -> np.ndarray:
+    rows = vectors.table[list(ids)].astype(np.float64)
+    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(sizes == 0, 1, sizes)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""How fast are the nearest words found? Ours beside NumPy, gensim and faiss's flat index, on one table, in one run.
+
+    python benchmarks/search_speed.py [words: 1000000] [dim: 300] [rounds: 7]
+
+Random vectors around random centers: the time of exact search does not depend on what the numbers mean, recall and the
+number of rows that codes cannot rule out do. Rounds are interleaved, medians are given; all use the same number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import faiss
+import numpy as np
+from gensim.models import KeyedVectors
+
+from inlay.study.approximate import Approximate, approximate
+from inlay.study.search import neighbors, neighbors_of_each
+from inlay.vectors import Codes, Vectors
+
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def table_of(words: int, dim: int) -> np.ndarray:
+    random = np.random.default_rng(1)
+    table = random.standard_normal((words, dim), dtype=np.float32)
+    centers = random.standard_normal((2000, dim), dtype=np.float32)
+    for start in range(0, words, 50_000):
+        block = table[start : start + 50_000]
+        block += centers[random.integers(0, len(centers), len(block))]
+        block *= random.uniform(0.5, 4, (len(block), 1)).astype(np.float32)
+    return table
+
+
+def by_numpy(unit: np.ndarray, queries: np.ndarray, n: int) -> np.ndarray:
+    """What one writes by hand: a table of unit vectors, a product, argpartition."""
+    scores = unit @ queries.T
+    if len(queries) == 1:
+        best = np.argpartition(-scores[:, 0], n)[:n]
+        return best[np.argsort(-scores[best, 0])][None]
+    best = np.argpartition(-scores, n, axis=0)[:n]
+    return np.take_along_axis(best, np.argsort(-np.take_along_axis(scores, best, 0), axis=0), 0).T
+
+
+def interleaved(work: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    for each in work.values():
+        each()  # compile, load, touch the memory
+    times: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(rounds):
+        for name, each in work.items():
+            start = time.perf_counter()
+            each()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def told(title: str, medians: dict[str, float], queries: int) -> None:
+    peers = {name: each for name, each in medians.items() if not name.startswith(("inlay", "roof"))}
+    best = min(peers.values())
+    print(f"\n{title}: ms a query, and times the best peer ({min(peers, key=lambda name: peers[name])})")
+    for name, each in medians.items():
+        print(f"  {name:<28}{each / queries * 1e3:9.2f}   x {each / best:.2f}")
+
+
+def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int) -> None:
+    word, row = vectors.words[77], peers["unit"][77:78].copy()
+    other = np.zeros(len(vectors), np.float32)
+    medians = interleaved({
+        "roof: read the table": lambda: np.einsum("wd->", vectors.table),
+        "roof: numpy sgemv alone": lambda: np.dot(vectors.table, row[0], out=other),
+        "inlay": lambda: neighbors(vectors, word),
+        "inlay, int8 codes": lambda: neighbors(vectors, word, codes=codes),
+        "numpy": lambda: by_numpy(peers["unit"], row, 11),
+        "gensim": lambda: peers["gensim"].most_similar(word),
+        "faiss flat": lambda: peers["faiss"].search(row, 11),
+    }, rounds)  # fmt: skip
+    told("one query", medians, 1)
+    print(f"  int8 over float32: {medians['inlay, int8 codes'] / medians['inlay']:.2f}")
+
+
+def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Codes, count: int, rounds: int) -> None:
+    words = [vectors.words[id] for id in range(0, len(vectors), len(vectors) // count)][:count]
+    rows = peers["unit"][[vectors.id(word) for word in words]]
+    work: dict[str, Callable[[], Any]] = {
+        "inlay": lambda: neighbors_of_each(vectors, words),
+        "faiss flat": lambda: peers["faiss"].search(rows, 11),
+    }
+    if count <= 16:
+        work["inlay, int8 codes"] = lambda: neighbors_of_each(vectors, words, codes=codes)
+    if count * len(vectors) <= 1 << 27:  # by hand all scores are held at once
+        work["numpy"] = lambda: by_numpy(peers["unit"], rows, 11)
+        work["gensim"] = lambda: [peers["gensim"].most_similar(word) for word in words]  # it takes one query at a time
+    told(f"{count} queries", interleaved(work, rounds), count)
+
+
+def recalls(vectors: Vectors, codes: Codes, queries: int = 100) -> None:
+    """Through codes alone, and through codes with the rows they cannot rule out scored again."""
+    words = [vectors.words[id] for id in range(5, len(vectors), len(vectors) // queries)][:queries]
+    exact = [{each.word for each in found} for found in neighbors_of_each(vectors, words)]
+    alone = Vectors(vectors.words, codes.rows(slice(None)))
+    rough = neighbors_of_each(alone, words)
+    again = [neighbors(vectors, word, codes=codes) for word in words]
+    for name, found in (("codes alone", rough), ("codes, then rows", again)):
+        share = statistics.mean(len({each.word for each in one} & right) / len(right) for one, right in zip(found, exact, strict=True))
+        print(f"  {name:<28}recall@10 {share:.4f} over {queries} queries")
+
+
+def main(count: int, dim: int, rounds: int) -> None:
+    faiss.omp_set_num_threads(THREADS)
+    vectors = Vectors.of([f"w{id}" for id in range(count)], table_of(count, dim))
+    gensim = KeyedVectors(dim)
+    gensim.add_vectors(list(vectors.words), vectors.table)
+    gensim.fill_norms()
+    flat = faiss.IndexFlatIP(dim)
+    flat.add(vectors.unit)
+    peers = {"unit": vectors.unit, "gensim": gensim, "faiss": flat}
+    codes = Codes.of(vectors.table)
+    print(f"{count:,} words x {dim}, {vectors.table.nbytes / 1e9:.2f} GB, codes {codes.codes.nbytes / 1e9:.2f} GB, {THREADS} threads")
+    one_query(vectors, peers, codes, rounds)
+    for batch in (8, 100, 1000):
+        many_queries(vectors, peers, codes, batch, max(1, rounds * 8 // batch if batch < 1000 else 1))
+    print("\nint8")
+    recalls(vectors, codes)
+    some = Vectors.of(vectors.words[: min(count, 20_000)], vectors.table[:20_000])
+    print("\napproximate, 20,000 words")
+    for kind in ("hnsw", "ivf"):
+        start = time.perf_counter()
+        near = approximate(some, Approximate(kind=kind))
+        built = time.perf_counter() - start
+        medians = interleaved({"exact": lambda: neighbors(some, "w77"), kind: lambda near=near: near.neighbors("w77")}, rounds)
+        mine, exact = medians[kind] * 1e3, medians["exact"] * 1e3
+        print(f"  {kind}: built in {built:.1f} s, recall@10 {near.recall:.3f}, {mine:.2f} ms (exact {exact:.2f})")
+
+
+if __name__ == "__main__":
+    given = [int(each) for each in sys.argv[1:]]
+    main(*(given + [1_000_000, 300, 7][len(given) :]))
