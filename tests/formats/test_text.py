@@ -193,7 +193,7 @@ def test_what_may_have_been_lost_is_said(tmp_path: Path):
     GLOVE.read(file(tmp_path, "\ufeffa 1 2\nb 3 4"), Reading(), said.append)
     notes = [event.text for event in said if isinstance(event, Note)]
     assert "byte order mark" in notes[0]
-    assert "cut short" in notes[1]
+    assert "no end" in notes[1]
 
 
 @pytest.mark.parametrize("word", ["a b", "a\tb", "a\n", "", "a\0"])
