@@ -6,6 +6,7 @@ import difflib
 import importlib
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Any
 
 
 class InlayError(Exception):
@@ -41,6 +42,8 @@ class Diverged(InlayError):
 
     done: int | None = None
     """Where the tables that the work now holds come from: the last good ones. None: there were none to go back to."""
+    vectors: Any = None
+    """The vectors of those tables."""
 
 
 class MissingExtra(InlayError):

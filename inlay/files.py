@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import secrets
@@ -86,10 +87,14 @@ def sweep(path: Path) -> None:
 
 
 class Spool:
-    """Arrays put aside in order: in memory, or, where a folder is named and they grow large, in a nameless file there."""
+    """Arrays put aside in order: in memory, or, where they may spill and grow beyond `keep` bytes, in a nameless file.
 
-    def __init__(self, dtype: type[np.generic], folder: Path | None = None) -> None:
+    Naming a folder for that file lets them spill; `spill` does so in the system's own folder for temporary files.
+    """
+
+    def __init__(self, dtype: type[np.generic], folder: Path | None = None, *, keep: int | None = None, spill: bool = False) -> None:
         self.dtype, self.folder = np.dtype(dtype), folder
+        self.keep, self.may_spill = SPOOLED if keep is None else keep, spill or folder is not None
         self.lengths: list[int] = []
         self.held: list[np.ndarray] = []
         self.file: IO[bytes] | None = None
@@ -101,7 +106,7 @@ class Spool:
     def append(self, array: np.ndarray) -> None:
         self.held.append(array)
         self.lengths.append(len(array))
-        if self.folder is not None and sum(each.nbytes for each in self.held) > SPOOLED:
+        if self.may_spill and sum(each.nbytes for each in self.held) > self.keep:
             self._spill()
 
     def pieces(self) -> Iterator[np.ndarray]:
@@ -114,7 +119,17 @@ class Spool:
         yield from self.held
 
     def whole(self) -> np.ndarray:
-        return np.concatenate([np.empty(0, self.dtype), *self.pieces()])
+        """Everything as one array, and nothing is left to append to: the pieces go as it is made; what was spilled is mapped."""
+        if self.file is not None:
+            self._spill()
+            with self.file:  # the mapping keeps what it needs of it
+                return np.asarray(np.memmap(self.file, self.dtype, "r+", shape=(self.size,)))
+        whole, filled = np.empty(self.size, self.dtype), 0
+        for n, array in enumerate(self.held):
+            whole[filled : filled + len(array)] = array
+            filled += len(array)
+            self.held[n] = np.empty(0, self.dtype)  # never twice in memory
+        return whole
 
     def _spill(self) -> None:
         try:
@@ -124,8 +139,29 @@ class Spool:
                 self.file.write(np.ascontiguousarray(array, self.dtype).data)
             self.file.flush()
         except OSError as error:
-            raise _cannot_write(self.folder or Path("."), error) from error
+            if self.file is not None:
+                with contextlib.suppress(OSError):  # it may still hold what it could not write
+                    self.file.close()
+            raise _cannot_write(self.folder or Path(tempfile.gettempdir()), error) from error
         self.held = []
+
+
+def scratch(shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
+    """A writable array in a nameless file, for what does not fit in memory; the file goes when the array goes."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    try:
+        with tempfile.TemporaryFile() as file:
+            _reserve(file.fileno(), size)  # a full disk is an error now, not a crash when a page is first written
+            return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+    except OSError as error:
+        raise _cannot_write(Path(tempfile.gettempdir()), error) from error
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.truncate(descriptor, size)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

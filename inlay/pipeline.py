@@ -27,13 +27,17 @@ from inlay.errors import FormatError, SettingError, SourceError
 from inlay.formats import native
 from inlay.formats.native import Numbers
 from inlay.formats.reading import Reading, Start
+from inlay.jobs.training import Long, carried
+from inlay.jobs.work import Safety
 from inlay.report import Note, Report, log
 from inlay.study.search import loss_of_packing
 from inlay.vectors import Vectors
 
 
-def train(text: Text | Corpus, method: str = "ppmi", *, report: Report = log, **settings: Any) -> Vectors:
+def train(text: Text | Corpus, method: str = "ppmi", *, safety: Safety | None = None, report: Report = log, **settings: Any) -> Vectors:
     """Learn vectors from text (or from a corpus encoded earlier) with a method and its settings.
+
+    `safety` says how a long run is kept safe: checkpoints, early stopping, a limit of time.
 
     >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
     """
@@ -47,7 +51,12 @@ def train(text: Text | Corpus, method: str = "ppmi", *, report: Report = log, **
         raise SourceError(
             f"The vocabulary is one word, '{encoded.vocabulary.words[0]}': there is nothing to compare it with. Bring more text."
         )
-    vectors = chosen.fit(encoded, report)
+    if isinstance(chosen, Long):
+        vectors, chosen = carried(method, chosen, encoded, safety or Safety(), report)
+    elif safety is not None and safety != Safety():
+        raise SettingError(f"{method} is done at once: it takes no checkpoint, resume, patience or minutes.")
+    else:
+        vectors = chosen.fit(encoded, report)
     card = dataclasses.replace(
         vectors.card, method=method, settings=values_of(chosen), corpus=encoded.manifest["hash"],
         encoding=encoded.manifest["encoding"], version=metadata.version("inlay"),

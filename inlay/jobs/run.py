@@ -24,7 +24,7 @@ from inlay.jobs.plan import Pace, available_memory, tables_size
 from inlay.jobs.work import Outcome, Reason, Safety, Step, Work
 from inlay.report import Note, Progress, Report, bytes_in_words, silent, time_in_words
 
-__all__ = ["Outcome", "Safety", "Step", "Work", "run"]
+__all__ = ["Outcome", "Safety", "Step", "Work", "carry", "run"]
 
 STAGE = "training"
 MARKS = 20
@@ -39,6 +39,11 @@ def run(work: Work, safety: Safety, identity: Mapping[str, Any], report: Report 
     `identity` (see `identity_of`) says what run this is: only a checkpoint of the same run is resumed.
     """
     return _Run(work, safety, {**identity, "total": work.total}, report).through()
+
+
+def carry(work: Work, report: Report = silent) -> Outcome:
+    """Carry `work` through with nothing saved on the way."""
+    return run(work, Safety(), {}, report)
 
 
 class _Run:

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -50,17 +57,80 @@ def test_counting_equals_the_specification(sentences: list[list[int]], window: i
         assert (np.diff(cells.columns[cells.starts[row] : cells.starts[row + 1]]) > 0).all()
 
 
-@pytest.mark.parametrize("decay", [False, True])
-def test_many_blocks_and_workers_give_the_same_bits(monkeypatch: pytest.MonkeyPatch, decay: bool):
+def some_text() -> Corpus:
     random = np.random.default_rng(1)
-    corpus = numbered([random.integers(0, 60, length).tolist() for length in random.integers(1, 40, 300)])
+    return numbered([random.integers(0, 60, length).tolist() for length in random.integers(1, 40, 300)])
+
+
+@pytest.mark.parametrize("decay", [False, True])
+def test_the_same_bits_for_any_workers_memory_and_pieces(monkeypatch: pytest.MonkeyPatch, decay: bool):
+    corpus = some_text()
     whole = feed.cooccurrence(corpus, window=4, decay=decay)
-    monkeypatch.setattr(feed, "BLOCK", 500)
-    pieces = [feed.cooccurrence(corpus, window=4, decay=decay, workers=workers) for workers in (1, 2, 4)]
-    for each in pieces:
-        np.testing.assert_array_equal(each.columns, whole.columns)
-        np.testing.assert_allclose(each.counts, whole.counts, rtol=1e-12)
-        np.testing.assert_array_equal(each.counts, pieces[0].counts)
+    monkeypatch.setattr(feed, "PIECE", 100)
+    kinds = [(workers, parts, spilled) for workers in (1, 3) for parts in (1, 7) for spilled in (False, True)]
+    for workers, parts, spilled in kinds:
+        monkeypatch.setattr(feed._Counting, "__init__", smaller(feed._Counting.__init__, len(corpus.ids) // parts + 1, spilled))
+        each = feed.cooccurrence(corpus, window=4, decay=decay, workers=workers)
+        monkeypatch.undo()
+        for name in ("starts", "columns", "counts"):
+            assert getattr(each, name).tobytes() == getattr(whole, name).tobytes(), (workers, parts, spilled)
+
+
+def smaller(made: Callable[..., None], tokens: int, spilled: bool) -> Callable[..., None]:
+    """As if there were memory for so many tokens, and for no cells at all."""
+
+    def init(self: feed._Counting, *given: Any) -> None:
+        made(self, *given)
+        self.tokens = tokens
+        if spilled:
+            self.columns.keep = self.sums.keep = self.memory = 0
+
+    return init
+
+
+def test_little_memory_is_enough():
+    random = np.random.default_rng(2)
+    corpus = numbered([random.integers(0, 100, 50).tolist() for _ in range(1500)])
+    events: list[object] = []
+    small = feed.cooccurrence(corpus, window=5, memory=1, report=events.append)
+    assert any(getattr(event, "stage", "") == "merging" for event in events)
+    assert small.counts.tobytes() == feed.cooccurrence(corpus, window=5).counts.tobytes()
+
+
+def test_counts_of_rows_and_columns_are_the_same_number():
+    table = feed.cooccurrence(some_text(), window=7, decay=True).dense()
+    assert (table == table.T).all()
+
+
+def test_windows_beyond_whole_parts_are_rounded_finely():
+    corpus = numbered([list(range(60))])
+    table = feed.cooccurrence(corpus, window=50, decay=True).dense()
+    weights = np.array([0.0] + [1 / d for d in range(1, 51)])
+    np.testing.assert_allclose(table, reference.cooccurrence(corpus.ids, corpus.offsets, 60, 50, weights), rtol=1e-8)
+
+
+def test_sentences_shorter_than_the_window_and_of_one_word():
+    assert len(feed.cooccurrence(numbered([[1], [2]]), window=5)) == 0
+    assert feed.cooccurrence(numbered([[1, 2], [1]]), window=100, decay=True).dense().tolist() == [[0, 1], [1, 0]]
+    assert feed.cooccurrence(numbered([[1, 1, 1]]), window=1).dense().tolist() == [[4]]
+
+
+def test_no_room_to_put_cells_aside_is_an_error_that_says_so(tmp_path: Path):
+    """In another process, where no file may grow beyond 1,000 bytes."""
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+import numpy as np
+from inlay import files
+for work in (lambda: files.Spool(np.int64, keep=10, spill=True).append(np.zeros(1000, np.int64)), lambda: files.scratch((9999,), np.int64)):
+    try:
+        work()
+    except files.WriteError as error:
+        print(error)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert ended.stdout.count(f"Cannot write {tmp_path}: File too large") == 2, ended.stderr
+    assert os.listdir(tmp_path) == []
 
 
 def test_decay_without_a_window_is_refused():

@@ -8,6 +8,7 @@ import pytest
 from inlay.collect import world
 from inlay.encode.corpus import Corpus, Encoding, encode
 from inlay.errors import SettingError, SourceError
+from inlay.feed.cooccurrence import Cells
 from inlay.fit import ppmi
 from inlay.fit.ppmi import PPMI
 from inlay.kernels import reference
@@ -42,6 +43,15 @@ def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, monkeypatch: py
     monkeypatch.setattr(ppmi, "DENSE", 0)
     tables = [PPMI(dim=20, workers=workers).fit(corpus).table for workers in (1, 2, 3)]
     assert all(np.array_equal(table, tables[0]) for table in tables)
+
+
+def test_a_large_vocabulary_never_becomes_a_dense_table(monkeypatch: pytest.MonkeyPatch):
+    random = np.random.default_rng(5)
+    large = encode([[str(id) for id in random.integers(0, 3000, 20)] for _ in range(1500)], Encoding(min_count=1))
+    monkeypatch.setattr(Cells, "dense", lambda _: pytest.fail("a table of words by words was made"))
+    tables = [PPMI(dim=5, workers=workers, memory=memory).fit(large).table for workers, memory in ((1, 1), (3, 1000))]
+    assert len(tables[0]) > 2900
+    assert tables[0].tobytes() == tables[1].tobytes()
 
 
 def test_power_scales_the_directions(corpus: Corpus):

@@ -7,7 +7,7 @@ import pytest
 
 from inlay.encode.corpus import Encoding, encode
 from inlay.feed.cooccurrence import Cells, cooccurrence
-from inlay.fit.ppmi import PPMI
+from inlay.fit.ppmi import PPMI, _above_zero
 from inlay.kernels import cells_cpu, reference
 
 
@@ -34,3 +34,15 @@ def test_sparse_times_dense_equals_the_specification(cells: Cells):
     cells_cpu.sparse_times_dense(cells.starts, cells.columns, values, dense, 5, cells.size, out)
     np.testing.assert_allclose(out, reference.sparse_times_dense(cells.starts, cells.columns, values, dense), rtol=2e-4, atol=1e-3)
     np.testing.assert_allclose(out, (cells.dense() @ dense), rtol=2e-4, atol=1e-3)
+
+
+def test_what_is_not_zero_is_kept_in_order(cells: Cells):
+    values = np.where(np.arange(len(cells)) % 3 == 0, 0, cells.counts).astype(np.float32)
+    kept = _above_zero(cells, values.copy())
+    assert len(kept.values) == np.count_nonzero(values)
+    expected = Cells(cells.starts, cells.columns, values).dense()
+    np.testing.assert_array_equal(Cells(kept.starts, kept.columns, kept.values).dense(), expected)
+
+
+def test_sums_of_rows(cells: Cells):
+    np.testing.assert_allclose(cells.sums(), cells.dense().sum(axis=1))

@@ -1,0 +1,69 @@
+"""Training: from a method's settings to vectors, with all that keeps a long run safe around it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol, runtime_checkable
+
+from inlay.config import values_of
+from inlay.encode.corpus import Corpus
+from inlay.errors import Diverged
+from inlay.jobs.checkpoint import identity_of
+from inlay.jobs.plan import check_memory, plan
+from inlay.jobs.run import run
+from inlay.jobs.work import Safety, Work
+from inlay.report import Note, Report, silent
+from inlay.vectors import Vectors
+
+
+@runtime_checkable
+class Training(Work, Protocol):
+    """Work that ends in vectors; at any moment those learned so far."""
+
+    def vectors(self, corpus: Corpus) -> Vectors: ...
+
+
+@runtime_checkable
+class Long(Protocol):
+    """A method that learns in steps."""
+
+    dim: int
+    epochs: int
+
+    def start(self, corpus: Corpus, report: Report = silent) -> Training:
+        """Everything made ready; no step taken."""
+        ...
+
+    def memory_for(self, corpus: Corpus) -> int:
+        """Bytes its tables will take."""
+        ...
+
+
+def carried(name: str, method: Long, corpus: Corpus, safety: Safety, report: Report) -> tuple[Vectors, Long]:
+    """Train, and say in the card how it ended; the method comes back with the epochs that the time allowed.
+
+    Where training goes wrong, the last good tables are still given, inside the error.
+    """
+    check_memory(method.memory_for(corpus), safety, dim=method.dim, words=len(corpus.vocabulary))
+    if safety.minutes is not None:
+        planned = plan(lambda epochs: dataclasses.replace(_fields(method), epochs=epochs).start(corpus), safety, epochs=method.epochs)
+        method = dataclasses.replace(_fields(method), epochs=planned.epochs)
+        report(Note(f"Planned: {planned}."))
+    training = method.start(corpus, report)
+    try:
+        outcome = run(training, safety, identity_of(name, values_of(method), corpus.manifest["hash"]), report)
+    except Diverged as error:
+        if error.done:
+            error.vectors = _labelled(training.vectors(corpus), f"Training went wrong later; these are the last good tables. {error}")
+        raise
+    return _labelled(training.vectors(corpus), outcome.note), method
+
+
+def _labelled(vectors: Vectors, note: str) -> Vectors:
+    if not note:
+        return vectors
+    return dataclasses.replace(vectors, card=dataclasses.replace(vectors.card, notes=(*vectors.card.notes, note)))
+
+
+def _fields(method: Long) -> Any:
+    return method

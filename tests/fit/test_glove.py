@@ -1,0 +1,136 @@
+"""GloVe: it learns the counts, the same way each time, and says when it goes astray."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import inlay
+from inlay.collect import world
+from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.errors import Diverged, SettingError, SourceError
+from inlay.feed.cooccurrence import cooccurrence
+from inlay.fit import glove
+from inlay.fit.glove import GloVe
+from inlay.jobs.run import carry
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return encode(world.sentences("en", words=20_000), Encoding())
+
+
+def test_products_become_the_logarithms_of_counts(corpus: Corpus):
+    training = GloVe(dim=50, epochs=60, rate=0.2, x_max=5.0, unseen=0.0).start(corpus)
+    done = 0
+    while done < training.total:
+        done = training.step(done).done
+    cells = cooccurrence(corpus, window=10, decay=True)
+    rows = np.repeat(np.arange(cells.size), np.diff(cells.starts))
+    scores = (training.arrays["words"][rows, 0] * training.arrays["contexts"][cells.columns, 0]).sum(axis=1)
+    frequent = cells.counts >= 5
+    assert frequent.sum() > 1000
+    assert np.corrcoef(scores[frequent], np.log(cells.counts[frequent]))[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, workers: int):
+    assert GloVe(dim=10, epochs=3).start(corpus).tiles.parts > 3
+    one, many = GloVe(dim=10, epochs=3).fit(corpus), GloVe(dim=10, epochs=3, workers=workers).fit(corpus)
+    assert one.table.tobytes() == many.table.tobytes()
+
+
+def test_another_seed_gives_other_vectors(corpus: Corpus):
+    assert GloVe(dim=10, epochs=1).fit(corpus).table.tobytes() != GloVe(dim=10, epochs=1, seed=2).fit(corpus).table.tobytes()
+
+
+def test_a_step_is_a_function_of_the_arrays_and_of_done(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    """Stop after some steps, start anew elsewhere with the arrays as they were, and end with the same bits."""
+    monkeypatch.setattr(glove, "STEP", 20_000)
+    settings = GloVe(dim=10, epochs=2)
+    whole, again = settings.start(corpus), settings.start(corpus)
+    steps, done = list[int](), 0
+    while done < whole.total:
+        if len(steps) == 3:
+            for name, array in whole.arrays.items():
+                again.arrays[name][...] = array
+        step = whole.step(done)
+        assert step.pairs == step.done - done
+        done = step.done
+        steps.append(done)
+    assert len(steps) > 6
+    done = steps[2]
+    while done < again.total:
+        done = again.step(done).done
+    assert all(np.array_equal(whole.arrays[name], again.arrays[name]) for name in whole.arrays)
+
+
+def test_the_loss_falls(corpus: Corpus):
+    marks = carry(GloVe(dim=10, epochs=20).start(corpus)).marks
+    losses = [mark.loss for mark in marks if mark.loss is not None]
+    assert len(losses) == 20
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_the_context_table_is_kept_or_added(corpus: Corpus):
+    apart, summed = GloVe(dim=10, epochs=1, output="input").fit(corpus), GloVe(dim=10, epochs=1).fit(corpus)
+    assert apart.contexts is not None
+    assert summed.contexts is None
+    np.testing.assert_array_equal(apart.table + apart.contexts, summed.table)
+
+
+def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(glove, "UNSEEN", 3)
+    cells = cooccurrence(corpus, window=2, decay=True)
+    more = glove._with_unseen(cells, 0.25, 1)
+    seen, table = cells.dense(), more.dense()
+    assert (table[seen > 0] == seen[seen > 0]).all()
+    assert set(np.unique(table[seen == 0])) == {0.0, -0.25}
+    assert len(more) - len(cells) == pytest.approx(3 * len(cells), rel=0.05)
+
+
+def test_unseen_pairs_have_logarithm_0_or_are_left_out(corpus: Corpus):
+    cells = cooccurrence(corpus, window=2, decay=True)
+    assert len(GloVe(window=2, unseen=0.0).start(corpus).tiles) == len(cells)
+    numbers = GloVe(window=2, unseen=0.25).start(corpus).tiles.numbers
+    assert ((numbers[:, 2] == 0) & (numbers[:, 3] == 0.25)).sum() > len(cells)
+
+
+def test_a_rate_too_high_is_an_error_that_names_it(corpus: Corpus):
+    with pytest.raises(Diverged, match="the loss became inf. Halve `rate`"):
+        GloVe(rate=10.0).fit(corpus)
+
+
+def test_numbers_that_are_not_numbers_are_found(corpus: Corpus):
+    training = GloVe(dim=10).start(corpus)
+    training.arrays["words"][5, 0, 3] = np.nan
+    with pytest.raises(Diverged, match="the loss became"):
+        carry(training)
+
+
+@pytest.mark.parametrize("wrong", [{"dim": 0}, {"rate": 0.0}, {"epochs": 0}, {"window": 0}, {"x_max": 0.0}, {"alpha": 2.0}])
+def test_settings_outside_their_range_are_refused(wrong: dict[str, Any]):
+    with pytest.raises(SettingError, match=f"{next(iter(wrong))} is"):
+        GloVe(**wrong)
+
+
+def test_words_that_never_meet_are_refused():
+    with pytest.raises(SourceError, match="No two words meet"):
+        GloVe(dim=2).fit(encode(["a", "b"], Encoding(min_count=1)))
+
+
+def test_one_word_is_refused():
+    with pytest.raises(SourceError, match="The vocabulary is one word"):
+        inlay.train(["a a a"], "glove", min_count=1)
+
+
+def test_two_words_in_a_sentence_shorter_than_the_window_are_enough():
+    vectors = GloVe(dim=3, epochs=2).fit(encode(["a b"], Encoding(min_count=1)))
+    assert vectors.table.shape == (2, 3)
+
+
+def test_settings_are_spelled_as_everywhere():
+    assert {"dim", "window", "rate", "epochs", "seed", "workers"} <= {field.name for field in dataclasses.fields(GloVe)}
