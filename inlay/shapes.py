@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:  # the tests load jaxtyping firs
     Counts = Int64[np.ndarray, "word"]
     Table = Float32[np.ndarray, "word dim"]
     Rows = Float32[np.ndarray, "row dim"]
+    Buckets = Float32[np.ndarray, "bucket dim"]
     Vector = Float32[np.ndarray, "dim"]
     Lengths = Float32[np.ndarray, "word"]
     Scores = Float[np.ndarray, "word"]
@@ -22,4 +24,20 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:  # the tests load jaxtyping firs
     Bytes = Int8[np.ndarray, "word dim"]
     Blob = UInt8[np.ndarray, "byte"]
 else:
-    Ids = Offsets = Counts = Table = Rows = Vector = Lengths = Scores = Doubles = Bytes = Blob = np.ndarray
+    Ids = Offsets = Counts = Table = Rows = Buckets = Vector = Lengths = Scores = Doubles = Bytes = Blob = np.ndarray
+
+
+@runtime_checkable
+class LazyTable(Protocol):
+    """A table that lies elsewhere, in a file or in another form: rows become float32 as they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
+        """Some rows; where they lie in a file, those bytes are verified first."""
+        ...
+
+    def whole(self) -> Table:
+        """All rows, verified."""
+        ...

@@ -12,9 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from inlay.collect.normalize import nfkc, normalizer, simplified, traditional
+from inlay.encode.spelling import spellings
 from inlay.encode.vocabulary import Words
 from inlay.errors import FormatError, UnknownWord, did_you_mean
-from inlay.shapes import Bytes, Counts, Lengths, Rows, Table, Vector
+from inlay.shapes import Bytes, Counts, LazyTable, Lengths, Rows, Table, Vector
 
 LOOKED_AT = 50_000
 """How many of the first words are searched for the one a user may have meant; files list frequent words first."""
@@ -34,22 +35,6 @@ class Card:
     """The Inlay that made them."""
     scores: Mapping[str, Any] = field(default_factory=dict[str, Any])
     notes: tuple[str, ...] = ()
-
-
-@runtime_checkable
-class LazyTable(Protocol):
-    """A table that lies elsewhere, in a file or in another form: rows become float32 as they are asked for."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        """Some rows; where they lie in a file, those bytes are verified first."""
-        ...
-
-    def whole(self) -> Table:
-        """All rows, verified."""
-        ...
 
 
 @runtime_checkable
@@ -164,9 +149,13 @@ class Vectors:
         return self.rows([self.id(word) if id is None else id])[0]
 
     def find(self, word: str) -> int | None:
-        """The id of `word` as written or, failing that, as the training text would have been written."""
+        """The id of `word` as written or, failing that, as the training text, or the tokenizer, would have written it."""
         found = self.words.find(word)
-        return self.words.find(self._normalize(word)) if found is None else found
+        if found is None:
+            written = self._normalize(word)
+            tries = (written, *spellings(self.card.encoding.get("spelling", ""), written))
+            found = next((id for each in tries if (id := self.words.find(each)) is not None), None)
+        return found
 
     def id(self, word: str) -> int:
         """Like `find`, but a word without a row raises UnknownWord with the closest known one."""

@@ -14,6 +14,8 @@ from inlay.errors import SourceError, need
 
 STDIN = Path("-")
 BLOCK = 1 << 22
+BEYOND = 4096
+"""Bytes asked for beyond the size a file had, to see whether it grew."""
 RATIO = 300
 """Text packs 3 to 20 times; a file that unpacks to more than this many times its size is no text."""
 
@@ -32,7 +34,9 @@ class Unpacked(io.BufferedIOBase):
     def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
         self.path, self.raw = path, Raw(path, progress)
         self.packed = suffix_of(path)
-        self.file: Readable = PACKED[self.packed](self.raw) if self.packed else io.BufferedReader(self.raw, BLOCK)
+        self.size = path.stat().st_size if path.is_file() and not self.packed else None
+        room = BLOCK if self.size is None else min(self.size + 1, BLOCK)  # a small file takes little memory
+        self.file: Readable = PACKED[self.packed](self.raw) if self.packed else io.BufferedReader(self.raw, room)
         self.unpacked = 0
 
     def readable(self) -> bool:
@@ -40,7 +44,10 @@ class Unpacked(io.BufferedIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         try:
-            data = self.file.read(-1 if size is None else size)
+            wanted = -1 if size is None else size
+            if self.size is not None and wanted > 0:
+                wanted = min(wanted, max(self.size - self.unpacked, 0) + BEYOND)
+            data = self.file.read(wanted)
         except (EOFError, OSError, *_packing_errors(self.packed)) as error:
             raise self._broken(error) from None
         self._count(data)

@@ -152,3 +152,31 @@ def _json(path: Path) -> dict[str, Any]:
 def _config_beside(path: Path) -> dict[str, Any]:
     config = path.with_name("tokenizer_config.json")
     return _json(config) if config.is_file() else {}
+
+
+def vocabulary_of(folder: Path) -> dict[str, int]:
+    """Token -> id, from tokenizer.json, vocab.json or vocab.txt; empty where a folder has none of them.
+
+    Only the words are read: this works for tokenizers that cannot cut text here.
+    """
+    name = next((name for name in ("tokenizer.json", "vocab.json", "encoder.json", "vocab.txt") if (folder / name).is_file()), None)
+    if name is None:
+        return {}
+    if name == "vocab.txt":
+        return {word: id for id, word in enumerate(_lines(folder / name))}
+    content = _json(folder / name)
+    try:
+        found = content["model"]["vocab"] if name == "tokenizer.json" else content | _added_beside(folder / name)
+        words = {piece[0]: id for id, piece in enumerate(found)} if isinstance(found, list) else dict(found)
+        if name == "tokenizer.json":
+            words |= {added["content"]: added["id"] for added in content.get("added_tokens") or []}
+    except (LookupError, TypeError, ValueError) as error:
+        raise FormatError(f"{folder / name} lists no words: expected a model with a vocab ({error!r}). Get the file again.") from None
+    if not all(isinstance(word, str) and isinstance(id, int) for word, id in words.items()):
+        raise FormatError(f"{folder / name}: expected words and whole numbers as their ids. Get the file again.")
+    return words
+
+
+def _added_beside(path: Path) -> dict[str, Any]:
+    added = path.with_name("added_tokens.json")
+    return _json(added) if added.is_file() else {}

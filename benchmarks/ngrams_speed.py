@@ -1,0 +1,80 @@
+"""How fast are n-grams hashed, and fastText's files read and looked up? Ours beside fastText's and gensim's on the same model.
+
+    python benchmarks/ngrams_speed.py [words, in thousands: 100]
+
+The model is made up: half English letters, half Chinese characters, n-grams of 3 to 6, as many buckets as words, dim 100.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fasttext as peer
+import numpy as np
+from gensim.models.fasttext import load_facebook_vectors
+
+from inlay.encode.ngrams import Mixed, NGrams, bucket_ids
+from inlay.encode.vocabulary import Words
+from inlay.formats import fasttext
+from inlay.kernels import reference
+from inlay.vectors import Vectors
+
+DIM, SHORTEST, LONGEST = 100, 3, 6
+
+
+def make(size: int) -> Vectors:
+    random = np.random.default_rng(1)
+    starts, widths = random.choice([97, 0x4E00], size), random.integers(3, 14, size)
+    spelled = ("".join(chr(start + n) for n in random.integers(0, 26, width)) for start, width in zip(starts, widths, strict=True))
+    words = Words.of(dict.fromkeys(spelled))
+    own, buckets = (random.standard_normal((count, DIM), dtype=np.float32) for count in (len(words), size))
+    ngrams = NGrams(own=own, buckets=buckets, size=size, shortest=SHORTEST, longest=LONGEST)
+    return Vectors(words, Mixed.of(words, ngrams), np.arange(len(words), 0, -1), subwords=ngrams)
+
+
+def medians(*works: Callable[[], Any], times: int = 3) -> list[float]:
+    """Seconds of each, taken in turns."""
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(times):
+        for kept, work in zip(taken, works, strict=True):
+            start = time.perf_counter()
+            work()
+            kept.append(time.perf_counter() - start)
+    return [statistics.median(each) for each in taken]
+
+
+def main(size: int) -> None:
+    vectors = make(size)
+    words, blob, offsets = list(vectors.words), vectors.words.blob, vectors.words.offsets
+    few = [word.encode() for word in words[:2000]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.bin"
+        fasttext.write(vectors, path)
+        model = peer.load_model(str(path))
+        opened = fasttext.read(path)
+        same = all(np.array_equal(opened[word], model.get_word_vector(word)) for word in [*words[:500], "unseen", "没见过的"])
+        _ = opened.table  # compile before the clock runs
+        hashed, plain = medians(
+            lambda: bucket_ids(blob, offsets, shortest=SHORTEST, longest=LONGEST, buckets=size),
+            lambda: [reference.ngrams(word, SHORTEST, LONGEST, size) for word in few],
+        )
+        plain *= len(words) / len(few)
+        table, lookups = medians(lambda: fasttext.read(path).stored.whole(), lambda: [model.get_word_vector(word) for word in words])  # pyright: ignore
+        read, theirs, gensim = medians(
+            lambda: fasttext.read(path), lambda: peer.load_model(str(path)), lambda: load_facebook_vectors(str(path)), times=1
+        )
+    print(f"{len(words):,} words; the same vectors, bit for bit: {same}")
+    print(f"hash all n-grams      inlay {hashed:.2f} s, plain Python {plain:.2f} s: x {plain / hashed:.0f}")
+    print(f"vectors of all words  inlay {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: x {lookups / table:.1f}")
+    ratios = f"x {theirs / read:.1f}, x {gensim / read:.0f}"
+    print(f"open the file         inlay {read:.2f} s, fastText {theirs:.2f} s, gensim {gensim:.2f} s: {ratios}")
+
+
+if __name__ == "__main__":
+    main(int(float(sys.argv[1]) * 1000) if len(sys.argv) > 1 else 100_000)

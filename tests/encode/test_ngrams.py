@@ -1,0 +1,100 @@
+"""Hashed n-grams: known buckets, unseen words, tables with and without the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inlay.encode import ngrams
+from inlay.encode.ngrams import Mixed, NGrams
+from inlay.encode.vocabulary import Words
+from inlay.errors import FormatError
+from inlay.vectors import Codes, LazyTable, Subwords, Vectors
+
+WORDS = ["cat", "猫", "</s>", "café", "人工智能", ""]
+
+
+def make(*, size: int = 50, dim: int = 4, kept: np.ndarray | None = None, shortest: int = 1, longest: int = 4) -> NGrams:
+    random = np.random.default_rng(3)
+    rows = size if kept is None else len(kept)
+    own, buckets = (random.standard_normal((count, dim)).astype(np.float32) for count in (len(WORDS), rows))
+    return NGrams(own=own, buckets=buckets, size=size, shortest=shortest, longest=longest, kept=kept)
+
+
+def test_the_hash_is_fnv_with_signed_bytes():
+    from inlay.kernels.reference import fnv
+
+    assert fnv(b"") == 2166136261
+    assert fnv(b"a") == 0xE40C292C  # as published
+    assert fnv(b"\xff") == (2166136261 ^ 0xFFFFFFFF) * 16777619 % 2**32  # published: ^ 0xFF
+
+
+def test_ngrams_are_of_characters_not_of_bytes():
+    both = make(size=2**31 - 1, kept=np.zeros(0, np.int32), shortest=3, longest=3)
+    assert len(both.ids("猫")) == 1  # <猫>
+    assert len(both.ids("人工智能")) == 4
+    assert both.ids("猫").tolist() == [ngrams.reference.fnv("<猫>".encode()) % (2**31 - 1)]
+
+
+def test_brackets_alone_are_no_ngrams():
+    assert len(make(shortest=1, longest=1).ids("cat")) == 3
+    assert len(make(shortest=1, longest=2).ids("")) == 1  # <> together
+
+
+def test_an_unseen_word_is_the_mean_of_its_ngrams():
+    made = make()
+    assert isinstance(made, Subwords)
+    ids = made.ids("dog")
+    np.testing.assert_allclose(made.vector("dog"), made.buckets[ids].mean(axis=0), rtol=1e-6)  # pyright: ignore[reportIndexIssue]
+
+
+@pytest.mark.parametrize("word", ["</s>", "a\ud800b"])
+def test_a_word_without_ngrams_has_no_vector(word: str):
+    assert make().vector(word) is None
+    assert make(shortest=4).vector("x") is None
+
+
+def test_only_kept_buckets_count():
+    kept = np.array([3, 7, 20], np.int32)
+    made, word = make(kept=kept), "人工智能 in 2026"
+    ids = [id for id in made.ids(word).tolist() if id in kept]
+    expected = made.buckets[np.searchsorted(kept, ids)].mean(axis=0)  # pyright: ignore[reportIndexIssue]
+    np.testing.assert_allclose(made.vector(word), expected, rtol=1e-6)
+    assert make(kept=np.zeros(0, np.int32)).vector("cat") is None
+
+
+@pytest.mark.parametrize("kept", [None, np.array([1, 4, 9, 30, 49], np.int32), np.zeros(0, np.int32)])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(kept: np.ndarray | None, lazy: bool, monkeypatch: pytest.MonkeyPatch):
+    made = make(kept=kept)
+    if lazy:
+        made = NGrams(own=Codes.of(made.own), buckets=Codes.of(made.buckets), size=50, shortest=1, longest=4, kept=kept)  # pyright: ignore[reportArgumentType]
+    table = Mixed.of(Words.of(WORDS), made)
+    assert isinstance(table, LazyTable)
+    whole = table.whole()
+    assert table.rows([4, 0, 4, -1]).tobytes() == whole[[4, 0, 4, -1]].tobytes()
+    own = made.own if isinstance(made.own, np.ndarray) else made.own.whole()
+    assert whole[2].tobytes() == own[2].tobytes()  # </s> is its own row alone
+    monkeypatch.setattr(ngrams, "BLOCK", 2)
+    assert table.whole().tobytes() == whole.tobytes()
+    monkeypatch.setattr(ngrams, "fast", lambda: None)  # as where Numba is missing
+    assert table.whole().tobytes() == whole.tobytes()
+
+
+def test_vectors_answer_for_unseen_words():
+    made = make()
+    vectors = Vectors(Words.of(WORDS), Mixed.of(Words.of(WORDS), made), subwords=made)
+    assert vectors["猫"].tobytes() == vectors.table[1].tobytes()
+    assert vectors["小猫"].tobytes() == made.vector("小猫").tobytes()  # pyright: ignore[reportOptionalMemberAccess]
+    assert len(made.first(2).own.shape) == 2
+    assert made.first(2).own.shape[0] == 2
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(FormatError, match="50 buckets beside rows of 4 numbers"):
+        NGrams(own=np.zeros((1, 4), np.float32), buckets=np.zeros((49, 4), np.float32), size=50, shortest=3, longest=6)
+    with pytest.raises(FormatError, match="rising order"):
+        make(kept=np.array([3, 3], np.int32))
+    buckets = np.full((50, 4), np.nan, np.float32)
+    with pytest.raises(FormatError, match="n-grams of 'cat' .* give NaN"):
+        NGrams(own=np.zeros((1, 4), np.float32), buckets=buckets, size=50, shortest=3, longest=6).vector("cat")
