@@ -85,6 +85,9 @@ class GloVe:
         )
         return Training(self, made, cells.size)
 
+    def memory_for(self, corpus: Corpus) -> int:
+        return 4 * len(corpus.vocabulary) * _width(self.dim) * 4
+
 
 class Training:
     """Steps over tiles. `arrays` is all that changes; a step is a function of them, the settings, the tiles and `done`."""

@@ -30,6 +30,14 @@ def part(function: F) -> F:
     return compiled
 
 
+def is_compiled(function: Any) -> bool:
+    """Whether a kernel was compiled before, here or by an earlier process: if not, the first call takes seconds."""
+    try:
+        return bool(function.signatures or function._cache._cache_file._load_index())
+    except (AttributeError, OSError):  # Numba keeps this to itself, and may change it: then a word too many is said
+        return False
+
+
 def _plain(function: F) -> F:
     """The function as it was written: the tests' type checker wraps every function, and Numba cannot compile a wrapper."""
     return inspect.unwrap(function)

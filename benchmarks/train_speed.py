@@ -1,0 +1,160 @@
+"""How fast do word vectors learn? Words a second beside gensim and fastText, in the same run.
+
+    INLAY_DATA=... python benchmarks/train_speed.py [MB of English] [dim]
+
+Words are those of the vocabulary (seen 5 times or more), before frequent ones are thinned out; only training is timed. One thread,
+interleaved medians and ratios to gensim. Seconds are those of the processor, so that a busy machine disturbs less; for two
+workers they are those of the clock, with the time a cache line takes from core to core beside them, which moves such figures most.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import re
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.fit.sgns import SGNS
+from inlay.kernels.compile import kernel
+from inlay.kernels.rows import arrive
+
+ROUNDS = 3
+RESULTS = Path(__file__).parent / "results" / "train_speed.jsonl"
+Run = Callable[[], float]
+"""Trains for one epoch and says how many words a second that was."""
+
+
+def plain_text(data: Path, megabytes: int, folder: Path) -> Path:
+    """The first lines of the English slice as words of a to z, so that all tools see the same words."""
+    with lzma.open(data / "corpus_enwiki/enwiki_slice.txt.xz") as packed:
+        text = packed.read(megabytes * 1_000_000).decode("utf-8", "ignore")
+    path = folder / "words.txt"
+    path.write_text("\n".join(" ".join(re.findall("[a-z]+", line.lower())) for line in text.split("\n")), "utf-8")
+    return path
+
+
+def ours(corpus: Corpus, clock: Callable[[], float], **settings: object) -> Run:
+    def run() -> float:
+        training, done = SGNS(epochs=1, **settings).start(corpus), 0  # pyright: ignore[reportArgumentType]
+        start = clock()
+        while done < training.total:
+            done = training.step(done).done
+        return training.total / (clock() - start)
+
+    return run
+
+
+def gensim(path: Path, words: int, sg: int, dim: int) -> Run:
+    from gensim.models import Word2Vec
+
+    model = Word2Vec(sg=sg, vector_size=dim, workers=1, min_count=5)
+    model.build_vocab(corpus_file=str(path))
+
+    def run() -> float:
+        start = time.process_time()
+        model.train(corpus_file=str(path), total_words=model.corpus_total_words, total_examples=model.corpus_count, epochs=1)
+        return words / (time.process_time() - start)
+
+    return run
+
+
+def fasttext(path: Path, words: int, name: str, dim: int) -> Run:
+    """Without character n-grams: the same model, but its own threshold, as 1e-3 makes it stop with NaN at times: it reads fewer words.
+
+    Its time includes the vocabulary, which it does not let one take apart.
+    """
+    from fasttext import train_unsupervised
+
+    def run() -> float:
+        start = time.process_time()
+        train_unsupervised(str(path), name, dim=dim, lr=0.025, epoch=1, minn=0, maxn=0, thread=1, verbose=0)
+        return words / (time.process_time() - start)
+
+    return run
+
+
+@kernel
+def _meet(flags, turns):
+    for turn in range(turns):
+        arrive(flags, 2 * turn + 2)
+
+
+def ping_pong(turns: int = 20_000) -> float:
+    """Nanoseconds that two threads take to meet: a cache line goes from core to core and back."""
+    flags = np.zeros(1, np.int64)
+    start = time.perf_counter()
+    threads = [threading.Thread(target=_meet, args=(flags, turns)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return (time.perf_counter() - start) / turns * 1e9
+
+
+def compared(title: str, runs: dict[str, Run], base: str, beside: Callable[[], str] = lambda: "") -> None:
+    for name, run in list(runs.items()):
+        try:
+            run()  # compiled, loaded, in the page cache
+        except RuntimeError as error:  # fastText's NaN
+            print(f"{name} left out: {error}")
+            del runs[name]
+    speeds: dict[str, list[float]] = {name: [] for name in runs}
+    notes: list[str] = []
+    for _ in range(ROUNDS):
+        for name, run in runs.items():
+            speeds[name].append(run())
+        notes.append(beside())
+    medians = {name: statistics.median(found) for name, found in speeds.items()}
+    print(f"\n{title} {' '.join(notes)}")
+    RESULTS.parent.mkdir(exist_ok=True)
+    for name, speed in medians.items():
+        print(f"  {name:<40}{speed / 1e6:8.2f} M words/s{speed / medians[base]:8.2f} x {base}")
+        with RESULTS.open("a") as file:
+            row = {"when": time.time(), "text": title, "what": name, "words_per_s": speed, "ratio": speed / medians[base], "to": base}
+            file.write(json.dumps(row | {"beside": notes}) + "\n")
+
+
+def peers(path: Path, words: int, objective: str, dim: int) -> dict[str, Run]:
+    found = {"gensim": gensim(path, words, int(objective == "skipgram"), dim)}
+    try:
+        found["fasttext, no n-grams"] = fasttext(path, words, objective, dim)
+    except ModuleNotFoundError:
+        print("fasttext is not installed: left out")
+    return found
+
+
+def main() -> None:
+    megabytes, dim = int(sys.argv[1]) if len(sys.argv) > 1 else 20, int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    with tempfile.TemporaryDirectory() as name:
+        path = plain_text(Path(os.environ["INLAY_DATA"]), megabytes, Path(name))
+        corpus = encode(path, Encoding(tokenizer="whitespace", normalize=()))
+        words = len(corpus.ids)
+        print(f"first {megabytes} MB of English: {words / 1e6:.2f} M words, {len(corpus.vocabulary):,} different; dim {dim}")
+        cpu, wall = time.process_time, time.perf_counter
+        for objective in ("skipgram", "cbow"):
+            mine = {"inlay": ours(corpus, cpu, objective=objective, dim=dim)}
+            mine["inlay, deterministic"] = ours(corpus, cpu, objective=objective, dim=dim, deterministic=True)
+            compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
+        ping_pong(10)
+        threads = {
+            f"{workers} worker{'s' * (workers > 1)}{', deterministic' * fixed}": ours(
+                corpus, wall, dim=dim, workers=workers, deterministic=fixed
+            )
+            for fixed in (False, True)
+            for workers in (1, 2)
+        }
+        compared("skipgram, by the clock; ns for two threads to meet:", threads, "1 worker", lambda: f"{ping_pong():.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""SGNS: the same bits, steps that can be resumed, exact words and rates, and what it must learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import inlay
+from inlay.collect import world
+from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.errors import Diverged, SettingError, SourceError
+from inlay.fit import sgns
+from inlay.fit.sgns import SGNS, Training
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return encode(world.sentences("en", words=40_000), Encoding())
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sgns, "BLOCK", 3000)
+
+
+def _finished(training: Training) -> Training:
+    done = 0
+    while done < training.total:
+        done = training.step(done).done
+    return training
+
+
+def _bits(training: Training) -> list[bytes]:
+    return [array.tobytes() for array in training.arrays.values()]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("objective", ["skipgram", "cbow"])
+def test_deterministic_is_the_same_for_any_number_of_workers(corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sgns.os, "cpu_count", lambda: 4)
+    runs = [_bits(_finished(SGNS(objective=objective, epochs=1, dim=20, deterministic=True, workers=n).start(corpus))) for n in (1, 2, 4)]
+    assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, deterministic: bool):
+    settings = SGNS(epochs=2, dim=20, deterministic=deterministic)
+    whole, done = settings.start(corpus), 0
+    while done < whole.total // 2:
+        done = whole.step(done).done
+    again = settings.start(corpus)
+    for name, array in whole.arrays.items():
+        again.arrays[name][:] = array
+    while done < whole.total:
+        step = again.step(done)
+        assert step == whole.step(done)
+        done = step.done
+    assert _bits(whole) == _bits(again)
+
+
+def test_seeds_differ(corpus: Corpus):
+    tables = [_finished(SGNS(epochs=1, dim=20, seed=seed).start(corpus)).arrays["table"] for seed in (1, 2)]
+    assert not np.allclose(*tables, atol=0.01)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_steps_end_where_sentences_end_and_cover_every_word_once(corpus: Corpus):
+    training, done, ends = SGNS(epochs=2).start(corpus), 0, []
+    while done < training.total:
+        start, stop = done % training.words, training._block_end(done % training.words)
+        assert 0 < stop - start <= sgns.BLOCK
+        ends.append(stop)
+        done += stop - start
+    assert done == 2 * len(corpus.ids)
+    assert set(ends) <= set(corpus.offsets.tolist())
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_one_endless_sentence_is_cut_and_learned_from():
+    words = [word for sentence in world.sentences("en", words=10_000) for word in sentence.split()]
+    training = SGNS(epochs=1, dim=20).start(encode([words], Encoding(min_count=1)))
+    assert training.step(0).done == min(len(words), sgns.BLOCKS * 3000)
+    assert np.isfinite(_finished(training).arrays["table"]).all()
+
+
+def test_the_rate_falls_in_a_straight_line_to_its_floor(corpus: Corpus):
+    training = SGNS(rate=0.04, epochs=2).start(corpus)
+    half, whole = training.total // 2, training.total
+    assert [training._rate(done) for done in (0, half, whole)] == pytest.approx([0.04, 0.02, 0.04e-4], rel=1e-4)
+
+
+def test_frequent_words_are_read_less_often_as_word2vec_does_it():
+    counts = np.array([50_000, 1000, 10])
+    share = counts / counts.sum()
+    np.testing.assert_allclose(sgns.keep_share(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share))
+    np.testing.assert_array_equal(sgns.keep_share(counts, 0.0), 1)
+
+
+def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sgns, "HELD", 20)
+    sentences = list(world.sentences("en", words=30_000))
+    corpus = encode(
+        [["unseen-marker", *sentence.split()] if n % 20 == 19 else sentence.split() for n, sentence in enumerate(sentences)],
+        Encoding(min_count=1),
+    )
+    training = SGNS(epochs=3, dim=30).start(corpus)
+    first = training.held_out(0)
+    hidden = training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")].copy()
+    _finished(training)
+    last = training.held_out(training.total)
+    assert first is not None
+    assert last is not None
+    assert last < first
+    assert last == training.held_out(0)
+    np.testing.assert_array_equal(training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")], hidden)
+
+
+def test_a_short_text_holds_nothing_out(corpus: Corpus):
+    assert SGNS().start(encode(["a b c"] * 50, Encoding(min_count=1))).held_out(0) is None
+
+
+def test_before_anything_is_learned_the_loss_is_that_of_a_coin(monkeypatch: pytest.MonkeyPatch, corpus: Corpus):
+    monkeypatch.setattr(sgns, "HELD", 20)
+    sampled, exact = SGNS(threshold=0.0).start(corpus), SGNS(threshold=0.0, loss="softmax").start(corpus)
+    assert 5.5 * np.log(2) < (sampled.held_out(0) or 0) <= 6 * np.log(2) + 1e-6  # 5 negatives, less those that were the center
+    assert exact.held_out(0) == pytest.approx(np.log(len(corpus.vocabulary)), rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["skipgram", "cbow"])
+def test_the_sampled_loss_learns_what_the_exact_softmax_learns(objective: str):
+    random = np.random.default_rng(1)
+    topics = [[f"{topic}{n}" for n in range(12)] for topic in "abcd"]
+    sentences = [random.choice(topics[random.integers(4)], 8).tolist() for _ in range(1500)]
+    corpus = encode(sentences, Encoding())
+    common = {"objective": objective, "epochs": 10, "dim": 16, "rate": 0.05, "threshold": 1.0}
+    exact, sampled = (_finished(SGNS(loss=loss, **common).start(corpus)).vectors(corpus) for loss in ("softmax", "sampled"))
+    one, other = ((each.unit @ each.unit.T)[np.triu_indices(48, 1)] for each in (exact, sampled))
+    assert np.corrcoef(one, other)[0, 1] > 0.9
+
+
+def test_both_tables_come_back_and_several_workers_leave_a_note(corpus: Corpus):
+    vectors = inlay.train(corpus, "sgns", workers=2, epochs=1, dim=20)
+    assert vectors.contexts is not None
+    assert vectors.contexts.shape == vectors.table.shape == (len(corpus.vocabulary), 20)
+    assert np.abs(vectors.contexts).max() > 0.1
+    assert "without locks" in vectors.card.notes[0]
+    assert not inlay.train(corpus, "sgns", workers=2, epochs=1, dim=20, deterministic=True).card.notes
+
+
+@pytest.mark.parametrize("rate", [10.0, 1e30])
+def test_a_rate_that_is_too_high_is_named(corpus: Corpus, rate: float):
+    with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
+        inlay.train(corpus, "sgns", rate=rate)
+
+
+def test_what_cannot_be_learned_from_is_refused(corpus: Corpus):
+    with pytest.raises(SourceError, match="No two words meet"):
+        inlay.train(encode(["a", "b", "a"], Encoding(min_count=1)), "sgns")
+
+
+def test_more_words_than_softmax_can_take_are_refused(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sgns, "SMALL", 10)
+    with pytest.raises(SettingError, match="which is for up to 10 words"):
+        SGNS(loss="softmax").start(corpus)

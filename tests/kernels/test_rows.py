@@ -1,0 +1,150 @@
+"""Each part that works on rows does what its plain twin says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inlay.kernels import rows
+from inlay.kernels.compile import kernel
+
+
+@kernel
+def _dots(table, ids, first, other, others, begin, scores):
+    rows.dots(table, ids, first, other, others, begin, scores)
+
+
+@kernel
+def _slopes(scores, weights, labels, shift, begin):
+    rows.slopes(scores, weights, labels, shift, begin)
+
+
+@kernel
+def _same(ids, begin, id):
+    return rows.same(ids, begin, id)
+
+
+@kernel
+def _pull(table, moved, ids, first, other, others, count, slopes):
+    rows.pull_three(table, moved, ids, first, other, others, count, slopes, 0)
+    rows.pull_one(table, moved, ids, first, other, others, count, slopes, 48)
+
+
+@kernel
+def _pull_fresh(table, moved, ids, first, other, others, count, slopes):
+    rows.pull_fresh_three(table, moved, ids, first, other, others, count, slopes, 0)
+    rows.pull_fresh_one(table, moved, ids, first, other, others, count, slopes, 48)
+
+
+@kernel
+def _take(table, moved, ids, first, other, others, count, slopes):
+    rows.take_three(table, moved, ids, first, other, others, count, slopes, 0)
+    rows.take_one(table, moved, ids, first, other, others, count, slopes, 48)
+
+
+@kernel
+def _give(table, moved, ids, first, other, others, count, slopes):
+    rows.give_three(table, moved, ids, first, other, others, count, slopes, 0)
+    rows.give_one(table, moved, ids, first, other, others, count, slopes, 48)
+
+
+@kernel
+def _arrive(flags, turn):
+    rows.arrive(flags, turn)
+
+
+def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random, tables = np.random.default_rng(3), [rows.table_of(9, 60) for _ in range(3)]
+    for table in tables:
+        table[:, :60] = random.standard_normal((9, 60))
+    return tables[0], tables[1], tables[2]
+
+
+def test_a_table_is_zeros_in_whole_vectors_at_the_beginning_of_cache_lines():
+    table = rows.table_of(5, 100)
+    assert table.shape == (5, 112)
+    assert not table.any()
+    assert table.ctypes.data % 64 == 0
+
+
+def test_dots():
+    table, other, _ = _tables()
+    ids, others = np.array([8, 1, 1, 5, 0], np.int32), np.array([3, 3, 7, 0, 2, 4, 4, 1], np.int32)
+    ours, plain = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    for begin in (0, 4):
+        _dots(table, ids, 1, other, others, begin, ours)
+        rows.dots_plain(table, ids, 1, other, others, begin, plain)
+    np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-5)
+
+
+def test_slopes_also_where_scores_are_large_or_no_numbers():
+    scores = np.array([0, 1, -1, 5, -5, 20, -20, 79, -79, 200, -200, 1e30, -1e30, 0.1, -0.1, np.nan] * 2, np.float32)
+    weights, labels = np.linspace(0.1, 1, 32, dtype=np.float32), np.array([1] * 20 + [0] * 20, np.float32)
+    ours, plain = scores.copy(), scores.astype(np.float64)
+    for begin in (0, 16):
+        _slopes(ours, weights, labels, 4, begin)
+        with np.errstate(over="ignore"):
+            rows.slopes_plain(plain, weights, labels, 4, begin)
+    np.testing.assert_allclose(ours, plain, atol=2e-7)
+    assert np.isnan(ours[[15, 31]]).all()
+
+
+@pytest.mark.parametrize(
+    ("ours", "plain"),
+    [(_pull, rows.pull_plain), (_take, rows.take_plain), (_give, rows.give_plain)],
+    ids=["pull", "take", "give"],
+)
+@pytest.mark.parametrize("others", [[3, 6, 7], [3, 3, 0, 3, 2, 8]], ids=["once", "again and again"])
+def test_pull_take_and_give(ours: Any, plain: Any, others: list[int]):
+    ids, numbers = np.array([2, 8, 1, 5, 0], np.int32), np.array(others, np.int32)
+    slopes = np.random.default_rng(1).standard_normal(4 * len(others)).astype(np.float32)
+    got, expected = _tables(), _tables()
+    ours(got[0], got[1], ids, 1, got[2], numbers, len(others), slopes)
+    plain(expected[0], expected[1], ids, 1, expected[2], numbers, len(others), slopes)
+    for one, another in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, another, rtol=1e-4, atol=1e-4)
+
+
+def test_pull_fresh_is_pull_into_zeros():
+    ids, others, slopes = np.arange(4, dtype=np.int32), np.array([4, 4, 2], np.int32), np.linspace(-1, 1, 12, dtype=np.float32)
+    got, expected = _tables(), _tables()
+    expected[1][:4] = 0
+    _pull_fresh(got[0], got[1], ids, 0, got[2], others, 3, slopes)
+    _pull(expected[0], expected[1], ids, 0, expected[2], others, 3, slopes)
+    for one, another in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(one, another)
+
+
+def test_a_row_that_is_there_twice_moves_twice():
+    table, _, other = _tables()
+    before = table[1].copy()
+    ids, others, slopes = np.array([1, 1, 0, 0], np.int32), np.array([0], np.int32), np.array([1, 1, 0, 0], np.float32)
+    old = other[0].copy()
+    _pull(table, table, ids, 0, other, others, 1, slopes)
+    np.testing.assert_allclose(table[1], before + 2 * old, rtol=1e-5)
+
+
+@given(st.lists(st.integers(-5, 5), min_size=20, max_size=20), st.integers(0, 4), st.integers(-5, 5))
+@settings(deadline=None)
+def test_same(ids: list[int], begin: int, id: int):
+    numbers = np.array(ids, np.int32)
+    assert _same(numbers, begin, id) == rows.same_plain(numbers, begin, id)
+
+
+def test_nobody_goes_on_before_all_have_arrived():
+    flags, gone = np.zeros(1, np.int64), []
+    _arrive(flags, 1)
+    flags[:] = 0
+    first = threading.Thread(target=lambda: (_arrive(flags, 2), gone.append("first")))
+    first.start()
+    time.sleep(0.05)
+    assert not gone
+    _arrive(flags, 2)
+    first.join(10)
+    assert gone == ["first"]
