@@ -1,6 +1,7 @@
 # Two commands: `make demo` shows what Inlay does, `make test` proves it. Everything lives in .venv.
 PYTHON ?= python3
 EXTRAS ?=
+FILES ?= 20000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -30,7 +31,7 @@ bench: $(VENV)/installed-$(DEV)
 	for question in benchmarks/*_speed.py; do $(BIN)/python benchmarks/run.py $$question || exit 1; done
 
 fuzz: $(VENV)/installed-$(DEV)
-	$(BIN)/python tests/campaigns/fuzz.py 20000
+	$(BIN)/python tests/campaigns/fuzz.py $(FILES)
 
 kill-test: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/kill_resume.py 300

@@ -2,6 +2,7 @@
 
     python benchmarks/quality.py train gensim-skipgram --language en --seeds 5     # peers first, kept in benchmarks/results/quality
     python benchmarks/quality.py train sgns-skipgram --language en --seeds 5
+    python benchmarks/quality.py report gensim-skipgram sgns-skipgram --language en --seeds 5
 
 Every trainer reads the same sentences (the words of our corpus, written out) and keeps the same words; vectors are kept
 by text, trainer, setting and seed, so that nothing is trained twice.
@@ -24,6 +25,7 @@ import numpy as np
 
 import inlay
 from inlay.encode.corpus import Corpus
+from inlay.study.evaluate import Score
 from inlay.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "quality"
@@ -72,7 +74,8 @@ def fasttext_model(lines: Path, corpus: Corpus, seed: int, setting: dict[str, fl
     chosen = {} if setting is None else {
         "t": setting["threshold"], "lr": setting["rate"], "dim": DIM, "ws": WINDOW, "neg": NEGATIVES, "epoch": EPOCHS,
     }  # fmt: skip
-    model = fasttext.train_unsupervised(str(lines), minCount=MIN_COUNT, thread=1, seed=seed, verbose=0, **chosen, **more)
+    # With fewer than ten threads it leaves part of its input table as it found it, and stops at NaN.
+    model = fasttext.train_unsupervised(str(lines), minCount=MIN_COUNT, thread=12, seed=seed, verbose=0, **chosen, **more)
     words = [word for word in model.get_words() if word != "</s>"]
     return Vectors.of(words, np.array([model.get_word_vector(word) for word in words]))
 
@@ -93,29 +96,79 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
 }
 
 
-def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
-    """The vectors of one run, trained now or kept from before."""
-    corpus, lines = text(language)
+def kept(name: str, language: str, setting: str, seed: int) -> Path:
+    """Where the vectors of one run lie."""
     train, more = TRAINERS[name]
     version = inlay.__version__ if train is ours else ""
-    said = json.dumps([name, language, corpus.manifest["hash"], SETTINGS.get(setting), more, seed, version])
-    kept = KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlay"
-    if not kept.exists():
+    said = json.dumps([name, language, text(language)[0].manifest["hash"], SETTINGS.get(setting), more, seed, version])
+    return KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlay"
+
+
+def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
+    """The vectors of one run, trained now or kept from before."""
+    place = kept(name, language, setting, seed)
+    if not place.exists():
+        corpus, lines = text(language)
+        train, more = TRAINERS[name]
         start = time.perf_counter()
         vectors = train(lines, corpus, seed, SETTINGS.get(setting), **more)
-        inlay.save(vectors, kept)
+        inlay.save(vectors, place)
         print(f"{name} {language} {setting} seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
-    return inlay.load(kept)
+    return inlay.load(place)
+
+
+TASKS = {
+    "en": ("wordsim_en/EN-WS-353-ALL.txt", "wordsim_en/EN-SIMLEX-999.txt", "analogy_en/questions-words.txt",
+           "word_categorization_en/battig.csv", "word_categorization_en/ap.csv", "word_categorization_en/bless.csv"),
+    "zh": ("wordsim_zh/wordsim-240.txt", "wordsim_zh/COS960_all.txt", "analogy_zh/CA8_morphological.txt", "analogy_zh/CA8_semantic.txt"),
+}  # fmt: skip
+TOP = 30_000
+"""Words that may answer analogies."""
+
+
+def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
+    """All scores of all seeds that are there; a report trains nothing."""
+    paths = [Path(os.environ["INLAY_DATA"]) / each for each in TASKS[options.language]]
+    found: list[list[Score]] = []
+    for seed in range(1, options.seeds + 1):
+        if kept(name, options.language, options.setting, seed).exists():
+            vectors = trained(name, options.language, options.setting, seed)
+            analogies = [path for path in paths if "analogy" in path.parts[-2]]
+            others = [path for path in paths if path not in analogies]
+            found.append(inlay.evaluate(vectors, analogies, policy=inlay.Policy(top=TOP)) + inlay.evaluate(vectors, others))
+    return found
+
+
+def report(options: argparse.Namespace) -> None:
+    """Mean and 95 % interval of each trainer, and of the difference to the first (Welch's t)."""
+    from scipy import stats
+
+    runs = {name: scores(name, options) for name in options.trainers}
+    first = options.trainers[0]
+    tasks = [score.task for score in runs[first][0]]
+    print(f"{options.language} {options.setting}: seeds {', '.join(f'{name} {len(each)}' for name, each in runs.items())}")
+    for number, task in enumerate(tasks):
+        values = {name: np.array([run[number].value for run in each]) for name, each in runs.items() if each}
+        line = f"{task:24}"
+        for name, each in values.items():
+            line += f"  {name} {each.mean():.4f}"
+            if name != first and min(len(each), len(values[first])) > 1:
+                gap = stats.ttest_ind(each, values[first], equal_var=False).confidence_interval()
+                line += f" ({gap.low:+.4f} to {gap.high:+.4f})"
+        print(line, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["train"])
+    parser.add_argument("what", choices=["train", "report"])
     parser.add_argument("trainers", nargs="+", choices=sorted(TRAINERS))
     parser.add_argument("--language", choices=["en", "zh"], default="en")
     parser.add_argument("--setting", choices=[*SETTINGS, "defaults"], default="usual")
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
+    if options.what == "report":
+        report(options)
+        return
     for seed, name in itertools.product(range(1, options.seeds + 1), options.trainers):
         trained(name, options.language, options.setting, seed)
 

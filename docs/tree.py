@@ -29,7 +29,7 @@ def written(text: str) -> str:
 
 
 def _line(path: Path, indent: int) -> str:
-    return f"{' ' * indent}{path.name:<{20 - indent}}{_summary(path)}"
+    return f"{' ' * indent}{path.name:<{24 - indent}}{_summary(path)}"
 
 
 def _summary(path: Path) -> str:
