@@ -16,7 +16,7 @@ def tree() -> str:
     files = sorted(PACKAGE.glob("*.py"), key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name))
     lines = ["inlay/"] + [_line(path, 2) for path in files]
     for folder in sorted(path.parent for path in PACKAGE.glob("*/__init__.py")):
-        lines.append(f"  {folder.name + '/':<18}{_summary(folder / '__init__.py')}")
+        lines.append(f"  {folder.name + '/':<22}{_summary(folder / '__init__.py')}")
         lines += [_line(path, 4) for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
     return "\n".join(lines)
 

@@ -21,7 +21,6 @@ from inlay.collect.packed import PACKED
 from inlay.collect.sources import Text
 from inlay.config import settings_of, unknown_setting, values_of
 from inlay.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
-from inlay.encode.phrases import Phrases, join
 from inlay.encode.tokenizers import HasIds, Tokenized
 from inlay.errors import FormatError, SettingError, SourceError
 from inlay.formats import native
@@ -89,6 +88,8 @@ def tokenize(text: str, **settings: Any) -> Tokenized:
 
 def phrases(text: Corpus | str | Path, out: str | Path | None = None, *, report: Report = log, **settings: Any) -> Corpus:
     """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into a folder."""
+    from inlay.encode.phrases import Phrases, join  # it brings the kernels
+
     chosen = settings_of(Phrases, settings)
     joined = join(text if isinstance(text, Corpus) else open_corpus(Path(text)), chosen, report)
     if out is not None:

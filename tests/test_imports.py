@@ -23,6 +23,11 @@ def test_nothing_heavy_is_loaded(statement: str):
     assert ended.stderr.strip() == "[]"
 
 
+def test_reading_and_searching_vectors_loads_no_compiler():
+    code = "import inlay, inlay.study.search, inlay.study.evaluate, inlay.pipeline, sys; print('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
 def test_every_public_name_is_there():
     has_torch = importlib.util.find_spec("torch") is not None
     for name in inlay.__all__:

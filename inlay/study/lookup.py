@@ -12,6 +12,7 @@ import numpy as np
 
 from inlay.collect.normalize import Step, normalizer
 from inlay.config import Positive, check, settings_of
+from inlay.encode.corpus import Encoding
 from inlay.encode.tokenizers import Word
 from inlay.shapes import Rows, Table
 from inlay.vectors import Vectors
@@ -96,8 +97,6 @@ class Lookup:
         """As the training text was cut, or, where nothing is known about that, by the word tokenizer."""
         if not self.vectors.card.encoding:
             return Word().words
-        from inlay.encode.corpus import Encoding  # it brings Numba, which a task of words does without
-
         tokenizer = settings_of(Encoding, self.vectors.card.encoding).make_tokenizer()
         return lambda text: tokenizer.words(self._normalize(text))
 
