@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 comma := ,
 DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test check format bench fuzz kill-test docs clean
+.PHONY: demo test check format bench fuzz kill-test docs pictures clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlay demo
@@ -38,6 +38,10 @@ kill-test: $(VENV)/installed-$(DEV)
 
 docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/tree.py
+
+pictures: $(VENV)/installed-$(DEV)
+	$(PIP) --editable '.[explore]'
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

@@ -17,12 +17,21 @@ if TYPE_CHECKING:
     from inlay.encode.corpus import Corpus
     from inlay.neural.checkpoint import load_model, save_model
     from inlay.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
+    from inlay.study.align import align
     from inlay.study.approximate import approximate
+    from inlay.study.axes import axis
+    from inlay.study.compare import changes, compare, stability
+    from inlay.study.dimensions import dimensions
+    from inlay.study.doctor import doctor
     from inlay.study.evaluate import evaluate, evaluate_against, summarize
+    from inlay.study.explain import explain
     from inlay.study.hubs import space_figures
     from inlay.study.inspect import inspect
     from inlay.study.lookup import Policy
+    from inlay.study.map import map_words
+    from inlay.study.pictures import draw_map
     from inlay.study.search import analogy, nearest, neighbors, neighbors_of_each
+    from inlay.study.tables import fill
     from inlay.study.task_files import read_tasks
     from inlay.vectors import Vectors
 
@@ -32,17 +41,27 @@ _HOMES = {
     "Corpus": "encode.corpus:Corpus",
     "Policy": "study.lookup:Policy",
     "Vectors": "vectors:Vectors",
+    "align": "study.align:align",
     "analogy": "study.search:analogy",
     "approximate": "study.approximate:approximate",
+    "axis": "study.axes:axis",
+    "changes": "study.compare:changes",
+    "compare": "study.compare:compare",
     "convert": "pipeline:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
+    "dimensions": "study.dimensions:dimensions",
+    "doctor": "study.doctor:doctor",
+    "draw_map": "study.pictures:draw_map",
     "evaluate": "study.evaluate:evaluate",
     "evaluate_against": "study.evaluate:evaluate_against",
+    "explain": "study.explain:explain",
+    "fill": "study.tables:fill",
     "info": "pipeline:info",
     "inspect": "study.inspect:inspect",
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
+    "map_words": "study.map:map_words",
     "nearest": "study.search:nearest",
     "neighbors": "study.search:neighbors",
     "neighbors_of_each": "study.search:neighbors_of_each",
@@ -51,6 +70,7 @@ _HOMES = {
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
     "space_figures": "study.hubs:space_figures",
+    "stability": "study.compare:stability",
     "summarize": "study.evaluate:summarize",
     "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",
@@ -59,9 +79,10 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Policy", "Vectors", "analogy", "approximate", "convert", "corpus", "demo", "evaluate", "evaluate_against", "info",
-    "inspect", "load", "load_model", "nearest", "neighbors", "neighbors_of_each", "phrases", "read_tasks", "save", "save_model",
-    "space_figures", "summarize", "tokenize", "train", "verify", "world",
+    "Corpus", "Policy", "Vectors", "align", "analogy", "approximate", "axis", "changes", "compare", "convert", "corpus", "demo",
+    "dimensions", "doctor", "draw_map", "evaluate", "evaluate_against", "explain", "fill", "info", "inspect", "load", "load_model",
+    "map_words", "nearest", "neighbors", "neighbors_of_each", "phrases", "read_tasks", "save", "save_model", "space_figures",
+    "stability", "summarize", "tokenize", "train", "verify", "world",
 ]  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from inlay.terminal import later, listed, parse
 COMMANDS = {
     "demo": "training", "world": "text", "tokenize": "text", "corpus": "text", "phrases": "text", "train": "training",
     "neighbors": "vectors", "analogy": "vectors", "evaluate": "vectors", "convert": "vectors", "info": "vectors", "verify": "vectors",
-    "inspect": "vectors",
+    "inspect": "vectors", "compare": "spaces", "align": "spaces", "explain": "explain", "fill": "explain", "axis": "explain",
+    "dimensions": "explain", "doctor": "explain", "map": "maps",
 }  # fmt: skip
 """Every command and the file of commands/ it stands in."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")
@@ -56,7 +57,8 @@ def _run(words: list[str]) -> None:
 
 
 def _command(name: str) -> Callable[..., None]:
-    return getattr(importlib.import_module(f"inlay.commands.{COMMANDS[name]}"), name)
+    module = importlib.import_module(f"inlay.commands.{COMMANDS[name]}")
+    return getattr(module, f"{name}_command", None) or getattr(module, name)
 
 
 def _overview() -> str:

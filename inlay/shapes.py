@@ -17,6 +17,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:  # the tests load jaxtyping firs
     Table = Float32[np.ndarray, "word dim"]
     Rows = Float32[np.ndarray, "row dim"]
     Buckets = Float32[np.ndarray, "bucket dim"]
+    Places = Float32[np.ndarray, "row 2"]
     Vector = Float32[np.ndarray, "dim"]
     Lengths = Float32[np.ndarray, "word"]
     Scores = Float[np.ndarray, "word"]
@@ -24,7 +25,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:  # the tests load jaxtyping firs
     Bytes = Int8[np.ndarray, "word dim"]
     Blob = UInt8[np.ndarray, "byte"]
 else:
-    Ids = Offsets = Counts = Table = Rows = Buckets = Vector = Lengths = Scores = Doubles = Bytes = Blob = np.ndarray
+    Ids = Offsets = Counts = Table = Rows = Buckets = Places = Vector = Lengths = Scores = Doubles = Bytes = Blob = np.ndarray
 
 
 @runtime_checkable

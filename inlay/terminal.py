@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tyro
@@ -65,29 +65,40 @@ def listed(lines: dict[str, str]) -> str:
 def print_scores(scores: Sequence[Any], *, sections: bool = False, as_json: bool = False) -> None:
     """Scores, differences or summaries: a row each, with its further metrics and, if asked for, its sections."""
     if as_json:
-        print(json.dumps([_finite(dataclasses.asdict(each)) for each in scores], indent=2, ensure_ascii=False))
+        print_json([dataclasses.asdict(each) for each in scores])
         return
+    names, cells = SCORE_COLUMNS[type(scores[0]).__name__]
+    rows = [each for score in scores for each in (score, *getattr(score, "others", ()))]
+    print_table(
+        ("task", "language", "metric", *names),
+        [
+            (each.task, each.language, f"{each.metric} {getattr(each, 'section', '')}".strip(), *cells(each))
+            for each in rows
+            if sections or not getattr(each, "section", "")
+        ],
+    )
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Columns under their heads."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    names, cells = SCORE_COLUMNS[type(scores[0]).__name__]
-    table = Table("task", "language", "metric", *names, box=None)
-    rows = [each for score in scores for each in (score, *getattr(score, "others", ()))]
-    for each in rows:
-        section = getattr(each, "section", "")
-        if sections or not section:
-            table.add_row(each.task, each.language, f"{each.metric} {section}".strip(), *cells(each))
+    table = Table(*heads, box=None)
+    for row in rows:
+        table.add_row(*map(Text, row))
     console = Console()
     console.width = console.width if console.is_terminal else max(console.width, WIDE)
     console.print(table)
 
 
-def _cell(value: float) -> str:
+def cell(value: float) -> str:
     return "undefined" if value != value else f"{value:.3f}"
 
 
-def _range(each: Any) -> str:
-    return f"{_cell(each.low)} to {_cell(each.high)}" if each.low == each.low else "none"
+def range_of(each: Any) -> str:
+    return f"{cell(each.low)} to {cell(each.high)}" if each.low == each.low else "none"
 
 
 def _finite(value: Any) -> Any:
@@ -100,19 +111,19 @@ def _finite(value: Any) -> Any:
 
 
 SCORE_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Any], tuple[str, ...]]]] = {
-    "Score": (("score", "95 %", "known"), lambda each: (_cell(each.value), _range(each), f"{each.used:,} of {each.total:,}")),
+    "Score": (("score", "95 %", "known"), lambda each: (cell(each.value), range_of(each), f"{each.used:,} of {each.total:,}")),
     "Difference": (
         ("first", "second", "difference", "95 %", "p", "both know"),
         lambda each: (
-            _cell(each.first),
-            _cell(each.second),
-            _cell(each.difference),
-            _range(each),
-            _cell(each.p),
+            cell(each.first),
+            cell(each.second),
+            cell(each.difference),
+            range_of(each),
+            cell(each.p),
             f"{each.used:,} of {each.total:,}",
         ),
     ),
-    "Summary": (("mean", "95 %", "runs"), lambda each: (_cell(each.mean), _range(each), str(len(each.values)))),
+    "Summary": (("mean", "95 %", "runs"), lambda each: (cell(each.mean), range_of(each), str(len(each.values)))),
 }
 """What is shown of each kind of result, after its task, language and metric."""
 
@@ -138,6 +149,32 @@ def print_json_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighb
         for query, some in zip(queries, found, strict=True)
     ]
     print(json.dumps(whole, indent=2, ensure_ascii=False))
+
+
+def print_json(found: Any) -> None:
+    """Results of any kind: dataclasses, arrays, and what is made of them."""
+    print(json.dumps(_finite(_as_plain(found)), indent=2, ensure_ascii=False))
+
+
+def _as_plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {each.name: _as_plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _as_plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_plain(each) for each in value]
+    return getattr(value, "tolist", lambda: value)()
+
+
+def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
+    """Lines as they are; tuples as columns, aligned by what a terminal shows (猫 is two wide)."""
+    from rich.cells import cell_len
+
+    columns = itertools.zip_longest(*(row for row in rows if not isinstance(row, str)), fillvalue="")
+    widths = [max(map(cell_len, column)) for column in columns]
+    for row in rows:
+        cells = (row,) if isinstance(row, str) else (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
 
 
 def print_report(name: str, manifest: dict[str, Any]) -> None:

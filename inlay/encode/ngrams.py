@@ -71,6 +71,13 @@ class NGrams:
             raise FormatError(f"The n-grams of '{word}' (rows {ids.tolist()} of the buckets) give NaN or infinity.")
         return mean
 
+    def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
+        """What the vector of a word is the mean of: its own row, where it has one, and those of its n-grams."""
+        own = [] if id is None else [(word, _rows(self.own, np.array([id]))[0])]
+        spelled = reference.spelled(word.encode("utf-8"), self.shortest, self.longest) if word != "</s>" else []
+        with_rows = [(each, self._rows_of(np.array([reference.fnv(each) % self.size], np.int32), np.array([0, 1]))[0]) for each in spelled]
+        return own + [(each.decode(), _rows(self.buckets, ids)[0]) for each, ids in with_rows if len(ids)]
+
     def means(self, own: Rows, blob: Blob, offsets: Offsets) -> Rows:
         """The mean of each word's own row, given, and its n-grams' rows."""
         ids, bounds = self._rows_of(*bucket_ids(blob, offsets, shortest=self.shortest, longest=self.longest, buckets=self.size))

@@ -152,24 +152,28 @@ def shuffled(size: int, seed: int) -> list[int]:
 
 
 def ngrams(word: bytes, shortest: int, longest: int, buckets: int, *, end: bool = False) -> list[int]:
-    """The bucket of every n-gram of `shortest` to `longest` characters of a word between < and >, in fastText's order.
-
-    A character is a byte and the UTF-8 continuation bytes behind it. < and > alone are no n-grams; the word </s> has none,
-    unless `end` says so.
-    """
+    """The bucket of every n-gram of a word, in fastText's order; the word </s> has none, unless `end` says so."""
     if word == b"</s>" and not end:
         return []
+    return [fnv(each) % buckets for each in spelled(word, shortest, longest)]
+
+
+def spelled(word: bytes, shortest: int, longest: int) -> list[bytes]:
+    """Every n-gram of `shortest` to `longest` characters of a word between < and >; < and > alone are none.
+
+    A character is a byte and the UTF-8 continuation bytes behind it.
+    """
     characters: list[bytes] = []
     for byte in b"<" + word + b">":
         if byte & 0xC0 == 0x80:
             characters[-1] += bytes([byte])
         else:
             characters.append(bytes([byte]))
-    found: list[int] = []
+    found: list[bytes] = []
     for first in range(len(characters)):
         for last in range(first + max(shortest, 1), min(first + longest, len(characters)) + 1):
             if last - first > 1 or 0 < first < len(characters) - 1:
-                found.append(fnv(b"".join(characters[first:last])) % buckets)
+                found.append(b"".join(characters[first:last]))
     return found
 
 

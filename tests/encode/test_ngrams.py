@@ -98,3 +98,13 @@ def test_what_does_not_fit_is_refused():
     buckets = np.full((50, 4), np.nan, np.float32)
     with pytest.raises(FormatError, match="n-grams of 'cat' .* give NaN"):
         NGrams(own=np.zeros((1, 4), np.float32), buckets=buckets, size=50, shortest=3, longest=6).vector("cat")
+
+
+def test_the_parts_of_a_word_have_its_vector_as_their_mean():
+    random = np.random.default_rng(1)
+    words = Words.of(["猫咪", "cat"])
+    made = NGrams(own=random.random((2, 5), np.float32), buckets=random.random((50, 5), np.float32), size=50, shortest=2, longest=4)
+    known = made.parts("猫咪", 0)
+    assert [name for name, _ in known] == ["猫咪", "<猫", "<猫咪", "<猫咪>", "猫咪", "猫咪>", "咪>"]
+    np.testing.assert_allclose(np.mean([row for _, row in known], axis=0), Mixed.of(words, made).whole()[0], rtol=1e-6)
+    np.testing.assert_allclose(np.mean([row for _, row in made.parts("cats")], axis=0), made.vector("cats"), rtol=1e-6)

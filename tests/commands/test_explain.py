@@ -1,0 +1,109 @@
+"""explain, fill, axis, dimensions and doctor as a user meets them: lines to read, JSON, and mistakes in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inlay import pipeline
+from inlay.cli import main
+from inlay.encode.corpus import Encoding, encode
+from inlay.report import silent
+from inlay.vectors import Vectors
+
+TEXT = ["the cat sits on the mat", "the dog sits on the mat", "the cat eats fish", "the dog eats meat", "the cow eats grass", "猫 吃 鱼"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    corpus = encode(TEXT, Encoding(min_count=1), workers=1)
+    corpus.save(Path("corpus"))
+    vectors = pipeline.train(corpus, "ppmi", dim=6, report=silent)
+    pipeline.save(vectors, Path("one.inlay"))
+    pipeline.save(dataclasses.replace(vectors, contexts=vectors.table), Path("two.inlay"))
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(list(words)) == 0
+    return capsys.readouterr().out
+
+
+def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]):
+    out = said(capsys, "explain", "one.inlay", "cat", "dog", "--corpus", "corpus", "-n", "3")
+    assert out.startswith("cat ~ dog: cosine ")
+    for part in ("sits", "the cat sits on the mat", "sentences of dog", "dimensions"):
+        assert part in out
+    found = json.loads(said(capsys, "explain", "one.inlay", "cat", "dog", "--corpus", "corpus", "--json"))
+    assert sum(each["share"] for each in found["dimensions"]) == pytest.approx(found["cosine"])
+    assert found["text"]["contexts"][0]["weight"] > 0
+    assert json.loads(said(capsys, "explain", "one.inlay", "cat", "dog", "--json"))["text"] is None
+
+
+def test_fill(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert "sits" in said(capsys, "fill", "two.inlay", "the zebra ___ on the mat", "-n", "20")
+    assert "without a vector: zebra" in said(capsys, "fill", "two.inlay", "the zebra ___ on the mat")
+    found = json.loads(said(capsys, "fill", "two.inlay", "the ___ eats", "--json", "--no-prior"))
+    assert found["context"] == ["the", "eats"]
+    assert found["prior"] is False
+
+
+def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
+    words = ("axis", "one.inlay", "--from", "cat", "dog", "--to", "fish", "meat", "--words", "cow", "猫")
+    out = said(capsys, *words)
+    assert out.splitlines()[0].split() == ["place", "95", "%", "word"]
+    assert "(from)" in out
+    assert "p = " in out
+    found = json.loads(said(capsys, *words, "--json", "--paired"))
+    assert {each["word"] for each in found["words"]} == {"cat", "dog", "fish", "meat", "cow", "猫"}
+    assert len(found["direction"]) == 6
+    assert "not tested" in said(capsys, "axis", "one.inlay", "--from", "cat", "--to", "fish")
+    assert json.loads(said(capsys, "axis", "one.inlay", "--from", "cat", "--to", "fish", "--json"))["p"] is None
+
+
+def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
+    Path("pairs.txt").write_text("cat\tdog\t9\ncat\tmat\t3\nfish\tmeat\t7\ndog\tgrass\t1\n", "utf-8")
+    out = said(capsys, "dimensions", "one.inlay", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2")
+    assert "removed first" in out
+    assert "goes with" in out
+    found = json.loads(said(capsys, "dimensions", "one.inlay", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2", "--json"))
+    assert {each["order"] for each in found["removal"]} == {"most", "least", "random"}
+    assert len(found["traits"]) == 2
+
+
+def test_doctor(folder: Path, capsys: pytest.CaptureFixture[str]):
+    rows = np.random.default_rng(1).standard_normal((200, 5))
+    rows[:50] = 0
+    pipeline.save(Vectors.of([f"w{id}" for id in range(200)], rows), Path("ill.inlay"))
+    out = said(capsys, "doctor", "ill.inlay", "--corpus", "corpus")
+    assert "serious: 50 words have rows of zeros" in out
+    assert "most frequent words of the corpus" in out
+    found = json.loads(said(capsys, "doctor", "ill.inlay", "--json", "--show", "serious"))
+    assert {each["check"] for each in found["findings"]} == {"zeros"}
+    assert found["verdict"].startswith("Found 1 serious")
+
+
+MISTAKES = {
+    "an unknown word": (["explain", "one.inlay", "catt", "dog"], "Did you mean 'cat'"),
+    "no corpus": (["explain", "one.inlay", "cat", "dog", "--corpus", "nowhere"], "is not a corpus"),
+    "one table": (["fill", "one.inlay", "the ___ sits"], "takes two tables"),
+    "no blank": (["fill", "two.inlay", "the cat sits"], "holds 0 blanks"),
+    "an empty list": (["axis", "one.inlay", "--from", "--to", "cat"], "'from' is empty"),
+    "a word on both sides": (["axis", "one.inlay", "--from", "cat", "--to", "cat", "dog"], "stands in both lists"),
+    "no task": (["dimensions", "one.inlay", "world-field"], "Did you mean 'world-fields'"),
+    "no sample": (["doctor", "one.inlay", "--sample", "1"], "expected at least 2"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_line(name: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+    words, message = MISTAKES[name]
+    assert main(words) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert "\n" not in error

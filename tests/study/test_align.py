@@ -1,0 +1,214 @@
+"""Spaces that are turned copies of each other, the embedded world in two languages, and what cannot be aligned."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from inlay import pipeline
+from inlay.collect import world
+from inlay.errors import SettingError, SourceError
+from inlay.report import Event, Note, Progress, silent
+from inlay.study.align import Aligning, Alignment, Between, _mutual, align, crowding, precision, procrustes
+from inlay.study.search import analogy, neighbors
+from inlay.vectors import Card, Vectors
+
+DIM = 20
+
+
+def turned_copy(words: int = 300, noise: float = 0.0, dim: int = DIM) -> tuple[Vectors, Vectors, list[tuple[str, str]]]:
+    """A space and the same space turned, shifted and renamed: w0 is v0, and so on."""
+    random = np.random.default_rng(1)
+    table = random.standard_normal((words, dim))
+    rotation = np.linalg.qr(random.standard_normal((dim, dim)))[0]
+    other = table @ rotation + noise * random.standard_normal((words, dim))
+    source, target = (Vectors.of([f"{letter}{n}" for n in range(words)], rows) for letter, rows in (("w", table), ("v", other)))
+    return source, target, [(f"w{n}", f"v{n}") for n in range(words)]
+
+
+@pytest.fixture(scope="module")
+def spaces() -> dict[str, Vectors]:
+    return dict(pipeline.demo(words=50_000, report=silent))
+
+
+@pytest.fixture(scope="module")
+def bilingual(spaces: dict[str, Vectors]) -> Alignment:
+    return align(spaces["zh"], spaces["en"], [(concept.zh, concept.en) for concept in world.concepts()])
+
+
+def scores(alignment: Alignment) -> dict[tuple[str, str, int], float]:
+    return {(each.rotation, each.by, each.at): each.value for each in alignment.precision}
+
+
+def test_a_planted_rotation_is_found():
+    source, target, pairs = turned_copy()
+    made = align(source, target, pairs)
+    assert set(scores(made).values()) == {1.0}
+    assert made.precision[0].used == made.precision[0].total == 60
+    assert made.pairs == 240
+    np.testing.assert_allclose(made.source.table, made.target.table, atol=1e-4)
+    assert [each[0].word for each in made.translate(["w7", "w250"], n=1)] == ["v7", "v250"]
+
+
+def test_refinement_finds_what_few_pairs_leave_open():
+    source, target, pairs = turned_copy(words=600, noise=0.2)
+    made = align(source, target, pairs[:15], test=pairs[100:])
+    found = scores(made)
+    assert found["dictionary", "csls", 1] < 0.7
+    assert found["refined", "csls", 1] > 0.95
+    assert made.refined[-1] > 500
+
+
+def test_held_out_words_are_never_learned_from():
+    """Synonyms on the other side are left out too: with w0..w9 all meaning v0, asking one hides them all."""
+    source, target, pairs = turned_copy(words=100)
+    pairs = [(f"w{n}", f"v{n // 10 * 10}") for n in range(50)] + pairs[50:]
+    made = align(source, target, pairs, Aligning(refine=0))
+    asked = {pair[0] for pair in pairs} if made.precision[0].total == 20 else set()
+    assert asked
+    assert made.pairs < 80
+
+
+def test_a_test_dictionary_asks_only_what_was_not_learned():
+    source, target, pairs = turned_copy(words=100)
+    made = align(source, target, pairs[:60], test=pairs[40:])
+    assert made.pairs == 60
+    assert made.precision[0].total == 40
+
+
+def test_precision_counts_known_words_and_any_translation():
+    table = np.eye(4, dtype=np.float32)
+    source, target = Vectors.of(["a", "b", "c", "d"], table), Vectors.of(["A", "B", "C", "D"], table[[0, 1, 3, 2]])
+    pairs = [("a", "A"), ("b", "X"), ("b", "B"), ("c", "C"), ("d", "X"), ("x", "A")]
+    found = precision(Between(source, target), pairs, at=(1, 4))
+    assert [(each.by, each.at, each.used, each.total) for each in found[:2]] == [("cosine", 1, 3, 5), ("cosine", 4, 3, 5)]
+    assert found[0].value == pytest.approx(2 / 3)
+    assert found[0].low <= found[0].value <= found[0].high
+    assert found[1].value == 1
+    assert precision(Between(source, target), [("x", "A")]) == []
+
+
+def test_csls_passes_over_a_hub():
+    """The hub is the nearest of every query by cosine; by CSLS each finds its own."""
+    random = np.random.default_rng(1)
+    rows = random.standard_normal((50, 30)) + 0.8
+    own = rows + 1.5 * random.standard_normal(rows.shape)
+    hub = Vectors.of([*(f"v{n}" for n in range(50)), "hub"], np.vstack([own, rows.mean(axis=0)]))
+    found = precision(Between(Vectors.of([f"w{n}" for n in range(50)], rows), hub, k=10), [(f"w{n}", f"v{n}") for n in range(50)], at=(1,))
+    assert found[1].value > found[0].value + 0.2
+
+
+def test_crowding_is_a_mean_of_cosines():
+    rows, others = np.random.default_rng(1).standard_normal((2, 30, 5)).astype(np.float32)
+    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (rows, others)]
+    expected = np.sort(unit[0] @ unit[1].T, axis=1)[:, -3:].mean(axis=1)
+    np.testing.assert_allclose(crowding(rows, others, 3), expected, atol=1e-6)
+
+
+def test_mutual_pairs_agree_with_all_pairs_written_out():
+    here, there = np.random.default_rng(1).standard_normal((2, 40, 6)).astype(np.float32)
+    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (here, there)]
+    cosines = unit[0] @ unit[1].T
+    csls = 2 * cosines - np.sort(cosines, axis=1)[:, -10:].mean(axis=1)[:, None] - np.sort(cosines, axis=0)[-10:].mean(axis=0)
+    best, back = csls.argmax(axis=1), csls.argmax(axis=0)
+    assert _mutual(here, there).tolist() == [[n, int(best[n])] for n in range(40) if back[best[n]] == n]
+
+
+def test_orthogonal_matrices_keep_inner_products_and_symmetric_ones_do_not(spaces: dict[str, Vectors], bilingual: Alignment):
+    rotation = bilingual.rotation.astype(np.float64)
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(len(rotation)), atol=1e-5)
+    rows = spaces["zh"].table[:200].astype(np.float64)
+    inner = rows @ rows.T
+    np.testing.assert_allclose((rows @ rotation) @ (rows @ rotation).T, inner, atol=1e-4)
+    symmetric = (rotation + rotation.T) / 2
+    assert np.abs((rows @ symmetric) @ (rows @ symmetric).T - inner).max() > 0.1 * np.abs(inner).max()
+
+
+def test_the_world_in_two_languages(bilingual: Alignment):
+    found = scores(bilingual)
+    assert found["refined", "csls", 1] > 0.5
+    assert found["refined", "csls", 10] > 0.9
+    joint = bilingual.joint(("zh", "en"))
+    assert neighbors(joint, "男人", n=1)[0].word == "man"
+    assert "男人" in [each.word for each in analogy(joint, "女人 - woman + man", n=1)]
+    assert len(joint) == len(bilingual.source) + len(bilingual.target)
+    assert set(joint.words[:4]) == {*bilingual.source.words[:2], *bilingual.target.words[:2]}
+
+
+def test_a_joint_space_keeps_words_apart_that_both_have():
+    source, target, _ = turned_copy(words=30)
+    same = [*source.words[:28], "dna", "left:dna"]
+    other = [*target.words[:28], "dna", "extra"]
+    source, target = (dataclasses.replace(side, words=type(side.words).of(words)) for side, words in ((source, same), (target, other)))
+    encoded = dataclasses.replace(source, card=Card(encoding={"normalize": ["lower"]}))
+    joint = align(encoded, target, [(f"w{n}", f"v{n}") for n in range(28)]).joint(("left", "right"))
+    assert {"left::dna", "right::dna", "left:dna", "w0", "v0", "extra"} <= set(joint.words)
+    assert "W0" in joint
+    np.testing.assert_allclose(joint["w3"], joint["v3"], atol=1e-4)
+
+
+# --- what cannot be aligned, or only in part ------------------------------------------------------------------------------
+
+
+def heard(*given, **named) -> list[str]:
+    events: list[Event] = []
+    align(*given, **named, report=events.append)
+    assert any(isinstance(event, Progress) for event in events)
+    return [event.text for event in events if isinstance(event, Note)]
+
+
+def test_a_dictionary_the_other_way_round_is_turned():
+    source, target, pairs = turned_copy()
+    assert heard(source, target, pairs) == []
+    said = heard(source, target, [(answer, word) for word, answer in pairs])
+    assert said == ["The dictionary is read from right to left: 300 of its pairs fit that way, 0 as written."]
+
+
+def test_few_pairs_are_said():
+    source, target, pairs = turned_copy()
+    assert "fewer than the 20 dimensions" in heard(source, target, pairs[:10])[0]
+    assert align(source, target, pairs[:1], Aligning(held_out=0.0)).precision == ()
+
+
+def test_words_come_as_the_corpus_was_written():
+    source, target, pairs = turned_copy()
+    source = dataclasses.replace(source, card=Card(encoding={"normalize": ["lower"]}))
+    assert align(source, target, [(word.upper(), answer) for word, answer in pairs]).pairs == 240
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        (lambda s, t, _: (s, t, [("x", "y"), ("猫", "cat")]), SourceError, "none of the 2 pairs of the dictionary .x y, 猫 cat"),
+        (lambda s, t, p: (s, t, p[:1]), SourceError, "No pair of the dictionary is left"),
+        (lambda _, t, p: (turned_copy(dim=7)[0], t, p), SettingError, "7 and 20 dimensions"),
+        (lambda _, t, p: (Vectors.of(["w0"], np.ones((1, DIM))), t, p), SourceError, "All 1 words of a space point the same way"),
+        (lambda s, t, p: (s, Vectors.of(list(t.words), np.full((300, DIM), 0.3)), p), SourceError, "All 300 words"),
+        (lambda s, t, p: (s, Vectors.of(list(t.words), np.zeros((300, DIM))), p), SourceError, "All 300 words"),
+    ],
+)
+def test_what_cannot_be_aligned_is_said(change, error: type[Exception], said: str):
+    settings = Aligning(held_out=1.0) if "left" in said else Aligning(held_out=0.0)
+    with pytest.raises(error, match=said):
+        align(*change(*turned_copy()), settings)
+
+
+def test_rows_of_zeros_translate_nothing():
+    source, target, pairs = turned_copy()
+    tables = [side.table.copy() for side in (source, target)]
+    for table in tables:
+        table[:20] = 0
+    source, target = (dataclasses.replace(side, stored=table) for side, table in zip((source, target), tables, strict=True))
+    made = align(source, target, pairs[40:])
+    assert set(scores(made).values()) == {1.0}
+    assert max(made.refined) <= 280
+    zeros = {f"v{n}" for n in range(20)}
+    assert zeros.isdisjoint(each.word for found in made.translate([f"w{n}" for n in range(30, 60)], n=10) for each in found)
+
+
+def test_the_plain_rotation_mirrors_too():
+    x = np.random.default_rng(1).standard_normal((10, 3)).astype(np.float32)
+    mirror = np.diag([1, 1, -1]).astype(np.float32)
+    np.testing.assert_allclose(procrustes(x, x @ mirror), mirror, atol=1e-6)
