@@ -75,7 +75,7 @@ def align(
         source: a file of vectors, such as Chinese
         target: another, such as English, with as many dimensions
         dictionary: a word and its translation on each line, or CC-CEDICT; either way round
-        output: write both vocabularies in one space; a word of both gets the name of its file in front (en:dna)
+        output: write both vocabularies in one space; a word of both gets, where it is rarer, the name of its file in front (zh:dna)
         test: a dictionary to measure on, of which words that the other has are left out
         words: translate these words of the source
         held_out: share of the dictionary kept for measuring, where there is no test

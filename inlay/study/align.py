@@ -104,14 +104,23 @@ class Alignment:
         ]
 
     def joint(self, labels: tuple[str, str] = ("source", "target")) -> Vectors:
-        """Both vocabularies in one space, frequent words first; a word of both gets its label in front: "en:dna", "zh:dna"."""
+        """Both vocabularies in one space, frequent words first.
+
+        A word of both belongs to the side where it ranks higher (to the target, where equal); on the other it gets a label in
+        front: water of an English space stays water, and the one that stands in Chinese text becomes "zh:water".
+        """
         sides = (self.source, self.target)
         words = [list(side.words) for side in sides]
-        both = set(words[0]) & set(words[1])
-        taken = both.union(*words)
+        ranks = [{word: rank for rank, word in enumerate(some)} for some in words]
+        both = ranks[0].keys() & ranks[1].keys()
+        foreign = [{word for word in both if ranks[0][word] >= ranks[1][word]}, {word for word in both if ranks[0][word] < ranks[1][word]}]
+        taken = set(words[0]).union(words[1])
         marks = (":" * number for number in count(1))
         mark = next(mark for mark in marks if not any(f"{label}{mark}{word}" in taken for word in both for label in labels))
-        named = [[f"{label}{mark}{each}" if each in both else each for each in some] for label, some in zip(labels, words, strict=True)]
+        named = [
+            [f"{label}{mark}{each}" if each in others else each for each in some]
+            for label, some, others in zip(labels, words, foreign, strict=True)
+        ]
         # By rank, one of each language in turn: the first words of a file are taken for the frequent ones.
         order = np.argsort(np.concatenate([np.arange(len(side)) for side in sides]), kind="stable")
         places = np.split(np.argsort(order), [len(self.source)])

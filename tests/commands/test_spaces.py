@@ -76,7 +76,7 @@ def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixtur
     assert lines[-1] == ["joint.inlay:", "240", "words", "x", "8"]
     assert told(capsys, "neighbors", "joint.inlay", "词9", "-n", "1").out.split()[1] == "w9"
     assert told(capsys, "neighbors", "joint.inlay", "W9", "-n", "1").out.split()[1] == "词9"
-    assert told(capsys, "neighbors", "joint.inlay", "en:dna", "-n", "1").out.split()[1] == "zh:dna"
+    assert told(capsys, "neighbors", "joint.inlay", "dna", "-n", "1").out.split()[1] == "zh:dna"
 
 
 def test_align_as_json(capsys: pytest.CaptureFixture[str]):
