@@ -5,12 +5,14 @@
 Words are those of the vocabulary (seen 5 times or more), before frequent ones are thinned out; only training is timed. One thread,
 interleaved medians and ratios to gensim. Seconds are those of the processor, so that a busy machine disturbs less; for two
 workers they are those of the clock, with the time a cache line takes from core to core beside them, which moves such figures most.
+Character n-grams are timed on the first few MB alone, as fastText takes its time.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import multiprocessing
 import os
 import re
 import statistics
@@ -19,16 +21,19 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.fit.fasttext import FastText
 from inlay.fit.sgns import SGNS
 from inlay.kernels.compile import kernel
 from inlay.kernels.rows import arrive
 
 ROUNDS = 3
+NGRAM_MEGABYTES = 5
 RESULTS = Path(__file__).parent / "results" / "train_speed.jsonl"
 Run = Callable[[], float]
 """Trains for one epoch and says how many words a second that was."""
@@ -43,9 +48,9 @@ def plain_text(data: Path, megabytes: int, folder: Path) -> Path:
     return path
 
 
-def ours(corpus: Corpus, clock: Callable[[], float], **settings: object) -> Run:
+def ours(corpus: Corpus, clock: Callable[[], float], method: type[SGNS | FastText] = SGNS, **settings: object) -> Run:
     def run() -> float:
-        training, done = SGNS(epochs=1, **settings).start(corpus), 0  # pyright: ignore[reportArgumentType]
+        training, done = method(epochs=1, **settings).start(corpus), 0  # pyright: ignore[reportArgumentType]
         start = clock()
         while done < training.total:
             done = training.step(done).done
@@ -81,6 +86,44 @@ def fasttext(path: Path, words: int, name: str, dim: int) -> Run:
         return words / (time.process_time() - start)
 
     return run
+
+
+def fasttext_ngrams(path: Path, words: int, name: str, dim: int) -> Run:
+    """With n-grams, on one core. Twelve threads share it: with fewer than ten, fastText 0.9.3 leaves rows unset and stops with NaN."""
+
+    def run() -> float:
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            return words / pool.submit(_ngram_seconds, str(path), name, dim).result()
+
+    return run
+
+
+def _ngram_seconds(path: str, name: str, dim: int) -> float:
+    """Two epochs less one: setting up two million rows takes seconds, and is not training."""
+    from fasttext import train_unsupervised
+
+    os.sched_setaffinity(0, {0})
+    taken: list[float] = []
+    for epochs in (1, 2):
+        start = time.process_time()
+        train_unsupervised(path, name, dim=dim, lr=0.05, t=1e-3, epoch=epochs, thread=12, verbose=0)
+        taken.append(time.process_time() - start)
+    return taken[1] - taken[0]
+
+
+def compare_ngrams(data: Path, megabytes: int, dim: int, folder: Path) -> None:
+    path = plain_text(data, megabytes, folder)
+    corpus = encode(path, Encoding(tokenizer="whitespace", normalize=()))
+    words, cpu = len(corpus.ids), time.process_time
+    for objective in ("skipgram", "cbow"):
+        runs = {
+            "fasttext": fasttext_ngrams(path, words, objective, dim),
+            "inlay": ours(corpus, cpu, FastText, objective=objective, dim=dim),
+        }
+        runs["inlay, deterministic"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, deterministic=True)
+        if objective == "cbow":
+            runs["inlay, places weighed"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, place_weights=True)
+        compared(f"{objective} over n-grams of 3 to 6, first {megabytes} MB, one core", runs, "fasttext")
 
 
 @kernel
@@ -145,6 +188,7 @@ def main() -> None:
             mine = {"inlay": ours(corpus, cpu, objective=objective, dim=dim)}
             mine["inlay, deterministic"] = ours(corpus, cpu, objective=objective, dim=dim, deterministic=True)
             compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
+        compare_ngrams(Path(os.environ["INLAY_DATA"]), min(megabytes, NGRAM_MEGABYTES), dim, Path(name))
         ping_pong(10)
         threads = {
             f"{workers} worker{'s' * (workers > 1)}{', deterministic' * fixed}": ours(

@@ -29,6 +29,7 @@ ENTRIES = (
     Entry("method", "onehot", "fit.onehot:OneHot", "one axis a word; every pair equally far"),
     Entry("method", "ppmi", "fit.ppmi:PPMI", "co-occurrence counts, positive PMI, truncated SVD"),
     Entry("method", "sgns", "fit.sgns:SGNS", "word2vec: skip-gram or CBOW with negative sampling"),
+    Entry("method", "fasttext", "fit.fasttext:FastText", "word2vec over character n-grams; unseen words have vectors"),
     Entry("method", "glove", "fit.glove:GloVe", "products of vectors learn the logarithms of co-occurrence counts"),
     Entry("format", "native", "formats.native", "Inlay's own: one safetensors file, mapped and checksummed (.inlay)"),
     Entry("format", "glove", "formats.text:GLOVE", "a line a word, its numbers after it (.txt); gz and xz too"),

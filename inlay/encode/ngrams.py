@@ -97,6 +97,17 @@ class NGrams:
         """For the first words alone; all buckets stay."""
         return replace(self, own=self.own[:top] if isinstance(self.own, np.ndarray) else self.own.rows(np.arange(top)))
 
+    def has_rows_for(self, words: Words) -> bool:
+        """Whether every n-gram of these words has a row."""
+        if self.kept is None:
+            return True
+        ids, _ = bucket_ids(words.blob, words.offsets, shortest=self.shortest, longest=self.longest, buckets=self.size)
+        return bool(np.isin(ids, self.kept).all())
+
+    def spread(self) -> NGrams:
+        """With a row for every bucket, zeros for one that had none."""
+        return self if self.kept is None else replace(self, buckets=_Spread(self, self.kept), kept=None)
+
     def _rows_of(self, ids: Ids, bounds: Offsets) -> tuple[np.ndarray, np.ndarray]:
         """The rows of those buckets that have one, and where the rows of each word start."""
         if self.kept is None:
@@ -106,6 +117,28 @@ class NGrams:
         places = np.minimum(np.searchsorted(self.kept, ids), len(self.kept) - 1).astype(np.int32)
         there = self.kept[places] == ids
         return places[there], np.concatenate([[0], np.cumsum(there)])[bounds]
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """A row for every bucket: those that were kept, and zeros, made as they are asked for."""
+
+    ngrams: NGrams
+    kept: Ids
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.ngrams.size, self.ngrams.own.shape[1]
+
+    def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
+        wanted, rows = np.asarray(ids), np.zeros((len(ids), self.shape[1]), np.float32)
+        places = np.searchsorted(self.kept, wanted)
+        there = np.flatnonzero(np.append(self.kept, -1)[places] == wanted)
+        rows[there] = _rows(self.ngrams.buckets, places[there])
+        return rows
+
+    def whole(self) -> Table:
+        return self.rows(np.arange(self.ngrams.size))
 
 
 @dataclass(frozen=True, eq=False)

@@ -265,17 +265,20 @@ def _lazy(table: np.ndarray | Quantized) -> LazyTable:
 
 
 def _whole_ngrams(vectors: Vectors, report: Report) -> NGrams | None:
-    """The n-grams, if a .bin can hold them."""
+    """The n-grams, if a .bin can hold them: with a row for every bucket."""
     ngrams = vectors.subwords
     if ngrams is None:
         return None
-    if not isinstance(ngrams, NGrams) or ngrams.kept is not None:
+    if not isinstance(ngrams, NGrams) or not ngrams.has_rows_for(vectors.words):
         what = "n-grams, most of which were thrown away" if isinstance(ngrams, NGrams) else type(ngrams).__name__
         report(Note(f"Unseen words get their vectors from {what}; a .bin cannot hold that, so it is written for the known words alone."))
         return None
     if ngrams.own.shape[0] != len(vectors):
         raise FormatError(f"{len(vectors):,} words need as many rows of their own beside n-grams; found {ngrams.own.shape[0]:,}.")
-    return ngrams
+    if ngrams.kept is not None:
+        missing = f"{ngrams.size - len(ngrams.kept):,} of {ngrams.size:,} buckets have no row and are written as zeros"
+        report(Note(f"{missing}: fastText divides by those, too, so an unseen word may get a shorter vector there, in the same direction."))
+    return ngrams.spread()
 
 
 def _header(vectors: Vectors, ngrams: NGrams | None, counts: np.ndarray) -> bytes:

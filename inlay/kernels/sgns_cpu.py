@@ -54,12 +54,12 @@ def train(stream, count, table, contexts, noise, pace, sizes, sums):
     _, tile, shared, window = sizes
     words, scratch = stream[WORD], scratch_for(shared, window, table.shape[1])
     negatives, coming = np.empty(shared, np.int32), np.empty(shared, np.int32)
-    _draw_noise(stream[PLACE, 0], noise, coming)
+    draw_noise(stream[PLACE, 0], noise, coming)
     for start in range(0, count, tile):
         stop = min(start + tile, count)
         negatives, coming = coming, negatives
-        _draw_noise(stream[PLACE, stop], noise, coming)
-        rows = (table, contexts, words, negatives)
+        draw_noise(stream[PLACE, stop], noise, coming)
+        rows = (table, contexts, words, words, negatives)
         for first in range(start, stop, GROUP):
             _fetch(table, contexts, words, first + tile, window, coming, (first - start) * shared // tile, shared * GROUP // tile)
             group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sums)
@@ -78,10 +78,10 @@ def train_rounds(stream, count, tables, noise, pace, sizes, sums, party):
     for begin in range(0, count, ROUND * tile):
         end = min(begin + ROUND * tile, count)
         for start in range(begin, end, tile):
-            _draw_noise(stream[PLACE, start], noise, negatives[(start - begin) // tile])
+            draw_noise(stream[PLACE, start], noise, negatives[(start - begin) // tile])
         for start in range(begin + me * tile, end, workers * tile):
             n, stop = (start - begin) // tile, min(start + tile, end)
-            rows = (tables[2][0, n], tables[2][1, n], ring, places)
+            rows = (tables[2][0, n], tables[2][1, n], ring, ring, places)
             _copy_rows(sizes, stream, start, stop, count, negatives[n], tables, ring, n, False)
             for first in range(start, stop, GROUP):
                 group(stream, first, stop, count, negatives[n], rows, pace, sizes, scratch, sums)
@@ -106,7 +106,7 @@ def _fetch(table, contexts, words, center, window, negatives, begin, some):
 
 
 @kernel
-def _draw_noise(place, noise, negatives):
+def draw_noise(place, noise, negatives):
     bounds, guide = noise
     for n in range(negatives.shape[0]):
         negatives[n] = noise_word(np.uint32(place), n, negatives.shape[0], bounds, guide)
@@ -120,15 +120,15 @@ def _copy_rows(sizes, stream, start, stop, count, negatives, tables, ring, n, ch
     low, high = max(start - window, 0), min(stop + window, count)
     for q in range(low, high):
         if objective != SKIPGRAM or start <= q < stop:
-            _copy_row(table, stream[WORD, q], copies[0, n], ring[q], changed)
+            copy_row(table, stream[WORD, q], copies[0, n], ring[q], changed)
         if objective == SKIPGRAM or start <= q < stop:
-            _copy_row(contexts, stream[WORD, q], copies[1, n], ring[q], changed)
+            copy_row(contexts, stream[WORD, q], copies[1, n], ring[q], changed)
     for k in range(shared):
-        _copy_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k, changed)
+        copy_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k, changed)
 
 
 @part
-def _copy_row(table, row, copies, place, changed):
+def copy_row(table, row, copies, place, changed):
     if changed:
         for column in range(table.shape[1]):
             copies[place, column] -= table[row, column]
@@ -146,15 +146,15 @@ def _add_rows(sizes, stream, start, stop, count, negatives, tables, ring, n, me,
     for q in range(low, high):
         if stream[WORD, q] % workers == me:
             if objective != SKIPGRAM or start <= q < stop:
-                _add_row(table, stream[WORD, q], copies[0, n], ring[q])
+                add_row(table, stream[WORD, q], copies[0, n], ring[q])
             if objective == SKIPGRAM or start <= q < stop:
-                _add_row(contexts, stream[WORD, q], copies[1, n], ring[q])
+                add_row(contexts, stream[WORD, q], copies[1, n], ring[q])
     for k in range(shared):
         if negatives[k] % workers == me:
-            _add_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k)
+            add_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k)
 
 
 @part
-def _add_row(table, row, copies, place):
+def add_row(table, row, copies, place):
     for column in range(table.shape[1]):
         table[row, column] += copies[place, column]

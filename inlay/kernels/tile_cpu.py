@@ -52,27 +52,34 @@ def scratch_for(shared, window, columns):
 
 @part
 def group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sums):
-    # rows: two tables, the row of each word of the stream in them, the rows of the negatives
-    objective, tile, _, window = sizes
-    rate = np.float32(pace[0] + (pace[1] - pace[0]) * (first // tile * tile) / count)
-    task = LEARN if first // tile % MEASURED else LEARN_AND_MEASURE
-    if rate == 0:
-        rate, task = np.float32(1), MEASURE
-    four = (first, min(first + GROUP, stop), rate, np.float32(rate * pace[2]), window)
+    # rows: two tables, the row of each word of the stream in the first and in the second, the rows of the negatives
+    objective = sizes[0]
+    four, task = turn(first, stop, count, pace, sizes)
     if objective == SKIPGRAM:
-        _skipgram(stream, four, negatives, rows, scratch, task, sums)
+        skipgram(stream, four, negatives, rows, scratch, task, sums)
     else:
         _cbow(stream, four, negatives, rows, scratch, task, sums, objective == CBOW_MEAN)
 
 
 @part
-def _skipgram(stream, group, negatives, rows, scratch, task, sums):
+def turn(first, stop, count, pace, sizes):
+    # the group that begins with `first`, and what is to be done with it
+    _, tile, _, window = sizes
+    rate = np.float32(pace[0] + (pace[1] - pace[0]) * (first // tile * tile) / count)
+    task = LEARN if first // tile % MEASURED else LEARN_AND_MEASURE
+    if rate == 0:
+        rate, task = np.float32(1), MEASURE
+    return (first, min(first + GROUP, stop), rate, np.float32(rate * pace[2]), window), task
+
+
+@part
+def skipgram(stream, group, negatives, rows, scratch, task, sums):
     # group: first word, last plus one, what a pair weighs, what a negative weighs for each pair, window
     # As in word2vec's own code, every word of a window predicts its center: four words meet the centers whose windows they are in.
     first, _, rate, _, _ = group
-    table, contexts, places, noise_places = rows
+    table, contexts, places, context_places, noise_places = rows
     others, weights, scores, labels, _, _, _, _, _ = scratch
-    near = _weigh_around(stream, group, negatives, places, others, weights)
+    near = _weigh_around(stream, group, negatives, context_places, others, weights)
     count = near + negatives.shape[0]
     for n in range(negatives.shape[0]):
         others[near + n] = noise_places[n]
@@ -88,25 +95,34 @@ def _skipgram(stream, group, negatives, rows, scratch, task, sums):
 @part
 def _cbow(stream, group, negatives, rows, scratch, task, sums, mean):
     # the mean or sum of each center's contexts meets the center and the negatives, and what it learns goes back to the contexts
+    table, places = rows[0], rows[2]
+    _, _, _, _, two, around, gives, gets, four = scratch
+    _, near = weigh_contexts(stream, group, mean, places, around, gives, gets)
+    take(table, two[0], four, table, around, near, gives)
+    meet_centers(stream, group, negatives, rows, scratch, task, sums)
+    if task != MEASURE:
+        give(two[1], two[1], four, table, around, near, gets)
+
+
+@part
+def meet_centers(stream, group, negatives, rows, scratch, task, sums):
+    # what each center's contexts come to, two[0], meets the center and the negatives; two[1], filled: how it should move
     first, last, rate, _, _ = group
-    table, contexts, places, noise_places = rows
-    others, weights, scores, labels, two, around, gives, gets, four = scratch
-    hidden, moved, count = two[0], two[1], GROUP + negatives.shape[0]
+    _, contexts, _, context_places, noise_places = rows
+    others, weights, scores, labels, two, _, _, _, four = scratch
+    count = GROUP + negatives.shape[0]
     _weigh_centers(stream, group, negatives, weights)
     for i in range(GROUP):
-        others[i] = places[min(first + i, last - 1)]
+        others[i] = context_places[min(first + i, last - 1)]
     for n in range(negatives.shape[0]):
         others[GROUP + n] = noise_places[n]
-    near = _weigh_contexts(stream, group, mean, places, around, gives, gets)
-    _take(table, hidden, four, table, around, near, gives)
     for q in range(0, count, GROUP):
-        dots(hidden, four, 0, contexts, others, q, scores)
+        dots(two[0], four, 0, contexts, others, q, scores)
     if task != LEARN:
         _measure(scores, weights, GROUP, count, rate, sums)
     if task != MEASURE:
         _slopes(scores, weights, labels, GROUP, count)
-        _pull_fresh(hidden, moved, four, contexts, others, count, scores)
-        _give(moved, moved, four, table, around, near, gets)
+        _pull_fresh(two[0], two[1], four, contexts, others, count, scores)
 
 
 @part
@@ -167,9 +183,9 @@ def _weigh_centers(stream, group, negatives, weights):
 
 
 @part
-def _weigh_contexts(stream, group, mean, places, around, gives, gets):
+def weigh_contexts(stream, group, mean, places, around, gives, gets):
     # around, filled: the rows of the contexts of centers first..last; at 4 q + i what context q gives to center i, and what it
-    # gets back: all of the error where the mean was taken, its share where the sum was; returns how many are around
+    # gets back: all of the error where the mean was taken, its share where the sum was; returns the first of them and how many there are
     first, last, _, _, _ = group
     lows, highs = stream[LOW], stream[HIGH]
     low, high = lows[first], highs[first]
@@ -187,11 +203,11 @@ def _weigh_contexts(stream, group, mean, places, around, gives, gets):
             gets[GROUP * (q - low) + center - first] = get
         own = GROUP * (center - low) + center - first
         gives[own], gets[own] = 0, 0
-    return high - low
+    return low, high - low
 
 
 @part
-def _take(table, moved, ids, other, others, count, shares):
+def take(table, moved, ids, other, others, count, shares):
     column, columns = 0, table.shape[1]
     while column + 48 <= columns:
         take_three(table, moved, ids, 0, other, others, count, shares, column)
@@ -202,7 +218,7 @@ def _take(table, moved, ids, other, others, count, shares):
 
 
 @part
-def _give(table, moved, ids, other, others, count, shares):
+def give(table, moved, ids, other, others, count, shares):
     column, columns = 0, table.shape[1]
     while column + 48 <= columns:
         give_three(table, moved, ids, 0, other, others, count, shares, column)

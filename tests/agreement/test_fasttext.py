@@ -135,3 +135,23 @@ def test_vectors_without_ngrams_are_loaded_by_both(tmp_path: Path):
         np.testing.assert_array_equal(theirs.get_word_vector(word), vectors[word])
         np.testing.assert_array_equal(peer[word], vectors[word])
     assert not theirs.get_word_vector("unseen").any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"objective": "cbow", "shortest": 1, "longest": 3}], ids=["skipgram", "cbow"])
+def test_what_we_train_fasttext_loads_unseen_words_too(corpus: Path, tmp_path: Path, settings: dict[str, Any]):
+    vectors = inlay.train(corpus, "fasttext", tokenizer="whitespace", dim=12, epochs=2, buckets=3000, **settings)
+    notes: list[object] = []
+    inlay.save(vectors, tmp_path / "ours.bin", format="fasttext", report=notes.append)
+    assert "buckets have no row" in str(notes)
+    theirs, back = fasttext.load_model(str(tmp_path / "ours.bin")), inlay.load(tmp_path / "ours.bin")
+    assert theirs.get_words() == list(vectors.words)
+    np.testing.assert_allclose([theirs.get_word_vector(word) for word in vectors.words], vectors.table, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(theirs.get_output_matrix(), vectors.contexts)
+    agree(back, theirs)
+    assert isinstance(vectors.subwords, NGrams)
+    assert vectors.subwords.kept is not None
+    for word in ["catt", "第151章", "人工智能学习", "w1500", "todays"]:
+        ids = vectors.subwords.ids(word)
+        share = np.isin(ids, vectors.subwords.kept).mean()  # fastText divides by all n-grams, we by those that were ever seen
+        assert share > 0
+        np.testing.assert_allclose(theirs.get_word_vector(word), vectors[word] * share, rtol=0, atol=1e-6)

@@ -108,3 +108,24 @@ def test_the_parts_of_a_word_have_its_vector_as_their_mean():
     assert [name for name, _ in known] == ["猫咪", "<猫", "<猫咪", "<猫咪>", "猫咪", "猫咪>", "咪>"]
     np.testing.assert_allclose(np.mean([row for _, row in known], axis=0), Mixed.of(words, made).whole()[0], rtol=1e-6)
     np.testing.assert_allclose(np.mean([row for _, row in made.parts("cats")], axis=0), made.vector("cats"), rtol=1e-6)
+
+
+def test_spread_has_a_row_for_every_bucket_zeros_where_there_was_none():
+    kept = np.array([3, 7, 20], np.int32)
+    made = make(kept=kept)
+    whole = made.spread()
+    assert whole.kept is None
+    assert whole.buckets.shape == (50, 4)
+    table = whole.buckets.whole()  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_array_equal(table[kept], made.buckets)
+    assert not np.delete(table, kept, axis=0).any()
+    assert not make(kept=np.zeros(0, np.int32)).spread().buckets.whole().any()  # pyright: ignore[reportAttributeAccessIssue]
+    assert make().spread().kept is None
+
+
+def test_whether_all_ngrams_of_some_words_have_a_row():
+    words = Words.of(["cat", "猫"])
+    ids = np.unique(np.concatenate([make().ids(word) for word in words]))
+    assert make(kept=ids).has_rows_for(words)
+    assert make().has_rows_for(words)
+    assert not make(kept=ids[1:]).has_rows_for(words)

@@ -1,0 +1,198 @@
+"""FastText: skip-gram and CBOW whose words are made of their characters; unseen words get vectors too.
+
+A word is the mean of a row of its own and of rows for its character n-grams, which it shares with words spelt like it. What one
+learns the others know: forms of a word, compounds, misspellings, and words that were never seen. Bojanowski et al. 2017.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+
+from inlay.config import Count, Fraction, Positive, Range, check
+from inlay.encode.corpus import Corpus
+from inlay.encode.ngrams import Mixed, NGrams, bucket_ids
+from inlay.encode.vocabulary import Words
+from inlay.errors import SettingError
+from inlay.feed.blocks import TILE, Block, Blocks, in_threads
+from inlay.jobs.run import Step, carry
+from inlay.kernels import draw, fasttext_cpu, tile_cpu
+from inlay.kernels.compile import is_compiled
+from inlay.kernels.fasttext_cpu import ROUND
+from inlay.kernels.rows import row_width, table_of
+from inlay.report import Note, Report, silent
+from inlay.vectors import Card, Vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class FastText:
+    """Word2vec with words made of their character n-grams: forms of a word share what they learn, unseen words have vectors."""
+
+    objective: Literal["skipgram", "cbow"] = "skipgram"
+    """Predict contexts from the center, or the center from its contexts."""
+    dim: Positive = 100
+    """Numbers a word gets."""
+    window: Positive = 5
+    """Words on each side that may be contexts; each center draws its own window, from 1 to this."""
+    negatives: Positive = 5
+    """Noise words for each pair."""
+    rate: Annotated[float, Range(1e-9)] = 0.05
+    """How far each step goes, at the start; it falls to nothing in a straight line."""
+    epochs: Positive = 5
+    """Times the text is read."""
+    threshold: Fraction = 1e-3
+    """Words with a larger share of the text than this are read less often; 0 reads all."""
+    power: Fraction = 0.5
+    """Noise words are drawn by their counts to this power; below 1 rare words are drawn more often."""
+    shortest: Positive = 3
+    """Characters of the shortest n-gram, with < before and > behind the word."""
+    longest: Positive = 6
+    """Characters of the longest."""
+    buckets: Annotated[int, Range(1, (1 << 31) - 1)] = 2_000_000
+    """N-grams are hashed into so many; only those that occur take memory."""
+    place_weights: bool = False
+    """CBOW learns how much each place of the window weighs, for each number of a vector (Mikolov et al. 2018)."""
+    seed: Count = 1
+    """Chooses first vectors, windows and noise."""
+    workers: Positive = 1
+    """Threads. Several change the tables without waiting for each other: fast, but no two runs are the same."""
+    deterministic: bool = False
+    """The same bits for any number of workers, at some cost in speed."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.shortest > self.longest:
+            raise SettingError(f"shortest is {self.shortest} and longest {self.longest}. Make shortest at most longest.")
+        if self.place_weights and self.objective != "cbow":
+            raise SettingError("place_weights is for objective cbow: skip-gram has one context at a time, and nothing to weigh.")
+        if self.place_weights and self.deterministic:
+            raise SettingError("place_weights and deterministic do not go together. With one worker every run has the same bits anyway.")
+
+    def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
+        training = self.start(corpus, report)
+        carry(training, report)
+        return training.vectors(corpus)
+
+    def start(self, corpus: Corpus, report: Report = silent) -> Training:
+        """The tables as they are before the first step."""
+        if not is_compiled(fasttext_cpu.train_rounds if self.deterministic else fasttext_cpu.train):
+            report(Note("Compiling the training kernels; this takes some seconds, once."))
+        return Training(self, corpus)
+
+    def memory_for(self, corpus: Corpus) -> int:
+        rows = 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, self).kept)
+        return rows * row_width(self.dim) * 4
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Which rows each word is the mean of: its own, then those of its n-grams, which lie behind all words' own."""
+
+    bounds: np.ndarray
+    ids: np.ndarray
+    """Word w has rows ids[bounds[w]:bounds[w + 1]]."""
+    kept: np.ndarray
+    """The buckets that occur, in rising order."""
+
+    @classmethod
+    def of(cls, words: Words, settings: FastText) -> Bags:
+        found, starts = bucket_ids(
+            words.blob, words.offsets, shortest=settings.shortest, longest=settings.longest, buckets=settings.buckets
+        )
+        kept, places = np.unique(found, return_inverse=True)
+        bounds = starts + np.arange(len(starts))
+        ids = np.insert((len(words) + places).astype(np.int32), starts[:-1], np.arange(len(words), dtype=np.int32))
+        return cls(bounds, ids, kept)
+
+
+class Training:
+    """A run of FastText over a corpus: rows of words and n-grams, contexts, and steps that change them in place.
+
+    A step is a pure function of the tables, the settings, the corpus and the words done so far; so is, with several workers,
+    all but the last bits.
+    """
+
+    unit = "words"
+
+    def __init__(self, settings: FastText, corpus: Corpus) -> None:
+        size, dim = len(corpus.vocabulary), settings.dim
+        self.settings, self.bags = settings, Bags.of(corpus.vocabulary.words, settings)
+        self.blocks = Blocks(
+            corpus=corpus, window=settings.window, negatives=settings.negatives, threshold=settings.threshold, power=settings.power,
+            rate=settings.rate, epochs=settings.epochs, seed=settings.seed,
+        )  # fmt: skip
+        self.total = self.blocks.total
+        objectives = {"skipgram": tile_cpu.SKIPGRAM, "cbow": fasttext_cpu.WEIGHTED if settings.place_weights else fasttext_cpu.PLAIN}
+        self.sizes = objectives[settings.objective], TILE, self.blocks.shared, settings.window
+        self.arrays = {"table": table_of(size + len(self.bags.kept), dim), "contexts": table_of(size, dim)}
+        self.arrays["places"] = table_of(2 * settings.window + 1, dim)
+        self.arrays["places"][:, :dim] = 1
+        draw.uniform(draw.key_of(settings.seed, 0), self.arrays["table"][:, :dim], 1 / dim)
+
+    def step(self, done: int) -> Step:
+        """Learn from the next few blocks after `done` words."""
+        blocks = self.blocks.after(done)
+        loss, pairs = self._together(blocks) if self.settings.deterministic else self._apart(blocks)
+        done = self.blocks.done(blocks[-1])
+        return Step(done, float(loss), float(pairs), {"rate": self.blocks.rate_after(done)})
+
+    def held_out(self, done: int) -> float | None:
+        """The average loss per pair on sentences never trained on, with the same windows and noise in every run; None without such."""
+        if not self.blocks.held:
+            return None
+        stream, kept = self.blocks.thin_held()
+        sums = np.zeros(2)
+        self._train(stream, kept, np.array([0.0, 0.0, self.settings.negatives / self.blocks.shared]), sums)
+        return float(sums[0] / max(sums[1], 1))
+
+    def vectors(self, corpus: Corpus) -> Vectors:
+        """What was learned so far."""
+        vocabulary, dim, settings = corpus.vocabulary, self.settings.dim, self.settings
+        size = len(vocabulary)
+        own, buckets, contexts = (
+            np.ascontiguousarray(each[:, :dim])
+            for each in (self.arrays["table"][:size], self.arrays["table"][size:], self.arrays["contexts"])
+        )
+        ngrams = NGrams(
+            own=own, buckets=buckets, size=settings.buckets, shortest=settings.shortest, longest=settings.longest, kept=self.bags.kept
+        )
+        notes = ()
+        if settings.workers > 1 and not settings.deterministic:
+            notes = (f"{settings.workers} workers without locks: another run gives slightly different numbers.",)
+        return Vectors(vocabulary.words, Mixed.of(vocabulary.words, ngrams), vocabulary.counts, Card(notes=notes), contexts, ngrams)
+
+    def _apart(self, blocks: list[Block]) -> np.ndarray:
+        """Each worker takes its share of the blocks; the tables are everyone's."""
+        workers = min(self.settings.workers, len(blocks))
+
+        def work(me: int) -> np.ndarray:
+            stream, sums = self.blocks.stream(), np.zeros(2)
+            for block in blocks[me::workers]:
+                self._train(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums)
+            return sums
+
+        return in_threads(work, workers)
+
+    def _together(self, blocks: list[Block]) -> np.ndarray:
+        """All workers on one block, in rounds; more of them than cores would only wait for each other."""
+        workers = min(self.settings.workers, os.cpu_count() or 1)
+        room, columns = TILE + 2 * self.settings.window + self.blocks.shared, self.arrays["table"].shape[1]
+        copies = table_of(3 * ROUND * room, columns).reshape(3, ROUND, room, columns)
+        tables, bags = (self.arrays["table"], self.arrays["contexts"], copies), (self.bags.bounds, self.bags.ids)
+        flags = np.zeros((len(blocks), 1), np.int64)
+
+        def work(me: int) -> np.ndarray:
+            stream, sums = self.blocks.stream(), np.zeros(2)
+            for n, block in enumerate(blocks):
+                kept, pace, party = self.blocks.thin(block, stream), self.blocks.pace(block), (flags[n], me, workers)
+                fasttext_cpu.train_rounds(stream, kept, tables, bags, self.blocks.noise, pace, self.sizes, sums, party)
+            return sums
+
+        return in_threads(work, workers)
+
+    def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray) -> None:
+        tables = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"])
+        fasttext_cpu.train(stream, kept, tables, (self.bags.bounds, self.bags.ids), self.blocks.noise, pace, self.sizes, sums)

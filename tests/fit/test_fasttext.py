@@ -1,0 +1,159 @@
+"""FastText: the same bits, steps that can be resumed, rows for n-grams that occur and no others, vectors for unseen words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import inlay
+from inlay.collect import world
+from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.encode.ngrams import NGrams
+from inlay.errors import Diverged, SettingError, SourceError, UnknownWord
+from inlay.feed import blocks
+from inlay.fit import fasttext
+from inlay.fit.fasttext import Bags, FastText, Training
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return encode(world.sentences("en", words=40_000), Encoding())
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK", 3000)
+
+
+def _finished(training: Training) -> Training:
+    done = 0
+    while done < training.total:
+        done = training.step(done).done
+    return training
+
+
+def _bits(training: Training) -> list[bytes]:
+    return [array.tobytes() for array in training.arrays.values()]
+
+
+def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
+    words, settings = corpus.vocabulary.words, FastText(buckets=500)
+    bags = Bags.of(words, settings)
+    ngrams = NGrams(own=np.zeros((0, 1), np.float32), buckets=np.zeros((500, 1), np.float32), size=500, shortest=3, longest=6)
+    for id in (0, 1, len(words) - 1):
+        own, *rows = bags.ids[bags.bounds[id] : bags.bounds[id + 1]]
+        assert own == id
+        assert bags.kept[np.array(rows) - len(words)].tolist() == ngrams.ids(words[id]).tolist()
+    assert len(bags.ids) == bags.bounds[-1]
+
+
+def test_memory_is_for_the_buckets_that_occur(corpus: Corpus):
+    settings = FastText(dim=20)
+    training, rows = settings.start(corpus), 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, settings).kept)
+    assert settings.memory_for(corpus) == rows * 32 * 4
+    assert sum(training.arrays[name].nbytes for name in ("table", "contexts")) == settings.memory_for(corpus)
+    assert rows < 20_000
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("settings", [{}, {"objective": "cbow"}, {"objective": "cbow", "place_weights": True}, {"deterministic": True}])
+def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, settings: dict[str, object]):
+    method = FastText(epochs=2, dim=20, **settings)  # pyright: ignore[reportArgumentType]
+    whole, done = method.start(corpus), 0
+    while done < whole.total // 2:
+        done = whole.step(done).done
+    again = method.start(corpus)
+    for name, array in whole.arrays.items():
+        again.arrays[name][:] = array
+    while done < whole.total:
+        step = again.step(done)
+        assert step == whole.step(done)
+        done = step.done
+    assert _bits(whole) == _bits(again)
+    assert _bits(whole)[0] != _bits(method.start(corpus))[0]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("objective", ["skipgram", "cbow"])
+def test_deterministic_is_the_same_for_any_number_of_workers(corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fasttext.os, "cpu_count", lambda: 4)
+    settings = [FastText(objective=objective, epochs=1, dim=20, deterministic=True, workers=n) for n in (1, 2, 3)]
+    runs = [_bits(_finished(each.start(corpus))) for each in settings]
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(blocks, "HELD", 20)
+    training = FastText(epochs=3, dim=30, threshold=0.0).start(corpus)
+    first = training.held_out(0)
+    _finished(training)
+    last = training.held_out(training.total)
+    assert first == pytest.approx(6 * np.log(2), rel=0.1)  # a coin for the pair and for each of its 5 negatives
+    assert last is not None
+    assert last < 0.8 * first
+    assert last == training.held_out(0)
+
+
+def test_places_that_learn_end_with_near_ones_unlike_far_ones(corpus: Corpus):
+    training = _finished(FastText(objective="cbow", place_weights=True, epochs=3, dim=20, rate=0.2).start(corpus))
+    places = training.arrays["places"][:, :20]
+    assert (places[5] == 1).all()  # the center's own place is never used
+    assert np.abs(np.delete(places, 5, axis=0) - 1).max() > 0.02
+
+
+def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
+    random = np.random.default_rng(1)
+    topics = [[f"{stem}{end}" for end in ("", "s", "er", "ing", "able", "ed")] for stem in ("garden", "planet", "market", "violin")]
+    sentences = [random.choice(topics[random.integers(4)], 8).tolist() for _ in range(1500)]
+    held = {"gardening", "planets", "marketer", "violinable"}
+    vectors = inlay.train([[word for word in sentence if word not in held] for sentence in sentences], "fasttext", dim=30, epochs=10)
+    for word, stem in [
+        ("gardening", "garden"),
+        ("planets", "planet"),
+        ("marketer", "market"),
+        ("violinable", "violin"),
+        ("vioiln", "violin"),
+    ]:
+        made = vectors[word]
+        near = [vectors.words[row] for row in np.argsort(-(vectors.unit @ made))[:3].tolist()]
+        assert all(each.startswith(stem) for each in near), (word, near)
+    with pytest.raises(UnknownWord):
+        vectors["ζζζζζ"]  # no n-gram of it was ever seen
+
+
+def test_chinese_words_share_their_characters():
+    vectors = inlay.train(world.sentences("zh", words=40_000), "fasttext", dictionary=world.dictionary(), shortest=1, dim=30)
+    assert isinstance(vectors.subwords, NGrams)
+    word = next(word for word in vectors.words if len(word) == 2)
+    assert vectors.subwords.vector(word[0]) is not None  # a character that stands in a word is a row
+
+
+def test_all_that_was_learned_comes_back(corpus: Corpus):
+    vectors = inlay.train(corpus, "fasttext", workers=2, epochs=1, dim=20)
+    assert vectors.contexts is not None
+    assert vectors.contexts.shape == vectors.table.shape == (len(corpus.vocabulary), 20)
+    assert "without locks" in vectors.card.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"shortest": 5, "longest": 4}, "shortest is 5 and longest 4"),
+        ({"place_weights": True}, "place_weights is for objective cbow"),
+        ({"place_weights": True, "objective": "cbow", "deterministic": True}, "do not go together"),
+        ({"buckets": 0}, "buckets"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], said: str):
+    with pytest.raises(SettingError, match=said):
+        FastText(**settings)  # pyright: ignore[reportArgumentType]
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    with pytest.raises(SourceError, match="No two words meet"):
+        inlay.train(encode(["a", "b", "a"], Encoding(min_count=1)), "fasttext")
+
+
+def test_a_rate_that_is_too_high_is_named(corpus: Corpus):
+    with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
+        inlay.train(corpus, "fasttext", rate=1e30)
