@@ -188,6 +188,9 @@ def main() -> None:
             mine = {"inlay": ours(corpus, cpu, objective=objective, dim=dim)}
             mine["inlay, deterministic"] = ours(corpus, cpu, objective=objective, dim=dim, deterministic=True)
             compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
+        if dim < 300:
+            wide = {"inlay": ours(corpus, cpu, dim=300), "gensim": gensim(path, words, 1, 300)}
+            compared("skipgram of dim 300, one thread", wide, "gensim")
         compare_ngrams(Path(os.environ["INLAY_DATA"]), min(megabytes, NGRAM_MEGABYTES), dim, Path(name))
         ping_pong(10)
         threads = {

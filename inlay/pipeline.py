@@ -26,6 +26,7 @@ from inlay.errors import FormatError, SettingError, SourceError
 from inlay.formats import native
 from inlay.formats.native import Numbers
 from inlay.formats.reading import Reading, Start
+from inlay.jobs.onto import Onto
 from inlay.jobs.training import Long, carried
 from inlay.jobs.work import Safety
 from inlay.report import Note, Report, log
@@ -33,25 +34,42 @@ from inlay.study.search import loss_of_packing
 from inlay.vectors import Vectors
 
 
-def train(text: Text | Corpus, method: str = "ppmi", *, safety: Safety | None = None, report: Report = log, **settings: Any) -> Vectors:
+def train(
+    text: Text | Corpus,
+    method: str = "ppmi",
+    *,
+    safety: Safety | None = None,
+    onto: Vectors | None = None,
+    anchor: bool = False,
+    report: Report = log,
+    **settings: Any,
+) -> Vectors:
     """Learn vectors from text (or from a corpus encoded earlier) with a method and its settings.
 
-    `safety` says how a long run is kept safe: checkpoints, early stopping, a limit of time.
+    `safety` says how a long run is kept safe: checkpoints, early stopping, a limit of time. `onto` are vectors to go on from: their
+    words keep their rows, new words come behind; with `anchor` the old ones stay exactly where they are.
 
     >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
     """
+    if anchor and onto is None:
+        raise SettingError("anchor is set, but there are no vectors to go on from. Name them with onto.")
     kind = registry.find("method", method)
     of_method, of_encoding = split_settings(settings, kind)
     chosen = settings_of(kind, of_method)
     if isinstance(text, Corpus) and of_encoding:
         raise SettingError(f"{', '.join(of_encoding)} belong to encoding, and this corpus is encoded already. Leave them out.")
     encoded = text if isinstance(text, Corpus) else corpus(text, report=report, **of_encoding)
+    earlier = None if onto is None else Onto(onto, anchor)
+    if earlier is not None:
+        encoded = earlier.corpus(encoded)
     if len(encoded.vocabulary) < 2:
         raise SourceError(
             f"The vocabulary is one word, '{encoded.vocabulary.words[0]}': there is nothing to compare it with. Bring more text."
         )
     if isinstance(chosen, Long):
-        vectors, chosen = carried(method, chosen, encoded, safety or Safety(), report)
+        vectors, chosen = carried(method, chosen, encoded, safety or Safety(), report, earlier)
+    elif onto is not None:
+        raise SettingError(f"{method} cannot go on from other vectors. Train on all of the text at once, or use sgns.")
     elif safety is not None and safety != Safety():
         raise SettingError(f"{method} is done at once: it takes no checkpoint, resume, patience or minutes.")
     else:

@@ -31,14 +31,15 @@ def train(words: list[str]) -> None:
     of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
     groups: dict[str, object] = {"settings": settings_of(kind, of_method), "encoding": settings_of(Encoding, of_encoding)}
     if isinstance(groups["settings"], Long):
-        groups["safety"] = Safety()
+        groups["safety"], groups["going_on"] = Safety(), GoingOn()
     options = parse(reading_options(**groups), words, f"inlay train {name}", kind.__doc__)
     files.can_write(options.output)
     values = values_of_group(options.settings) | (values_of_group(options.encoding) if options.encoding != Encoding() else {})
     safety = _kept_beside(options.output, options.safety) if "safety" in groups else None
     with drawn() as report:
+        going_on = _going_on(options.going_on) if "going_on" in groups else {}
         try:
-            vectors = pipeline.train(text_of(options), name, safety=safety, report=report, **values)
+            vectors = pipeline.train(text_of(options), name, safety=safety, report=report, **going_on, **values)
         except Diverged as error:
             if error.vectors is not None:
                 pipeline.save(error.vectors, options.output)
@@ -48,6 +49,22 @@ def train(words: list[str]) -> None:
     print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {name}")
     if safety is not None and safety.checkpoint is not None:
         _tidy(safety.checkpoint, vectors.card.notes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GoingOn:
+    """Going on from vectors made before, with new text."""
+
+    onto: Path | None = None
+    """Vectors to go on from; new words come behind theirs."""
+    anchor: bool = False
+    """The words of --onto keep their vectors to the last bit."""
+
+
+def _going_on(asked: GoingOn) -> dict[str, Any]:
+    from inlay import pipeline
+
+    return {"onto": None if asked.onto is None else pipeline.load(asked.onto), "anchor": asked.anchor}
 
 
 def _kept_beside(output: Path, safety: Any) -> Any:

@@ -27,8 +27,10 @@ from inlay.vectors import Card, Vectors
 
 BLOCK, BLOCKS = 1 << 16, 8
 """Words that are thinned at once, so that they stay in the cache; blocks in a step, a fraction of a second of work."""
-TILE, SHARED = 16, 16
-"""Centers that share negatives, and how many of those they share: more make each step surer and slower."""
+TILES = {"skipgram": (16, 16), "cbow": (8, 8)}
+"""Centers that share negatives, and how many of those they share: more negatives make each step surer and slower."""
+CAP = 4.0
+"""Times that a word is expected in a round of `deterministic` up to which it takes all changes."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
 HELD, MOST_HELD, LEAST_HELD = 200, 2000, 100
@@ -106,15 +108,26 @@ class Training:
         self.total = self.words * settings.epochs
         self.keep = (keep_share(counts, settings.threshold) * 0xFFFFFFFF).astype(np.uint32)
         self.noise = draw.noise_table(counts**settings.power)
-        self.shared = max(SHARED, -(-settings.negatives // SHARED) * SHARED)
+        self.tile, shared = TILES[settings.objective]
+        self.shared = -(-settings.negatives // shared) * shared
         objectives = {"mean": tile_cpu.CBOW_MEAN, "sum": tile_cpu.CBOW_SUM}
         self.objective = tile_cpu.SKIPGRAM if settings.objective == "skipgram" else objectives[settings.hidden]
         self.arrays = {"table": table_of(size, settings.dim), "contexts": table_of(size, settings.dim)}
         draw.uniform(draw.key_of(settings.seed, 0), self.arrays["table"][:, : settings.dim], 0.5 / settings.dim)
+        self.anchored = 0
+        """So many words, the first ones, never change."""
         sentences = len(corpus.offsets) - 1
         spacing = max(HELD, sentences // MOST_HELD)
         self.held = spacing if sentences // spacing >= LEAST_HELD else 0
         """Every so manieth sentence is never trained on; 0: all are."""
+
+    def go_on(self, tables: dict[str, np.ndarray], *, anchor: bool) -> None:
+        """Old words start from rows learned earlier; anchored, they keep them, which the rounds of `deterministic` see to."""
+        if anchor and self.settings.loss == "softmax":
+            raise SettingError("anchor is set, and softmax moves every word. Use loss sampled, or let the old words move.")
+        for name, rows in tables.items():
+            self.arrays[name][: len(rows), : self.settings.dim] = rows
+        self.anchored = len(tables["table"]) if anchor else 0
 
     def step(self, done: int) -> Step:
         """Learn from the next few blocks after `done` words."""
@@ -123,7 +136,7 @@ class Training:
         while position < self.words and len(blocks) < BLOCKS:
             blocks.append((position, self._block_end(position)))
             position = blocks[-1][1]
-        sums = self._together(epoch, blocks) if self.settings.deterministic else self._apart(epoch, blocks)
+        sums = self._together(epoch, blocks) if self.settings.deterministic or self.anchored else self._apart(epoch, blocks)
         return Step(epoch * self.words + position, float(sums[0]), float(sums[1]), {"rate": self._rate(epoch * self.words + position)})
 
     def held_out(self, done: int) -> float | None:
@@ -140,7 +153,7 @@ class Training:
         """What was learned so far."""
         table, contexts = (np.ascontiguousarray(each[:, : self.settings.dim]) for each in self.arrays.values())
         notes = ()
-        if self.settings.workers > 1 and not self.settings.deterministic and self.settings.loss == "sampled":
+        if self.settings.workers > 1 and not (self.settings.deterministic or self.anchored) and self.settings.loss == "sampled":
             notes = (f"{self.settings.workers} workers without locks: another run gives slightly different numbers.",)
         vocabulary = corpus.vocabulary
         return Vectors(vocabulary.words, table, vocabulary.counts, Card(notes=notes), contexts)
@@ -163,18 +176,24 @@ class Training:
         if self.settings.loss == "softmax":
             return self._apart(epoch, blocks)
         workers = min(self.settings.workers, os.cpu_count() or 1)
-        room, columns = TILE + 2 * self.settings.window + self.shared, self.arrays["table"].shape[1]
-        copies = table_of(2 * sgns_cpu.ROUND * room, columns).reshape(2, sgns_cpu.ROUND, room, columns)
-        flags = np.zeros((len(blocks), 1), np.int64)
+        shares = round_share(self.corpus.vocabulary.counts, self.keep, sgns_cpu.ROUND * self.tile)
+        shares[: self.anchored] = 0
+        tables = (*self.arrays.values(), *sgns_cpu.rounds_room(self.arrays["table"].shape[1], self._sizes), shares)
+        flags, streams = np.zeros((len(blocks), 8), np.int64), [self._stream() for _ in blocks]
+
+        def thin(me: int) -> np.ndarray:
+            return np.array([self._thin(epoch, *blocks[n], streams[n]) for n in range(me, len(blocks), workers)])
 
         def work(me: int) -> np.ndarray:
-            stream, sums = self._stream(), np.zeros(2)
+            sums = np.zeros(2)
             for n, (start, stop) in enumerate(blocks):
-                kept, pace = self._thin(epoch, start, stop, stream), self._pace(epoch, start, stop)
-                tables = (self.arrays["table"], self.arrays["contexts"], copies)
-                sgns_cpu.train_rounds(stream, kept, tables, self.noise, pace, self._sizes, sums, (flags[n], me, workers))
+                pace = self._pace(epoch, start, stop)
+                sgns_cpu.train_rounds(streams[n], kept[n], tables, self.noise, pace, self._sizes, sums, (flags[n], me, workers))
             return sums
 
+        kept = np.empty(len(blocks), np.int64)
+        for me, found in enumerate(_in_threads(thin, workers)):
+            kept[me::workers] = found
         return sum(_in_threads(work, workers), np.zeros(2))
 
     def _kernel(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray) -> None:
@@ -186,7 +205,7 @@ class Training:
 
     @property
     def _sizes(self) -> tuple[int, int, int, int]:
-        return self.objective, TILE, self.shared, self.settings.window
+        return self.objective, self.tile, self.shared, self.settings.window
 
     def _stream(self) -> np.ndarray:
         return np.empty((4, BLOCK + SPARE + self.settings.window), np.int32)
@@ -216,6 +235,12 @@ def keep_share(counts: np.ndarray, threshold: float) -> np.ndarray:
         return np.ones(len(counts))
     share = np.maximum(counts, 1) / counts.sum()
     return np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share)
+
+
+def round_share(counts: np.ndarray, keep: np.ndarray, size: int) -> np.ndarray:
+    """How much of its changes a word takes in a round of `size` words: all, but less where so many add up that they would overshoot."""
+    read = counts * (keep / 0xFFFFFFFF)
+    return np.minimum(1, CAP * read.sum() / np.maximum(read * size, 1e-9)).astype(np.float32)
 
 
 def _in_threads(work, workers: int) -> list[np.ndarray]:

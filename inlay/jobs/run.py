@@ -65,6 +65,8 @@ class _Run:
 
     def _begin(self) -> None:
         path = self.safety.checkpoint
+        if self.safety.resume and path is None:
+            raise SettingError("resume is set, but no checkpoint is named. Name the checkpoint to go on from.")
         if self.safety.patience and self.work.held_out(0) is None:
             raise SettingError("patience is set, but no text is held out to measure the loss on. Hold some out, or leave patience.")
         if path is not None and self.safety.resume:

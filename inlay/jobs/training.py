@@ -7,8 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from inlay.config import values_of
 from inlay.encode.corpus import Corpus
-from inlay.errors import Diverged
+from inlay.errors import Diverged, SettingError
 from inlay.jobs.checkpoint import identity_of
+from inlay.jobs.onto import Continues, Onto
 from inlay.jobs.plan import check_memory, plan
 from inlay.jobs.run import run
 from inlay.jobs.work import Safety, Work
@@ -39,7 +40,7 @@ class Long(Protocol):
         ...
 
 
-def carried(name: str, method: Long, corpus: Corpus, safety: Safety, report: Report) -> tuple[Vectors, Long]:
+def carried(name: str, method: Long, corpus: Corpus, safety: Safety, report: Report, onto: Onto | None = None) -> tuple[Vectors, Long]:
     """Train, and say in the card how it ended; the method comes back with the epochs that the time allowed.
 
     Where training goes wrong, the last good tables are still given, inside the error.
@@ -49,14 +50,20 @@ def carried(name: str, method: Long, corpus: Corpus, safety: Safety, report: Rep
         planned = plan(lambda epochs: dataclasses.replace(_fields(method), epochs=epochs).start(corpus), safety, epochs=method.epochs)
         method = dataclasses.replace(_fields(method), epochs=planned.epochs)
         report(Note(f"Planned: {planned}."))
-    training = method.start(corpus, report)
+    training, identity = method.start(corpus, report), identity_of(name, values_of(method), corpus.manifest["hash"])
+    if onto is not None:
+        if not isinstance(training, Continues):
+            raise SettingError(f"{name} cannot go on from other vectors. Train on all of the text at once, or use sgns.")
+        training.go_on(onto.tables(method.dim, report), anchor=onto.anchor)
+        identity |= onto.identity()
     try:
-        outcome = run(training, safety, identity_of(name, values_of(method), corpus.manifest["hash"]), report)
+        outcome = run(training, safety, identity, report)
     except Diverged as error:
         if error.done:
             error.vectors = _labelled(training.vectors(corpus), f"Training went wrong later; these are the last good tables. {error}")
         raise
-    return _labelled(training.vectors(corpus), outcome.note), method
+    vectors = training.vectors(corpus) if onto is None else _labelled(training.vectors(corpus), onto.note())
+    return _labelled(vectors, outcome.note), method
 
 
 def _labelled(vectors: Vectors, note: str) -> Vectors:

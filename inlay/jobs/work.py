@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlay.config import Positive, Range, check
-from inlay.errors import SettingError
 from inlay.jobs.guard import Mark
 
 Reason = Literal["finished", "stopped early", "interrupted", "out of time"]
@@ -63,8 +62,6 @@ class Safety:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.resume and self.checkpoint is None:
-            raise SettingError("resume is set, but no checkpoint is named. Name the checkpoint to go on from.")
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def train_rounds(stream, count, tables, bags, noise, pace, sizes, sums, party):
             for q in range(max(start - reach, 0), min(stop + reach, count)):
                 for k in range(bags[0][words[q]], bags[0][words[q] + 1]):
                     if bags[1][k] % workers == me:
-                        add_row(table, bags[1][k], copies[0, n], ring[q])
+                        add_row(table, bags[1][k], copies[0, n], ring[q], np.float32(1))
         turns += workers
         arrive(flags, turns)
 
@@ -204,7 +204,7 @@ def _add_contexts(sizes, stream, start, stop, count, negatives, contexts, copies
     reach = sizes[3] if sizes[0] == SKIPGRAM else 0
     for q in range(max(start - reach, 0), min(stop + reach, count)):
         if stream[WORD, q] % workers == me:
-            add_row(contexts, stream[WORD, q], copies, ring[q])
+            add_row(contexts, stream[WORD, q], copies, ring[q], np.float32(1))
     for k in range(negatives.shape[0]):
         if negatives[k] % workers == me:
-            add_row(contexts, negatives[k], copies, copies.shape[0] - negatives.shape[0] + k)
+            add_row(contexts, negatives[k], copies, copies.shape[0] - negatives.shape[0] + k, np.float32(1))

@@ -169,16 +169,17 @@ def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -
     return loss, pairs
 
 
-def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int) -> None:
+def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int, shares: np.ndarray) -> None:
     """Skip-gram in rounds of `size` tiles: each tile of a round starts from the same tables, on its own copy of every row.
 
-    A word that a tile needs twice has two copies there, one for each place; the changes of all copies are added in order.
+    A word that a tile needs twice has two copies there, one for each place. The changes of all copies are added in order; of
+    those of word w only shares[w], as a frequent one would overshoot.
     """
     share, count = sampling.negatives / sampling.shared, len(stream.words)
     waiting: list[tuple[np.ndarray, list[np.ndarray]]] = []
     for number, (groups, negatives, rate) in enumerate(tiles(stream, sampling, rates)):
         if number % size == 0:
-            _add(tables, waiting)
+            _add(tables, waiting, shares)
             waiting = []
         rows = np.concatenate([stream.words, negatives])  # copy n is that of place n of the stream; behind them, of the negatives
         copies = [table[rows] for table in tables]
@@ -187,13 +188,13 @@ def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: 
             others = np.concatenate([_around(stream, group), count + np.arange(len(negatives))]).astype(int)
             learn(copies, np.array(group), others, labels, rate * weights)
         waiting.append((rows, [copy - table[rows] for copy, table in zip(copies, tables, strict=True)]))
-    _add(tables, waiting)
+    _add(tables, waiting, shares)
 
 
-def _add(tables: list[np.ndarray], waiting: list[tuple[np.ndarray, list[np.ndarray]]]) -> None:
+def _add(tables: list[np.ndarray], waiting: list[tuple[np.ndarray, list[np.ndarray]]], shares: np.ndarray) -> None:
     for rows, changes in waiting:
         for table, change in zip(tables, changes, strict=True):
-            np.add.at(table, rows, change)
+            np.add.at(table, rows, shares[rows][:, None] * change)
 
 
 def softmax(stream: Stream, tables: list[np.ndarray], rates: tuple[float, float]) -> tuple[float, int]:

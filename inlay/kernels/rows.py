@@ -21,8 +21,8 @@ LINE = 64
 BYTE, LONG = ir.IntType(8), ir.IntType(64)
 LANES, GROUP = 16, 4
 """Floats in a vector; rows that the functions below take together, so that each number loaded is used four times."""
-PATIENCE = 2000
-"""Looks at a flag before the core is left to others."""
+PATIENCE, NAP = 2000, 20
+"""Looks at a flag before the core is left to others, and for how many microseconds: on a busy machine the other worker is not running."""
 FLOAT, NUMBER = ir.FloatType(), ir.IntType(32)
 FLOATS, NUMBERS = ir.VectorType(FLOAT, LANES), ir.VectorType(NUMBER, LANES)
 ZERO = ir.Constant(FLOATS, [0.0] * LANES)
@@ -229,7 +229,6 @@ def _pull(width: int, *, take: bool = True, give: bool = True, fresh: bool = Fal
 
 
 pull_one, pull_three = _pull(1), _pull(3)
-pull_fresh_one, pull_fresh_three = _pull(1, fresh=True), _pull(3, fresh=True)
 take_one, take_three = _pull(1, give=False, fresh=True), _pull(3, give=False, fresh=True)
 give_one, give_three = _pull(1, take=False), _pull(3, take=False)
 
@@ -300,8 +299,8 @@ def arrive(typing_context, flags, turn):
     def build(context, builder, signature, arguments):
         place = _data(context, builder, signature.args[0], arguments[0])
         builder.atomic_rmw("add", place, _long(1), "seq_cst")
-        give_way = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(NUMBER, []), give_way)
+        name, nap = ("SwitchToThread", []) if sys.platform == "win32" else ("usleep", [NAP])
+        give_way = cgutils.get_or_insert_function(builder.module, ir.FunctionType(NUMBER, [NUMBER for _ in nap]), name)
         look, wait, after = (builder.append_basic_block(name) for name in ("look", "wait", "after"))
         before = builder.block
         builder.branch(look)
@@ -311,7 +310,7 @@ def arrive(typing_context, flags, turn):
         builder.cbranch(builder.icmp_signed("<", arrived, arguments[1]), wait, after)
         builder.position_at_end(wait)
         with builder.if_then(builder.icmp_signed(">", tries, _long(PATIENCE))):
-            builder.call(function, [])
+            builder.call(give_way, [ir.Constant(NUMBER, each) for each in nap])
         tries.add_incoming(_long(0), before)
         tries.add_incoming(builder.add(tries, _long(1)), builder.block)
         builder.branch(look)

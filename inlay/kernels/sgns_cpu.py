@@ -11,13 +11,13 @@ import numpy as np
 
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.draw import at, below, draw, noise_word
-from inlay.kernels.rows import GROUP, arrive, fetch_row
+from inlay.kernels.rows import GROUP, arrive, fetch_row, table_of
 from inlay.kernels.tile_cpu import HIGH, LOW, PLACE, SKIPGRAM, WORD, group, scratch_for
 
 SPARE = 64
 """Entries of a stream behind its last word, and a window more; a tile and a group must fit in."""
 ROUND = 32
-"""Tiles that start from the same tables in `train_rounds`."""
+"""Tiles that start from the same tables in `train_rounds`: more make for less waiting, and for older numbers."""
 
 
 @kernel
@@ -53,37 +53,39 @@ def train(stream, count, table, contexts, noise, pace, sizes, sums):
     # sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all tiles are measured, and nothing changes
     _, tile, shared, window = sizes
     words, scratch = stream[WORD], scratch_for(shared, window, table.shape[1])
-    negatives, coming = np.empty(shared, np.int32), np.empty(shared, np.int32)
-    draw_noise(stream[PLACE, 0], noise, coming)
+    negatives, coming = _no_words(shared), _no_words(shared)
+    draw_noise(stream[PLACE, 0], noise, coming[:shared])
     for start in range(0, count, tile):
         stop = min(start + tile, count)
         negatives, coming = coming, negatives
-        draw_noise(stream[PLACE, stop], noise, coming)
+        draw_noise(stream[PLACE, stop], noise, coming[:shared])
         rows = (table, contexts, words, words, negatives)
         for first in range(start, stop, GROUP):
-            _fetch(table, contexts, words, first + tile, window, coming, (first - start) * shared // tile, shared * GROUP // tile)
+            _fetch(table, contexts, words, first + tile, window, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
             group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sums)
 
 
 @kernel
 def train_rounds(stream, count, tables, noise, pace, sizes, sums, party):
-    # as `train`, called by each worker with its own stream, all alike; tables: both, and room for copies, (2, ROUND, rows, D) f4
-    # party: flags (1,) i8 with 0 to start with, the same for all; which worker this is; how many there are
+    # as `train`, called by each worker; tables: both, room for copies, (2, R, rows, D) f4, and for negatives, (R, N) i4 of -1,
+    # N a multiple of 16, and shares (V,) f4: how much of its changes a word takes; R tiles start from the same tables
+    # all but sums is the same for all workers; party: flags (1,) i8 with 0 to start with; which worker this is; how many there are
     flags, me, workers = party
     _, tile, shared, window = sizes
-    scratch, near = scratch_for(shared, window, tables[0].shape[1]), tile + 2 * window
+    copies, negatives, near = tables[2], tables[3], tile + 2 * window
+    scratch, turn, size = scratch_for(shared, window, tables[0].shape[1]), 0, copies.shape[1] * tile
     ring = (np.arange(count + SPARE + window) % near).astype(np.int32)  # where a tile's copies keep the row of a word
-    negatives, places = np.empty((ROUND, shared), np.int32), np.arange(near, near + shared).astype(np.int32)
-    turn = 0
-    for begin in range(0, count, ROUND * tile):
-        end = min(begin + ROUND * tile, count)
-        for start in range(begin, end, tile):
-            draw_noise(stream[PLACE, start], noise, negatives[(start - begin) // tile])
+    places = np.arange(near, near + shared).astype(np.int32)
+    for begin in range(0, count, size):
+        end = min(begin + size, count)
         for start in range(begin + me * tile, end, workers * tile):
             n, stop = (start - begin) // tile, min(start + tile, end)
-            rows = (tables[2][0, n], tables[2][1, n], ring, ring, places)
+            draw_noise(stream[PLACE, start], noise, negatives[n, :shared])
+            rows = (copies[0, n], copies[1, n], ring, ring, places)
             _copy_rows(sizes, stream, start, stop, count, negatives[n], tables, ring, n, False)
             for first in range(start, stop, GROUP):
+                ahead = min(first + workers * tile, count)  # the next tile of this worker
+                _fetch(tables[0], tables[1], stream[WORD], ahead, window, negatives[n], 0, 0)
                 group(stream, first, stop, count, negatives[n], rows, pace, sizes, scratch, sums)
             _copy_rows(sizes, stream, start, stop, count, negatives[n], tables, ring, n, True)
         turn += workers
@@ -105,6 +107,19 @@ def _fetch(table, contexts, words, center, window, negatives, begin, some):
         fetch_row(contexts, negatives[n])
 
 
+@part
+def _no_words(shared):
+    # room for negatives, in whole vectors; what is beyond them is no word
+    return np.full((shared + 15) // 16 * 16, -1, np.int32)
+
+
+def rounds_room(columns: int, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """What the workers of `train_rounds` share besides the tables: room for copies of rows and for negatives."""
+    _, tile, shared, window = sizes
+    rows = tile + 2 * window + shared
+    return table_of(2 * ROUND * rows, columns).reshape(2, ROUND, rows, columns), np.full((ROUND, -(-shared // 16) * 16), -1, np.int32)
+
+
 @kernel
 def draw_noise(place, noise, negatives):
     bounds, guide = noise
@@ -115,7 +130,7 @@ def draw_noise(place, noise, negatives):
 @kernel
 def _copy_rows(sizes, stream, start, stop, count, negatives, tables, ring, n, changed):
     # not changed: copies of number n become the rows that a tile needs; changed: they become what the tile has changed in them
-    table, contexts, copies = tables
+    table, contexts, copies, _, _ = tables
     objective, _, shared, window = sizes
     low, high = max(start - window, 0), min(stop + window, count)
     for q in range(low, high):
@@ -140,21 +155,28 @@ def copy_row(table, row, copies, place, changed):
 @kernel
 def _add_rows(sizes, stream, start, stop, count, negatives, tables, ring, n, me, workers):
     # the changes of a tile are added to the rows that are this worker's
-    table, contexts, copies = tables
+    table, contexts, copies, _, shares = tables
     objective, _, shared, window = sizes
     low, high = max(start - window, 0), min(stop + window, count)
     for q in range(low, high):
-        if stream[WORD, q] % workers == me:
+        word = stream[WORD, q]
+        if shares[word] > 0 and _owner(word, workers) == me:
             if objective != SKIPGRAM or start <= q < stop:
-                add_row(table, stream[WORD, q], copies[0, n], ring[q])
+                add_row(table, word, copies[0, n], ring[q], shares[word])
             if objective == SKIPGRAM or start <= q < stop:
-                add_row(contexts, stream[WORD, q], copies[1, n], ring[q])
+                add_row(contexts, word, copies[1, n], ring[q], shares[word])
     for k in range(shared):
-        if negatives[k] % workers == me:
-            add_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k)
+        if shares[negatives[k]] > 0 and _owner(negatives[k], workers) == me:
+            add_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k, shares[negatives[k]])
 
 
 @part
-def add_row(table, row, copies, place):
+def _owner(word, workers):
+    # the worker that adds to the rows of a word; a division would take longer than to add a row
+    return below(np.uint32(np.uint32(word) * np.uint32(0x9E3779B1)), workers)
+
+
+@part
+def add_row(table, row, copies, place, share):
     for column in range(table.shape[1]):
-        table[row, column] += copies[place, column]
+        table[row, column] += share * copies[place, column]

@@ -16,8 +16,6 @@ from inlay.kernels.rows import (
     dots,
     give_one,
     give_three,
-    pull_fresh_one,
-    pull_fresh_three,
     pull_one,
     pull_three,
     same,
@@ -64,24 +62,24 @@ def group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sum
 @part
 def turn(first, stop, count, pace, sizes):
     # the group that begins with `first`, and what is to be done with it
-    _, tile, _, window = sizes
+    _, tile, shared, window = sizes
     rate = np.float32(pace[0] + (pace[1] - pace[0]) * (first // tile * tile) / count)
     task = LEARN if first // tile % MEASURED else LEARN_AND_MEASURE
     if rate == 0:
         rate, task = np.float32(1), MEASURE
-    return (first, min(first + GROUP, stop), rate, np.float32(rate * pace[2]), window), task
+    return (first, min(first + GROUP, stop), rate, np.float32(rate * pace[2]), window, shared), task
 
 
 @part
 def skipgram(stream, group, negatives, rows, scratch, task, sums):
-    # group: first word, last plus one, what a pair weighs, what a negative weighs for each pair, window
+    # group: first word, last plus one, what a pair weighs, what a negative weighs for each pair, window, shared negatives
     # As in word2vec's own code, every word of a window predicts its center: four words meet the centers whose windows they are in.
-    first, _, rate, _, _ = group
+    first, _, rate, _, _, shared = group
     table, contexts, places, context_places, noise_places = rows
     others, weights, scores, labels, _, _, _, _, _ = scratch
     near = _weigh_around(stream, group, negatives, context_places, others, weights)
-    count = near + negatives.shape[0]
-    for n in range(negatives.shape[0]):
+    count = near + shared
+    for n in range(shared):
         others[near + n] = noise_places[n]
     for q in range(0, count, GROUP):
         dots(table, places, first, contexts, others, q, scores)
@@ -89,7 +87,7 @@ def skipgram(stream, group, negatives, rows, scratch, task, sums):
         _measure(scores, weights, near, count, rate, sums)
     if task != MEASURE:
         _slopes(scores, weights, labels, near, count)
-        _pull(table, places, first, contexts, others, count, scores)
+        _pull(table, table, places, first, contexts, others, count, scores)
 
 
 @part
@@ -107,36 +105,36 @@ def _cbow(stream, group, negatives, rows, scratch, task, sums, mean):
 @part
 def meet_centers(stream, group, negatives, rows, scratch, task, sums):
     # what each center's contexts come to, two[0], meets the center and the negatives; two[1], filled: how it should move
-    first, last, rate, _, _ = group
+    first, last, rate, push, _, shared = group
     _, contexts, _, context_places, noise_places = rows
     others, weights, scores, labels, two, _, _, _, four = scratch
-    count = GROUP + negatives.shape[0]
-    _weigh_centers(stream, group, negatives, weights)
-    for i in range(GROUP):
-        others[i] = context_places[min(first + i, last - 1)]
-    for n in range(negatives.shape[0]):
-        others[GROUP + n] = noise_places[n]
-    for q in range(0, count, GROUP):
-        dots(two[0], four, 0, contexts, others, q, scores)
+    hidden, moved, count = two[0], two[1], 1 + shared
+    _weigh_centers(stream, first, last, rate, push, negatives, shared, weights)
+    for n in range(shared):
+        others[1 + n] = noise_places[n]
+    own_dots(hidden, contexts, context_places, first, last, scores)
+    for q in range(1, count, GROUP):
+        dots(hidden, four, 0, contexts, others, q, scores)
     if task != LEARN:
-        _measure(scores, weights, GROUP, count, rate, sums)
+        _measure(scores, weights, 1, count, rate, sums)
     if task != MEASURE:
-        _slopes(scores, weights, labels, GROUP, count)
-        _pull_fresh(two[0], two[1], four, contexts, others, count, scores)
+        _slopes(scores, weights, labels, 1, count)
+        own_pull(hidden, moved, contexts, context_places, first, last, scores)
+        _pull(hidden, moved, four, 0, contexts, others[1:], shared, scores[GROUP:])
 
 
 @part
 def _weigh_around(stream, group, negatives, places, others, weights):
     # others, filled: the rows of the centers around four words; weights[4 q + i], filled: what other q is to word i, and behind
     # them what the negatives are; returns how many are around
-    first, last, rate, push, window = group
+    first, last, rate, push, window, shared = group
     words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
     low, high = max(first - window, 0), last + window
     while low < first and highs[low] <= first:  # its window ends before the group
         low += 1
     while high > last and lows[high - 1] >= last:
         high -= 1
-    near, shared = high - low, negatives.shape[0]
+    near = high - low
     behind = weights[GROUP * near : GROUP * (near + 1)]
     behind[:] = 0
     for q in range(near):
@@ -161,32 +159,50 @@ def _weigh_around(stream, group, negatives, places, others, weights):
 
 
 @part
-def _weigh_centers(stream, group, negatives, weights):
-    # weights[4 q + i], filled: what center q, or behind the centers negative q, is to the contexts of center i
-    first, last, rate, push, _ = group
+def _weigh_centers(stream, first, last, rate, push, negatives, shared, weights):
+    # weights, filled: at i what center i is to its contexts, at 4 (1 + n) + i what negative n is to them
     words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
-    for k in range(GROUP * GROUP):
-        weights[k] = 0
     for i in range(GROUP):
         counts = first + i < last and highs[first + i] - lows[first + i] > 1
-        weights[GROUP * i + i] = rate if counts else np.float32(0)
-        weights[GROUP * GROUP + i] = push if counts else np.float32(0)
-    for n in range(1, negatives.shape[0]):
+        weights[i] = rate if counts else np.float32(0)
+        weights[GROUP + i] = push if counts else np.float32(0)
+    for n in range(1, shared):
         for i in range(GROUP):
-            weights[GROUP * (GROUP + n) + i] = weights[GROUP * GROUP + i]
+            weights[GROUP * (1 + n) + i] = weights[GROUP + i]
     for i in range(GROUP):
-        for begin in range(0, negatives.shape[0], 16):
+        for begin in range(0, shared, 16):
             hits = same(negatives, begin, words[first + i])
             while hits != 0:
-                weights[GROUP * (GROUP + begin + lowest_bit(hits)) + i] = 0
+                weights[GROUP * (1 + begin + lowest_bit(hits)) + i] = 0
                 hits &= hits - 1
+
+
+@part
+def own_dots(hidden, contexts, places, first, last, scores):
+    # scores[i]: what the contexts of center i come to, with the center
+    for i in range(GROUP):
+        row, score = places[min(first + i, last - 1)], np.float32(0)
+        for column in range(contexts.shape[1]):
+            score += hidden[i, column] * contexts[row, column]
+        scores[i] = score
+
+
+@part
+def own_pull(hidden, moved, contexts, places, first, last, slopes):
+    # each center moves towards its contexts; how they should move is kept in `moved`
+    for i in range(GROUP):
+        row, slope = places[min(first + i, last - 1)], slopes[i]
+        for column in range(contexts.shape[1]):
+            old = contexts[row, column]
+            moved[i, column] = slope * old
+            contexts[row, column] = old + slope * hidden[i, column]
 
 
 @part
 def weigh_contexts(stream, group, mean, places, around, gives, gets):
     # around, filled: the rows of the contexts of centers first..last; at 4 q + i what context q gives to center i, and what it
     # gets back: all of the error where the mean was taken, its share where the sum was; returns the first of them and how many there are
-    first, last, _, _, _ = group
+    first, last, _, _, _, _ = group
     lows, highs = stream[LOW], stream[HIGH]
     low, high = lows[first], highs[first]
     for center in range(first, last):
@@ -237,26 +253,14 @@ def _slopes(scores, weights, labels, near, rows):
 
 
 @part
-def _pull(table, ids, first, other, others, count, slopes):
-    # four rows and all others move
+def _pull(table, moved, ids, first, other, others, count, slopes):
+    # all others move, and the four rows: in `moved`, which is the table itself or one like it
     column, columns = 0, table.shape[1]
     while column + 48 <= columns:
-        pull_three(table, table, ids, first, other, others, count, slopes, column)
+        pull_three(table, moved, ids, first, other, others, count, slopes, column)
         column += 48
     while column < columns:
-        pull_one(table, table, ids, first, other, others, count, slopes, column)
-        column += 16
-
-
-@part
-def _pull_fresh(table, moved, ids, other, others, count, slopes):
-    # as `_pull`, but how the four rows should move is kept in `moved`
-    column, columns = 0, table.shape[1]
-    while column + 48 <= columns:
-        pull_fresh_three(table, moved, ids, 0, other, others, count, slopes, column)
-        column += 48
-    while column < columns:
-        pull_fresh_one(table, moved, ids, 0, other, others, count, slopes, column)
+        pull_one(table, moved, ids, first, other, others, count, slopes, column)
         column += 16
 
 

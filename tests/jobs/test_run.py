@@ -243,7 +243,7 @@ def test_resuming(tmp_path: Path, toy: ModuleType, make: Any):
     with pytest.raises(FormatError):
         run(toy.Toy(), Safety(checkpoint=path, resume=True), toy.identity())
     with pytest.raises(SettingError, match="no checkpoint is named"):
-        Safety(resume=True)
+        run(toy.Toy(), Safety(resume=True), toy.identity())
 
 
 def test_a_full_disk_ends_no_training(tmp_path: Path, toy: ModuleType, make: Any, expected: bytes):

@@ -37,12 +37,6 @@ def _pull(table, moved, ids, first, other, others, count, slopes):
 
 
 @kernel
-def _pull_fresh(table, moved, ids, first, other, others, count, slopes):
-    rows.pull_fresh_three(table, moved, ids, first, other, others, count, slopes, 0)
-    rows.pull_fresh_one(table, moved, ids, first, other, others, count, slopes, 48)
-
-
-@kernel
 def _take(table, moved, ids, first, other, others, count, slopes):
     rows.take_three(table, moved, ids, first, other, others, count, slopes, 0)
     rows.take_one(table, moved, ids, first, other, others, count, slopes, 48)
@@ -109,16 +103,6 @@ def test_pull_take_and_give(ours: Any, plain: Any, others: list[int]):
     plain(expected[0], expected[1], ids, 1, expected[2], numbers, len(others), slopes)
     for one, another in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, another, rtol=1e-4, atol=1e-4)
-
-
-def test_pull_fresh_is_pull_into_zeros():
-    ids, others, slopes = np.arange(4, dtype=np.int32), np.array([4, 4, 2], np.int32), np.linspace(-1, 1, 12, dtype=np.float32)
-    got, expected = _tables(), _tables()
-    expected[1][:4] = 0
-    _pull_fresh(got[0], got[1], ids, 0, got[2], others, 3, slopes)
-    _pull(expected[0], expected[1], ids, 0, expected[2], others, 3, slopes)
-    for one, another in zip(got, expected, strict=True):
-        np.testing.assert_array_equal(one, another)
 
 
 def test_a_row_that_is_there_twice_moves_twice():

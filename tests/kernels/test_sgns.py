@@ -27,6 +27,7 @@ class Case:
 CASES = {
     "usual": Case(50, 5, 16, 16, 20, 12),
     "window beyond sentences": Case(40, 30, 16, 16, 100, 9),
+    "few negatives": Case(50, 5, 8, 8, 20, 12),
     "many negatives": Case(50, 2, 32, 4, 33, 12),
     "fewer words than negatives": Case(3, 5, 16, 8, 16, 12),
     "hardly any pairs": Case(20, 5, 16, 16, 64, 2),
@@ -48,6 +49,7 @@ class World:
         self.kept = sgns_cpu.thin(self.ids, self.offsets, 0, len(self.ids), 0, 7, self.key, self.keep, case.window, self.stream)
         self.plain = reference_sgns.thin(self.ids, self.offsets, 7, self.key, self.keep, case.window)
         self.sampling = reference_sgns.Sampling(self.key, self.noise[0], case.tile, case.shared, 5)
+        self.shares = random.uniform(0.5, 1, case.words).astype(np.float32)
         self.pace = np.array([*RATES, 5 / case.shared])
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
@@ -67,9 +69,8 @@ class World:
 
     def rounds(self, objective: int, workers: int) -> tuple[np.ndarray, np.ndarray]:
         tables, flags = self.tables(), np.zeros(1, np.int64)
-        room, columns = self.case.tile + 2 * self.case.window + self.case.shared, tables[0].shape[1]
-        copies = table_of(2 * sgns_cpu.ROUND * room, columns).reshape(2, sgns_cpu.ROUND, room, columns)
-        common = self.stream, self.kept, (*tables, copies), self.noise, self.pace, self.sizes(objective)
+        room = sgns_cpu.rounds_room(tables[0].shape[1], self.sizes(objective))
+        common = self.stream, self.kept, (*tables, *room, self.shares), self.noise, self.pace, self.sizes(objective)
         threads = [
             threading.Thread(target=sgns_cpu.train_rounds, args=(*common, np.zeros(2), (flags, me, workers))) for me in range(workers)
         ]
@@ -129,7 +130,7 @@ def test_cbow_equals_the_specification(world: World, objective: int):
 
 def test_rounds_equal_the_specification(world: World):
     plain = _plain_tables(world)
-    reference_sgns.rounds(world.plain, plain, world.sampling, RATES, sgns_cpu.ROUND)
+    reference_sgns.rounds(world.plain, plain, world.sampling, RATES, sgns_cpu.ROUND, world.shares)
     _agree(world.rounds(tile_cpu.SKIPGRAM, 1), plain, world.tables())
 
 

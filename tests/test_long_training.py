@@ -1,0 +1,188 @@
+"""Training that goes wrong: every mistake is named, and what was killed, stopped or ran out of disk goes on or stays whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import inlay
+from inlay.arrays import open_arrays
+from inlay.arrays import write as write_arrays
+from inlay.cli import main
+from inlay.collect import world
+from inlay.encode.corpus import Corpus, Encoding, encode
+from inlay.errors import Diverged, FormatError, SettingError, SourceError
+from inlay.jobs import plan
+from inlay.jobs.work import Safety
+from inlay.report import Event, Note
+
+EPOCHS = 300
+"""Makes a run over the small text below take a few seconds."""
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return encode(world.sentences("en", words=5000), Encoding(min_count=1))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("\n".join(world.sentences("en", words=5000)), "utf-8")
+    return path
+
+
+def test_one_word_is_nothing_to_learn_from():
+    with pytest.raises(SourceError, match="The vocabulary is one word, 'a'"):
+        inlay.train(["a a a", "a a"], "sgns", min_count=1)
+
+
+@pytest.mark.parametrize("objective", ["skipgram", "cbow"])
+def test_fewer_words_than_a_window_and_fewer_than_negatives_are_learned_from(objective: str):
+    vectors = inlay.train(["a b c", "c b"], "sgns", min_count=1, window=50, negatives=100, objective=objective, dim=5)
+    assert len(vectors) == 3
+    assert np.isfinite(vectors.table).all()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("dim", 0), ("workers", 0), ("workers", -1), ("negatives", 0), ("rate", float("nan")), ("window", 0)]
+)
+def test_a_setting_out_of_range_is_named(corpus: Corpus, setting: str, value: Any):
+    with pytest.raises(SettingError, match=setting):
+        inlay.train(corpus, "sgns", **{setting: value})
+
+
+def test_the_command_line_names_it_too(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for flags in (["--dim", "0"], ["--workers", "-1"], ["--rate", "0"]):
+        assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlay"), *flags]) == 2
+        assert flags[0].lstrip("-") in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_diverges_leaves_no_vectors_that_are_not_numbers(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlay"), "--rate", "1e30", "--dim", "10"]) == 2
+    assert "Halve `rate` (it is 1e+30)" in capsys.readouterr().err
+    if (tmp_path / "v.inlay").exists():
+        assert np.isfinite(inlay.load(tmp_path / "v.inlay").table).all()
+
+
+def _checkpoint(corpus: Corpus, path: Path) -> None:
+    inlay.train(corpus, "sgns", safety=Safety(checkpoint=path), dim=10, epochs=1)
+
+
+def test_a_checkpoint_of_other_settings_or_another_text_is_refused(corpus: Corpus, tmp_path: Path):
+    path = tmp_path / "c"
+    _checkpoint(corpus, path)
+    again = Safety(checkpoint=path, resume=True)
+    with pytest.raises(SettingError, match=r"another run: .*window is 5 there and 3 here"):
+        inlay.train(corpus, "sgns", safety=again, dim=10, epochs=1, window=3)
+    other = encode(world.sentences("en", words=6000), Encoding(min_count=1))
+    with pytest.raises(SettingError, match="another run: corpus is"):
+        inlay.train(other, "sgns", safety=again, dim=10, epochs=1)
+
+
+def test_a_checkpoint_with_a_number_that_is_none_is_refused(corpus: Corpus, tmp_path: Path):
+    path = tmp_path / "c"
+    _checkpoint(corpus, path)
+    opened = open_arrays(path)
+    arrays = {name: np.array(opened.whole(name)) for name in opened.arrays}
+    arrays["contexts"][3, 2] = np.nan
+    write_arrays(path, arrays, opened.metadata)
+    with pytest.raises(FormatError, match="It cannot be resumed"):
+        inlay.train(corpus, "sgns", safety=Safety(checkpoint=path, resume=True), dim=10, epochs=1)
+
+
+def test_tables_that_do_not_fit_into_memory_are_refused_first(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(plan, "available_memory", lambda: 50_000)
+    with pytest.raises(SettingError, match="needs about .* of memory, and .* are free"):
+        inlay.train(corpus, "sgns", dim=300)
+
+
+def test_a_rate_that_is_too_high_stops_with_an_error(corpus: Corpus):
+    with pytest.raises(Diverged, match="Halve `rate`"):
+        inlay.train(corpus, "sgns", rate=1e30, dim=10)
+
+
+def _command(text: Path, output: Path, *flags: str, before: str = "", epochs: int = EPOCHS) -> list[str]:
+    """The command line in a process of its own; `before` runs first."""
+    words = ["train", "sgns", str(text), "-o", str(output), "--dim", "16", "--epochs", str(epochs), "--min-count", "1", *flags]
+    return [sys.executable, "-c", f"{before}\nimport sys\nfrom inlay.cli import main\nsys.exit(main({words!r}))"]
+
+
+def _once_saved(program: subprocess.Popen[bytes], kept: Path, earlier: int) -> bool:
+    """Wait until the checkpoint is a newer one than `earlier`; False when the program ended before."""
+    while program.poll() is None:
+        if kept.exists() and kept.stat().st_mtime_ns > earlier:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
+def test_killed_three_times_and_resumed_it_comes_to_the_same_bits(text: Path, tmp_path: Path):
+    whole, broken = tmp_path / "whole.inlay", tmp_path / "broken.inlay"
+    kept, often = tmp_path / "broken.inlay.checkpoint", ("--checkpoint-minutes", "0.0005")
+    subprocess.run(_command(text, whole), check=True, capture_output=True)
+    earlier = 0
+    for _ in range(3):
+        with subprocess.Popen(_command(text, broken, *often, "--resume"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+            assert _once_saved(program, kept, earlier), "it ended before it could be killed"
+            program.kill()
+        assert program.returncode == -signal.SIGKILL
+        assert not broken.exists()
+        earlier = kept.stat().st_mtime_ns
+    said = subprocess.run(_command(text, broken, *often, "--resume"), check=True, capture_output=True).stderr.decode()
+    assert "Going on from" in said
+    one, other = open_arrays(whole), open_arrays(broken)
+    for name in ("table", "contexts"):
+        assert one.whole(name).tobytes() == other.whole(name).tobytes()
+    assert not list(tmp_path.glob("*checkpoint*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to a process is of POSIX")
+def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: Path):
+    path = tmp_path / "v.inlay"
+    flags = ("--checkpoint-minutes", "0.0005")
+    with subprocess.Popen(_command(text, path, *flags, epochs=100_000), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert _once_saved(program, tmp_path / "v.inlay.checkpoint", 0)
+        program.send_signal(signal.SIGINT)
+        program.communicate(timeout=60)
+    assert program.returncode == 130
+    vectors = inlay.load(path)
+    assert np.isfinite(vectors.table[:]).all()
+    assert "Training was interrupted at" in vectors.card.notes[-1]
+    assert (tmp_path / "v.inlay.checkpoint").exists()
+
+
+FULL = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of a process are of POSIX")
+def test_a_disk_that_is_full_is_told_and_leaves_nothing_half_written(text: Path, tmp_path: Path):
+    ended = subprocess.run(_command(text, tmp_path / "v.inlay", before=FULL, epochs=2), capture_output=True, check=False)
+    said = " ".join(ended.stderr.decode().split())
+    assert ended.returncode == 2
+    assert "training goes on" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_that_fails_does_not_end_the_training(corpus: Corpus, tmp_path: Path):
+    folder, events = tmp_path / "gone", list[Event]()
+    folder.mkdir()
+
+    def report(event: Event) -> None:
+        events.append(event)
+        if folder.exists():
+            folder.rmdir()
+
+    vectors = inlay.train(corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c"))
+    assert np.isfinite(vectors.table).all()
+    assert any(isinstance(event, Note) and "training goes on" in event.text for event in events)
