@@ -41,7 +41,7 @@ class Blocks:
     corpus: Corpus
     window: int
     negatives: int
-    threshold: float
+    threshold: float | None
     power: float
     rate: float
     epochs: int
@@ -124,10 +124,11 @@ class Blocks:
         return end if end > start else min(start + BLOCK, self.words)
 
 
-def keep_share(counts: np.ndarray, threshold: float) -> np.ndarray:
+def keep_share(counts: np.ndarray, threshold: float | None) -> np.ndarray:
     """How many of a word's tokens are read: all of a rare word, fewer of a frequent one, as word2vec does it."""
     if threshold == 0:
         return np.ones(len(counts))
+    threshold = max(1e-4, 1 / len(counts)) if threshold is None else threshold
     share = np.maximum(counts, 1) / counts.sum()
     return np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share)
 

@@ -43,8 +43,9 @@ class FastText:
     """How far each step goes, at the start; it falls to nothing in a straight line."""
     epochs: Positive = 5
     """Times the text is read."""
-    threshold: Fraction = 1e-3
-    """Words with a larger share of the text than this are read less often; 0 reads all."""
+    threshold: Fraction | None = None
+    """Words with a larger share of the text than this are read less often; 0 reads all. None: 1e-4, or in a vocabulary of fewer than
+    10,000 words 1 / words, the share a word has on average."""
     power: Fraction = 0.5
     """Noise words are drawn by their counts to this power; below 1 rare words are drawn more often."""
     shortest: Positive = 3

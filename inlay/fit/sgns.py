@@ -51,12 +51,13 @@ class SGNS:
     """Words on each side that may be contexts; each center draws its own window, from 1 to this."""
     negatives: Positive = 5
     """Noise words for each pair."""
-    rate: Annotated[float, Range(1e-9)] = 0.025
+    rate: Annotated[float, Range(1e-9)] = 0.05
     """How far each step goes, at the start; it falls to nothing in a straight line."""
     epochs: Positive = 5
     """Times the text is read."""
-    threshold: Fraction = 1e-3
-    """Words with a larger share of the text than this are read less often; 0 reads all."""
+    threshold: Fraction | None = None
+    """Words with a larger share of the text than this are read less often; 0 reads all. None: 1e-4, or in a vocabulary of fewer than
+    10,000 words 1 / words, the share a word has on average."""
     power: Fraction = 0.75
     """Noise words are drawn by their counts to this power; below 1 rare words are drawn more often."""
     hidden: Literal["mean", "sum"] = "mean"
@@ -229,10 +230,11 @@ class Training:
         return end if end > start else min(start + BLOCK, self.words)
 
 
-def keep_share(counts: np.ndarray, threshold: float) -> np.ndarray:
+def keep_share(counts: np.ndarray, threshold: float | None) -> np.ndarray:
     """How many of a word's tokens are read: all of a rare word, fewer of a frequent one, as word2vec does it."""
     if threshold == 0:
         return np.ones(len(counts))
+    threshold = max(1e-4, 1 / len(counts)) if threshold is None else threshold
     share = np.maximum(counts, 1) / counts.sum()
     return np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share)
 
