@@ -30,7 +30,7 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     try:
         with zipfile.ZipFile(path) as archive:
             return _vectors(path, archive, reading, report)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
         raise FormatError(f"{path}: not a whole NumPy archive ({error}).") from None
 
 
@@ -109,5 +109,5 @@ def _has_arrays(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError, NotImplementedError):
+    except (zipfile.BadZipFile, OSError, NotImplementedError, UnicodeDecodeError):
         return path.suffix.lower() in SUFFIXES

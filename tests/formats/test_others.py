@@ -49,6 +49,19 @@ def test_an_archive_that_unpacks_to_nothing_but_zeros_is_refused(tmp_path: Path)
         inlay.load(tmp_path / "a.npz")
 
 
+def test_an_archive_whose_names_are_no_text_is_refused(tmp_path: Path):
+    np.savez(tmp_path / "a.npz", words=np.array(["cat"]), table=np.ones((1, 2)))
+    data = (tmp_path / "a.npz").read_bytes().replace(b"words.npy", b"wor\x82s.npy")
+    flag = data.rindex(b"PK\x01\x02") + 8
+    first = data.index(b"PK\x01\x02") + 8
+    data = bytearray(data)
+    for place in (first, flag):
+        data[place + 1] |= 0x08  # "names are UTF-8"
+    (tmp_path / "a.npz").write_bytes(data)
+    with pytest.raises(FormatError):
+        inlay.load(tmp_path / "a.npz")
+
+
 def test_a_word_that_stands_twice_names_the_flag(tmp_path: Path):
     np.savez(tmp_path / "a.npz", words=np.array(["cat", "dog", "cat"]), table=np.arange(6.0).reshape(3, 2))
     with pytest.raises(FormatError, match="word 3: 'cat' stands there for the second time .*word 1.*--duplicates first"):
