@@ -135,7 +135,11 @@ def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
             vectors = trained(name, options.language, options.setting, seed)
             analogies = [path for path in paths if "analogy" in path.parts[-2]]
             others = [path for path in paths if path not in analogies]
-            found.append(inlay.evaluate(vectors, analogies, policy=inlay.Policy(top=TOP)) + inlay.evaluate(vectors, others))
+            # Case is folded for all: questions are in capitals, and only our own files remember that the text was not.
+            found.append(
+                inlay.evaluate(vectors, analogies, policy=inlay.Policy(top=TOP, fold=True))
+                + inlay.evaluate(vectors, others, policy=inlay.Policy(fold=True))
+            )
     return found
 
 
