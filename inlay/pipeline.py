@@ -148,6 +148,19 @@ def save(vectors: Vectors, path: str | Path, *, format: str | None = None, numbe
             report(Note(str(loss_of_packing(vectors, native.read(path)))))
     else:
         registry.find("format", name).write(vectors, path, report)
+        lost = _lost(vectors, name)
+        if lost:
+            report(Note(f"{path}: {name} files cannot hold {' and '.join(lost)}; left out."))
+
+
+def _lost(vectors: Vectors, format: str) -> list[str]:
+    """What vectors have that a format of another tool has no place for."""
+    if format == "fasttext":
+        return []
+    parts = {"contexts": vectors.contexts, "n-grams": vectors.subwords}
+    if format not in ("npz", "parquet", "projector"):
+        parts["counts"] = vectors.counts
+    return [name for name, part in parts.items() if part is not None]
 
 
 def convert(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import zipfile
 from pathlib import Path
@@ -152,3 +153,15 @@ def test_only_the_rows_that_are_read_are_verified(tmp_path: Path):
         _ = found.table
     with pytest.raises(FormatError, match="damaged"):
         inlay.verify(tmp_path / "v.inlay")
+
+
+def test_what_a_format_cannot_hold_is_said(tmp_path: Path):
+    vectors = Vectors.of(["a", "b"], np.eye(2))
+    full = dataclasses.replace(vectors, counts=np.array([2, 1]), contexts=np.eye(2, dtype=np.float32))
+    for name, said in (("v.npz", "cannot hold contexts;"), ("v.vec", "cannot hold contexts and counts;")):
+        events: list[Event] = []
+        inlay.save(full, tmp_path / name, report=events.append)
+        assert said in str(events)
+    events = []
+    inlay.save(vectors, tmp_path / "w.vec", report=events.append)
+    assert "cannot hold" not in str(events)
