@@ -46,6 +46,8 @@ class Blocks:
     rate: float
     epochs: int
     seed: int
+    step: int = SHARED
+    """Tiles share noise words in multiples of so many."""
 
     def __post_init__(self) -> None:
         offsets = self.corpus.offsets
@@ -62,8 +64,8 @@ class Blocks:
 
     @property
     def shared(self) -> int:
-        """Noise words of a tile: whole vectors of them, and at least as many as a pair would have."""
-        return max(SHARED, -(-self.negatives // SHARED) * SHARED)
+        """Noise words of a tile: at least as many as a pair would have."""
+        return -(-self.negatives // self.step) * self.step
 
     @cached_property
     def keep(self) -> np.ndarray:
@@ -133,12 +135,12 @@ def keep_share(counts: np.ndarray, threshold: float | None) -> np.ndarray:
     return np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share)
 
 
-def in_threads(work: Callable[[int], np.ndarray], workers: int) -> np.ndarray:
-    """The sums of what each worker found, added in their order."""
+def in_threads(work: Callable[[int], np.ndarray], workers: int) -> list[np.ndarray]:
+    """What each worker found, in their order."""
     if workers == 1:
-        return work(0)
+        return [work(0)]
     with ThreadPoolExecutor(workers) as pool:
-        return sum(pool.map(work, range(workers)), np.zeros(2))
+        return list(pool.map(work, range(workers)))
 
 
 def _held_sentences(corpus: Corpus, held: int) -> tuple[Ids, Offsets]:

@@ -175,7 +175,7 @@ class Training:
                 self._train(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums)
             return sums
 
-        return in_threads(work, workers)
+        return sum(in_threads(work, workers), np.zeros(2))
 
     def _together(self, blocks: list[Block]) -> np.ndarray:
         """All workers on one block, in rounds; more of them than cores would only wait for each other."""
@@ -192,7 +192,7 @@ class Training:
                 fasttext_cpu.train_rounds(stream, kept, tables, bags, self.blocks.noise, pace, self.sizes, sums, party)
             return sums
 
-        return in_threads(work, workers)
+        return sum(in_threads(work, workers), np.zeros(2))
 
     def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray) -> None:
         tables = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"])

@@ -9,6 +9,7 @@ import inlay
 from inlay.collect import world
 from inlay.encode.corpus import Corpus, Encoding, encode
 from inlay.errors import Diverged, SettingError, SourceError
+from inlay.feed import blocks
 from inlay.fit import sgns
 from inlay.fit.sgns import SGNS, Training
 
@@ -20,7 +21,7 @@ def corpus() -> Corpus:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sgns, "BLOCK", 3000)
+    monkeypatch.setattr(blocks, "BLOCK", 3000)
 
 
 def _finished(training: Training) -> Training:
@@ -68,8 +69,8 @@ def test_seeds_differ(corpus: Corpus):
 def test_steps_end_where_sentences_end_and_cover_every_word_once(corpus: Corpus):
     training, done, ends = SGNS(epochs=2).start(corpus), 0, []
     while done < training.total:
-        start, stop = done % training.words, training._block_end(done % training.words)
-        assert 0 < stop - start <= sgns.BLOCK
+        start, stop = done % training.blocks.words, training.blocks.after(done)[0].stop
+        assert 0 < stop - start <= blocks.BLOCK
         ends.append(stop)
         done += stop - start
     assert done == 2 * len(corpus.ids)
@@ -80,25 +81,25 @@ def test_steps_end_where_sentences_end_and_cover_every_word_once(corpus: Corpus)
 def test_one_endless_sentence_is_cut_and_learned_from():
     words = [word for sentence in world.sentences("en", words=10_000) for word in sentence.split()]
     training = SGNS(epochs=1, dim=20).start(encode([words], Encoding(min_count=1)))
-    assert training.step(0).done == min(len(words), sgns.BLOCKS * 3000)
+    assert training.step(0).done == min(len(words), blocks.BLOCKS * 3000)
     assert np.isfinite(_finished(training).arrays["table"]).all()
 
 
 def test_the_rate_falls_in_a_straight_line_to_its_floor(corpus: Corpus):
     training = SGNS(rate=0.04, epochs=2).start(corpus)
     half, whole = training.total // 2, training.total
-    assert [training._rate(done) for done in (0, half, whole)] == pytest.approx([0.04, 0.02, 0.04e-4], rel=1e-4)
+    assert [training.blocks.rate_after(done) for done in (0, half, whole)] == pytest.approx([0.04, 0.02, 0.04e-4], rel=1e-4)
 
 
 def test_frequent_words_are_read_less_often_as_word2vec_does_it():
     counts = np.array([50_000, 1000, 10])
     share = counts / counts.sum()
-    np.testing.assert_allclose(sgns.keep_share(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share))
-    np.testing.assert_array_equal(sgns.keep_share(counts, 0.0), 1)
+    np.testing.assert_allclose(blocks.keep_share(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share))
+    np.testing.assert_array_equal(blocks.keep_share(counts, 0.0), 1)
 
 
 def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sgns, "HELD", 20)
+    monkeypatch.setattr(blocks, "HELD", 20)
     sentences = list(world.sentences("en", words=30_000))
     corpus = encode(
         [["unseen-marker", *sentence.split()] if n % 20 == 19 else sentence.split() for n, sentence in enumerate(sentences)],
@@ -121,7 +122,7 @@ def test_a_short_text_holds_nothing_out(corpus: Corpus):
 
 
 def test_before_anything_is_learned_the_loss_is_that_of_a_coin(monkeypatch: pytest.MonkeyPatch, corpus: Corpus):
-    monkeypatch.setattr(sgns, "HELD", 20)
+    monkeypatch.setattr(blocks, "HELD", 20)
     sampled, exact = SGNS(threshold=0.0).start(corpus), SGNS(threshold=0.0, loss="softmax").start(corpus)
     assert 5.5 * np.log(2) < (sampled.held_out(0) or 0) <= 6 * np.log(2) + 1e-6  # 5 negatives, less those that were the center
     assert exact.held_out(0) == pytest.approx(np.log(len(corpus.vocabulary)), rel=1e-5)
