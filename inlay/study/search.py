@@ -156,7 +156,7 @@ def _crowds(vectors: Vectors, queries: Rows, known: list[list[int]]) -> list[flo
 
 
 def ids_of(vectors: Vectors, query: Query) -> list[int]:
-    """The ids of the words asked about; a vector names none."""
+    """The ids of the words asked about; a vector names none, nor does an unseen word that its subwords give a vector."""
     if isinstance(query, np.ndarray):
         return []
     words = [query] if isinstance(query, str) else list(query)
@@ -164,12 +164,19 @@ def ids_of(vectors: Vectors, query: Query) -> list[int]:
         raise SettingError("A query of no words has no neighbors. Name at least one.")
     if not all(isinstance(word, str) for word in typing.cast("list[object]", words)):
         raise SettingError("A query is a word, a list of words or a NumPy vector; found a list of something else.")
-    return [vectors.id(word) for word in words]
+    return [vectors.id(word) for word in words if vectors.find(word) is not None or not _made(vectors, word)]
+
+
+def _made(vectors: Vectors, word: str) -> bool:
+    return vectors.subwords is not None and vectors.subwords.vector(word) is not None
 
 
 def row_of(vectors: Vectors, query: Query, ids: list[int]) -> np.ndarray:
     if not isinstance(query, np.ndarray):
         named = query if isinstance(query, str) else " ".join(query)
+        words = [query] if isinstance(query, str) else list(query)
+        if len(ids) < len(words):  # some have no row of their own
+            return _pointing(np.mean([_pointing(vectors[word], f"'{word}'") for word in words], axis=0), f"'{named}'")
         return _pointing(vectors.table[ids[0]] if len(ids) == 1 else _units(vectors, ids).mean(axis=0), f"'{named}'")
     if query.shape != (vectors.dim,):
         raise SettingError(f"The query has shape {query.shape}; these vectors have {vectors.dim} numbers each.")

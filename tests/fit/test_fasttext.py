@@ -157,3 +157,14 @@ def test_what_cannot_be_learned_from_is_refused():
 def test_a_rate_that_is_too_high_is_named(corpus: Corpus):
     with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
         inlay.train(corpus, "fasttext", rate=1e30)
+
+
+def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
+    vectors = inlay.train(corpus, "fasttext", epochs=3, dim=30)
+    longest = max((word for word in vectors.words if word.isascii()), key=len)
+    misspelt = longest[:-2] + longest[-1] + longest[-2]
+    assert vectors.find(misspelt) is None
+    assert longest in [each.word for each in inlay.neighbors(vectors, misspelt, n=5)]
+    assert inlay.neighbors(vectors, [misspelt, longest], n=1)[0].word != longest
+    with pytest.raises(UnknownWord):
+        inlay.neighbors(inlay.Vectors.of(["cat"], [[1.0]]), "dog")
