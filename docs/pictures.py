@@ -1,8 +1,13 @@
-"""Draw the maps of the documents again, from the embedded world."""
+"""Draw the pictures of the documents again: maps of the embedded world, and what the pages on networks show."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import model_pictures
+import part_pictures
+import torch
+from drawing import draw
 
 import inlay
 
@@ -13,6 +18,11 @@ WORDS = {
 }
 
 if __name__ == "__main__":
+    torch.set_num_threads(1)
     FOLDER.mkdir(exist_ok=True)
     for language, vectors in inlay.demo().items():
         inlay.draw_map(inlay.map_words(vectors, WORDS[language].split(), perplexity=2), FOLDER / f"map-{language}.png")
+    for language in WORDS:
+        for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():
+            draw(FOLDER / f"{picture.__name__}-{language}.png", language, size, picture)
+    draw(FOLDER / "minilm.png", "en", (8.4, 4.5), model_pictures.minilm)

@@ -26,6 +26,8 @@ def with_code(language: str) -> list[object]:
 @pytest.mark.parametrize("page", with_code("python"))
 def test_python_runs(page: Path, tmp_path: Path):
     code = "\n".join(blocks(page, "python"))
+    if "import torch" in code:
+        pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
     ended = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
 
@@ -67,3 +69,21 @@ def test_both_readmes_run_the_same_commands():
         for name in ("README.md", "README.zh.md")
     ]
     assert shapes[0] == shapes[1]
+
+
+def test_every_page_has_a_twin_in_the_other_language():
+    here, there = ({page.name: page for page in folder.glob("*.md")} for folder in (ROOT / "docs", ROOT / "docs" / "zh"))
+    assert here.keys() == there.keys()
+    for name in here:
+        assert len(blocks(here[name], "python")) == len(blocks(there[name], "python")), name
+
+
+def test_links_lead_somewhere_and_every_page_and_picture_is_linked():
+    linked = dict[Path, set[Path]]()
+    for page in PAGES:
+        targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
+        linked[page] = {(page.parent / target).resolve() for target in targets}
+        assert not [target for target in linked[page] if not target.exists()], page
+    assert set((ROOT / "docs").glob("*.md")) <= linked[ROOT / "README.md"]
+    assert set((ROOT / "docs" / "zh").glob("*.md")) <= linked[ROOT / "README.zh.md"]
+    assert set((ROOT / "docs" / "pictures").iterdir()) <= set().union(*linked.values())

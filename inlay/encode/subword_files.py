@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer as Engine
-from tokenizers import models, pre_tokenizers
+from tokenizers import models, pre_tokenizers, processors
 
-from inlay.encode import sentencepiece
+from inlay.encode import marian, sentencepiece
 from inlay.encode.subwords import SPECIAL, UNKNOWN, Subwords, bert_like, byte_level, engine_from, refusing
 from inlay.errors import FormatError, SettingError, SourceError
 
@@ -30,15 +30,48 @@ def load(path: Path, *, lower: bool | None = None) -> Subwords:
     path = _file_in(path) if path.is_dir() else path
     if not path.is_file():
         raise SourceError(f"There is no tokenizer {path}. Expected a folder or one of: {FORMS}.")
-    read = _reader_of(path)
-    if lower is not None and read is not _read_bert:
-        raise SettingError(f"lower goes with a vocab.txt, but {path} says itself how it reads text. Leave lower out.")
-    with refusing(f"{path} is damaged, or not what its name says", "Get the file again."):
-        engine = _read_bert(path, lower) if read is _read_bert else read(path)
+    engine = _engine(path, lower)
     try:
         return Subwords(engine)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
+
+
+def of_model(folder: Path, *, reads_both_ways: bool) -> Engine | marian.SentencePieces | None:
+    """The tokenizer a model's folder carries, as `transformers` makes it: the name of a special token becomes that token.
+
+    None where the folder carries none. A vocab.txt is taken for that of a model that reads both ways, as BERT: "[CLS]"
+    and "[SEP]" go around a text, which is lower-cased unless a tokenizer_config.json says otherwise.
+    """
+    if marian.recognizes(folder) and not (folder / "tokenizer.json").is_file():
+        return marian.SentencePieces(folder)
+    pairs = [name for name, partner in PARTNERS.items() if (folder / partner).is_file()]
+    names = ["tokenizer.json", *(["vocab.txt"] if reads_both_ways else []), *pairs]
+    path = next((folder / name for name in names if (folder / name).is_file()), None)
+    if path is None:
+        return None
+    bert = path.name == "vocab.txt"
+    engine = _engine(path, bool(_config_beside(path).get("do_lower_case", True)) if bert else None)
+    if bert:
+        engine.post_processor = _around(engine, path)
+    engine.no_padding()
+    engine.no_truncation()  # never silently
+    return engine
+
+
+def _around(engine: Engine, path: Path) -> processors.BertProcessing:
+    first, last = (engine.token_to_id(name) for name in ("[CLS]", "[SEP]"))
+    if first is None or last is None:
+        raise FormatError(f"{path} is not BERT's vocabulary: expected [CLS] and [SEP] among its words.")
+    return processors.BertProcessing(("[SEP]", last), ("[CLS]", first))
+
+
+def _engine(path: Path, lower: bool | None) -> Engine:
+    read = _reader_of(path)
+    if lower is not None and read is not _read_bert:
+        raise SettingError(f"lower goes with a vocab.txt, but {path} says itself how it reads text. Leave lower out.")
+    with refusing(f"{path} is damaged, or not what its name says", "Get the file again."):
+        return _read_bert(path, lower) if read is _read_bert else read(path)
 
 
 def _file_in(folder: Path) -> Path:

@@ -34,7 +34,7 @@ def made(source: Source, name: str, file: Path | None, size: int, cleaning: Clea
     """The tokenizer of a file, or one learned from the beginning of the text."""
     if file is not None:
         return load(file)
-    from inlay.encode.subwords import train
+    from inlay.encode.subword_training import train
 
     if source.sentences() is not None and not isinstance(source.text, (list, tuple)):
         source.text = cast("Text", list(cast("Iterable[str]", source.text)))  # it is read twice: once to learn, once to encode

@@ -30,8 +30,8 @@ from inlay.vectors import Card, Vectors
 MODULES, TOKENIZER = "modules.json", "tokenizer.json"
 STATIC = "sentence_transformers.models.StaticEmbedding"
 USUAL = (
-    "embedding.weight", "embeddings", "shared.weight", "word_embeddings.weight", "wte.weight", "embed_tokens.weight",
-    "tokens_embed.weight", "word_embedding.weight", "embed_in.weight", "tok_embeddings.weight",
+    "embedding.weight", "embeddings", "encoder.embed_tokens.weight", "shared.weight", "word_embeddings.weight", "wte.weight",
+    "embed_tokens.weight", "tokens_embed.weight", "word_embedding.weight", "embed_in.weight", "tok_embeddings.weight",
 )  # fmt: skip
 """How names of input tables end, the surest first."""
 HEADS = ("lm_head.", "cls.", "output.", "generator_lm_head.", "score.")

@@ -7,11 +7,7 @@ kernel does not take for granted, a line at a time, and small files go the plain
 
 from __future__ import annotations
 
-import functools
 import re
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,13 +15,12 @@ from types import ModuleType
 
 import numpy as np
 
-from inlay.collect.packed import Readable
 from inlay.errors import FormatError, WriteError
+from inlay.formats.lines import BLANKS, LONGEST_LINE, MARK, Block, blocks_of, in_order, until
 from inlay.formats.reading import (
     ALL,
     LONGEST_WORD,
     LOOKED_AT,
-    NO_END,
     Growing,
     Header,
     Reading,
@@ -36,35 +31,15 @@ from inlay.formats.reading import (
     refuse_blanks,
 )
 from inlay.kernels.reference import decimals, shortest
-from inlay.report import Note, Progress, Report, silent
+from inlay.report import Progress, Report, silent
 from inlay.shapes import Rows
 from inlay.vectors import Vectors
 
-BLOCK = 1 << 22
-"""Bytes read at once. A file that is smaller is read before a compiler could be loaded."""
-LONGEST_LINE = 1 << 24
-THREADS = 2
 SEEN = 20
 """Lines looked at to recognize a file."""
-MARK = b"\xef\xbb\xbf"
-"""The byte order mark some editors put before UTF-8."""
-BLANKS = b" \t\r"
 NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf)", re.IGNORECASE)
 AT_ONCE = 1 << 20
 """Numbers written at once."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Whole lines, each ended; `small` if they are all there is in a small file."""
-
-    first_line: int
-    text: bytes
-    small: bool
-
-    @functools.cached_property
-    def lines(self) -> int:
-        return self.text.count(b"\n")
 
 
 @dataclass(frozen=True)
@@ -96,7 +71,7 @@ class Lines:
 
     def read(self, path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
         with opened(path, report) as file:
-            blocks = _blocks(path, file, report)
+            blocks = blocks_of(path, file, report)
             first = next(blocks, None)
             if first is None:
                 raise FormatError(f"{path}: nothing is in it. Expected lines of a word and its numbers.")
@@ -104,7 +79,7 @@ class Lines:
             dim = _dim(path, first, reading) if header is None else header.dim
             table, words = Growing(dim), list[bytes]()
             work = Work(path, dim, reading.spaces == "keep", self._hint(first.text, dim))
-            for found in _in_order(work, _until(first, blocks, reading.top)):
+            for found in in_order(work, until(first, blocks, reading.top)):
                 words += found.words
                 table.append(found.rows)
         if header is not None:
@@ -220,51 +195,6 @@ class Work:
         if values is None:
             raise FormatError(f"{where}: {_what_is_wrong(numbers)} among the numbers of '{_shown(word)}'.{self.hint}")
         return word, values
-
-
-def _blocks(path: Path, file: Readable, report: Report) -> Iterator[Block]:
-    """The file in whole lines, without a byte order mark and without empty lines at its end."""
-    line, held, small = 1, b"", True
-    while data := file.read(BLOCK):
-        if line == 1 and not held and data.startswith(MARK):
-            data = data.removeprefix(MARK)
-            report(Note(f"{path} starts with a byte order mark, which was left out."))
-        small = small and line == 1 and not held and len(data) < BLOCK - len(MARK)
-        held += data
-        filled = len(held.rstrip(BLANKS + b"\n"))  # empty lines at the end wait until it is known whether others follow
-        end = held.find(b"\n", filled) + 1 or held.rfind(b"\n") + 1
-        if filled and end:
-            block, held = Block(line, held[:end], small), held[end:]
-            yield block
-            line += block.lines
-        if len(held) > LONGEST_LINE:
-            raise FormatError(f"{path}:{line}: longer than {LONGEST_LINE:,} bytes, which no line of vectors is.")
-    if held.strip(BLANKS + b"\n"):
-        report(Note(f"{path}: {NO_END}"))
-        yield Block(line, held + b"\n", small and line == 1)
-
-
-def _until(first: Block, others: Iterator[Block], top: int | None) -> Iterator[Block]:
-    """Blocks until they hold `top` lines; what follows is never looked at."""
-    left = top
-    for block in (each for blocks in ([first], others) for each in blocks if each.text):
-        if left is not None and block.lines >= left:
-            yield Block(block.first_line, b"\n".join([*block.text.split(b"\n", left)[:left], b""]), block.small)
-            return
-        left = None if left is None else left - block.lines
-        yield block
-
-
-def _in_order(work: Callable[[Block], Found], blocks: Iterator[Block]) -> Iterator[Found]:
-    """What `work` makes of each block, in the order of the file, a few at a time."""
-    with ThreadPoolExecutor(THREADS) as pool:
-        waiting: deque[Future[Found]] = deque()
-        for block in blocks:
-            waiting.append(pool.submit(work, block))
-            if len(waiting) > THREADS:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def _header(path: Path, first: Block) -> tuple[Header, Block]:

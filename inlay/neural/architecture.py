@@ -25,6 +25,8 @@ class Architecture:
     """Reads both ways; writes left to right; reads one text and writes another; two LSTMs, one each way."""
     words: Positive
     """Rows of the token table."""
+    target_words: Count = 0
+    """Seq2seq: rows of a second table, for the text that is written; 0: one table serves both sides."""
     dim: Positive
     """Width of every vector between the blocks."""
     layers: Annotated[int, Range(1, DEEPEST)] = 1
@@ -59,6 +61,16 @@ class Architecture:
     """Sinusoids and rotations: pairs side by side, or one half of the vector with the other."""
     rotary_base: float = 10_000.0
     """The slowest rotation takes about 2 pi times this many tokens."""
+    rotary_scaling: Literal["none", "linear", "llama3", "yarn"] = "none"
+    """How rotations were slowed for texts longer than the first ones: not, all alike, the slow ones (two ways between)."""
+    rotary_factor: Annotated[float, Range(1e-6)] = 1.0
+    """How much they were slowed."""
+    rotary_length: Count = 0
+    """llama3, yarn: tokens the model took before."""
+    rotary_turns: tuple[float, ...] = (1.0, 4.0)
+    """llama3, yarn: what turns less often than the first in `rotary_length` tokens is slowed, more often than the second not."""
+    rotary_gain: Annotated[float, Range(1e-6)] = 1.0
+    """yarn: what cosines and sines are multiplied by."""
     buckets: Positive = 32
     """T5: how many distances have a bias of their own."""
     reach: Positive = 128
@@ -76,7 +88,7 @@ class Architecture:
     head: Literal["none", "linear", "masked"] = "linear"
     """What turns hidden states into logits; `masked` is BERT's, with a layer of its own before the table."""
     tied: bool = True
-    """The head uses the input table."""
+    """The head uses the input table; of a seq2seq with two, that of the text that is written."""
     head_scale: bool = False
     """What goes to the head is divided by the root of dim first: T5, whose tables start wide."""
     head_bias: bool = False
@@ -120,10 +132,25 @@ class Architecture:
             raise SettingError(f"{self.heads} heads cannot share {self.key_heads} key/value heads evenly. Use a divisor of {self.heads}.")
         if (self.kind == "seq2seq") != bool(self.decoder_layers):
             raise SettingError(f"decoder_layers is {self.decoder_layers} and kind is {self.kind}: a seq2seq needs some, others none.")
-        if self.padding is not None and not 0 <= self.padding < self.words:
-            raise SettingError(f"padding is {self.padding}, outside the table of {self.words:,} rows.")
+        if self.padding is not None and not 0 <= self.padding < min(self.words, self.written_words):
+            raise SettingError(f"padding is {self.padding}, outside the table of {min(self.words, self.written_words):,} rows.")
+        if self.target_words and self.kind != "seq2seq":
+            raise SettingError(f"target_words is {self.target_words} and kind is {self.kind}: only a seq2seq has a second table.")
+        self._check_rotations()
         if len(self.filter_widths) != len(self.filter_counts):
             raise SettingError(f"{len(self.filter_widths)} filter_widths and {len(self.filter_counts)} filter_counts: expected as many.")
+
+    def _check_rotations(self) -> None:
+        partly = self.rotary_scaling in ("llama3", "yarn")
+        if partly and not self.rotary_length:
+            raise SettingError(f"rotary_scaling {self.rotary_scaling} needs rotary_length: the tokens the model took before.")
+        if len(self.rotary_turns) != 2 or not 0 < self.rotary_turns[0] < self.rotary_turns[1]:
+            raise SettingError(f"rotary_turns is {self.rotary_turns}; expected two numbers above 0, the smaller first.")
+
+    @property
+    def written_words(self) -> int:
+        """Rows of the table of what is written, and so of the head."""
+        return self.target_words or self.words
 
     @property
     def key_heads(self) -> int:

@@ -20,8 +20,9 @@ from inlay.neural.families import OWN, read_config, read_elmo, write_config
 from inlay.neural.model import Model
 from inlay.neural.names import Place, names_of
 from inlay.neural.network import Network, make_network
+from inlay.neural.tables import Source, decide_tie, source_of, with_sides
 from inlay.neural.tokens import read_tokenizer, tokenizer_files
-from inlay.neural.weights import Source, check_finite, decide_tie, read_tensors, source_of, unused, write_tensors
+from inlay.neural.weights import check_finite, read_tensors, unused, write_tensors
 from inlay.vectors import Card
 
 CARD = "card.json"
@@ -46,8 +47,8 @@ def save_model(model: Model, path: str | Path) -> None:
     shape, tensors = model.shape, {name: tensor.detach().cpu() for name, tensor in model.network.state_dict().items()}
     config = write_config(shape)
     if config["model_type"] != OWN:
-        names = names_of(config["model_type"], gated=shape.gated)
-        tensors = write_tensors(names, tensors, bare=shape.head == "none")
+        names = names_of(config["model_type"], gated=shape.gated, separate=bool(shape.target_words))
+        tensors = write_tensors(names, tensors, bare=shape.head == "none", tied=shape.tied)
     kinds = {str(tensor.dtype).removeprefix("torch.") for tensor in tensors.values()}
     with files.writing_folder(Path(path)) as folder:
         config |= {"dtype": kinds.pop()} if len(kinds) == 1 else {}
@@ -64,7 +65,8 @@ def _read_folder(path: Path, tied: bool | None) -> Model:
     if folder.config["model_type"] == OWN:
         network = _filled(shape, {name: folder.read(name) for name in folder.tensors}, path)
     else:
-        names = names_of(folder.config["model_type"], gated=shape.gated)
+        shape = with_sides(shape, folder.config["model_type"], folder)
+        names = names_of(folder.config["model_type"], gated=shape.gated, separate=bool(shape.target_words))
         source = source_of(folder, names)
         shape = dataclasses.replace(shape, tied=decide_tie(shape, names, source, tied), pooler=_has_pooler(shape, source))
         wanted = {name: tensor.shape for name, tensor in _empty(shape).state_dict().items()}

@@ -1,7 +1,8 @@
 """The token embedding layer: all of nn.Embedding, without its traps.
 
 Three ways to say the same thing, equal to the last bit: a one-hot vector times a table, the row of that table, and a
-linear layer with the table transposed. The first is the idea, the second is how it runs, the third is the output layer.
+linear layer whose weight is the table transposed. The first is the idea, the second is how it runs; the third, with the table
+as it is, is the output layer.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class MaskedHead(nn.Module):
         super().__init__()
         self.transform, self.norm = nn.Linear(shape.dim, shape.dim), make_norm(shape)
         self.activation = ACTIVATIONS[shape.activation]
-        self.output = OutputEmbedding(shape.words, shape.dim, tied_to=tokens, bias=shape.head_bias)
+        self.output = OutputEmbedding(shape.written_words, shape.dim, tied_to=tokens, bias=shape.head_bias)
 
     def forward(self, hidden: Tensor) -> Tensor:
         return self.output(self.norm(self.activation(self.transform(hidden))))
@@ -60,4 +60,6 @@ def make_head(shape: Architecture, tokens: TokenEmbedding) -> MaskedHead | Outpu
     if shape.head == "masked":
         return MaskedHead(shape, table)
     scale = shape.dim**-0.5 if shape.head_scale else 1.0
-    return None if shape.head == "none" else OutputEmbedding(shape.words, shape.dim, tied_to=table, bias=shape.head_bias, scale=scale)
+    if shape.head == "none":
+        return None
+    return OutputEmbedding(shape.written_words, shape.dim, tied_to=table, bias=shape.head_bias, scale=scale)

@@ -9,9 +9,11 @@ from typing import Any
 from inlay.config import settings_of, values_of
 from inlay.errors import FormatError, InlayError, SettingError, UnknownName, did_you_mean
 from inlay.neural.architecture import Architecture
+from inlay.neural.rope import read_rotations, write_rotations
 
 Config = Mapping[str, Any]
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "silu": "silu", "swish": "silu"}
+SHARED = "share_encoder_decoder_embeddings"
 THEIR_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
 
 
@@ -142,14 +144,9 @@ GPT2 = Family(
 
 
 def _read_llama(config: Config) -> dict[str, Any]:
-    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind != "default":
-        raise FormatError(f"config.json: the rotations are of type {kind!r}; only 'default' is built.")
     if config.get("attention_bias", False) != config.get("mlp_bias", False):
         raise FormatError("config.json: attention_bias and mlp_bias differ; built is both or neither.")
-    base = rope.get("rope_theta", config.get("rope_theta", 10_000.0))
-    more = {"rotary_base": float(base), "linear_bias": config.get("attention_bias", False)}
+    more = {"linear_bias": config.get("attention_bias", False)} | read_rotations(config)
     return more | _activation("hidden_act", "silu")(config) | _end(config, 2) | _padding(config)
 
 
@@ -168,7 +165,7 @@ LLAMA = Family(
     _read_llama,
     lambda shape: {
         "hidden_act": THEIR_ACTIVATIONS[shape.activation], "attention_bias": shape.linear_bias, "mlp_bias": shape.linear_bias,
-        "rope_parameters": {"rope_theta": shape.rotary_base, "rope_type": "default"},
+        "rope_parameters": write_rotations(shape),
     } | _write_end(shape),
 )  # fmt: skip
 
@@ -181,6 +178,7 @@ def _read_t5(config: Config) -> dict[str, Any]:
     more |= {"decoder_layers": config.get("num_decoder_layers") or config.get("num_layers", 6)}
     # older files say in `tie_word_embeddings` whether to scale
     more |= {"head_scale": config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True))}
+    more |= {"target_words": 0 if config.get(SHARED, True) else config.get("vocab_size", 32128)}
     return more | {"start": config.get("decoder_start_token_id", padding)} | _end(config, 1) | _padding(config, default=0)
 
 
@@ -190,6 +188,7 @@ def _write_t5(shape: Architecture) -> dict[str, Any]:
     else:
         activation = ("gated-" if shape.gated else "") + THEIR_ACTIVATIONS[shape.activation]
     more = {"feed_forward_proj": activation, "decoder_start_token_id": shape.start, "scale_decoder_outputs": shape.head_scale}
+    more |= {SHARED: False} if shape.target_words else {}  # nothing to them, who go by the tensors; our word for it
     return more | {"is_encoder_decoder": True} | _write_end(shape)
 
 
@@ -214,14 +213,18 @@ def _read_marian(config: Config) -> dict[str, Any]:
     for ours, theirs in (("encoder_ffn_dim", "decoder_ffn_dim"), ("encoder_attention_heads", "decoder_attention_heads")):
         if config.get(ours) != config.get(theirs):
             raise FormatError(f"config.json: {ours} and {theirs} differ; built is one width for both sides.")
-    if config.get("decoder_vocab_size") not in (None, config.get("vocab_size")):
-        raise FormatError("config.json: decoder_vocab_size is not vocab_size; built is one table for both sides.")
+    words = config.get("vocab_size", 58101)
+    target = config.get("decoder_vocab_size") or words
+    shared = config.get(SHARED, True)
+    if shared and target != words:
+        raise FormatError(f"config.json: {SHARED} is true, but decoder_vocab_size is {target} and vocab_size {words}.")
     more = _activation("activation_function", "gelu")(config) | _end(config, 0) | _padding(config, default=58100)
     headed = (config.get("architectures") or ["MarianMTModel"])[0] == "MarianMTModel"
     banned = config.get("bad_words_ids") or []
     if any(len(ids) != 1 for ids in banned):
         raise FormatError(f"config.json: bad_words_ids is {banned}; only single ids can be banned.")
-    return more | {"banned": tuple(ids[0] for ids in banned), "start": config.get("decoder_start_token_id", 58100), "head_bias": headed}
+    more |= {"banned": tuple(ids[0] for ids in banned), "target_words": 0 if shared else target}
+    return more | {"start": config.get("decoder_start_token_id", 58100), "head_bias": headed}
 
 
 MARIAN = Family(
@@ -233,13 +236,13 @@ MARIAN = Family(
         "tied": ("tie_word_embeddings", True), "padding": ("pad_token_id", 58100),
     },
     {"kind": "seq2seq", "norm_place": "post", "final_norm": False, "positions": "sinusoidal", "layout": "halves"},
-    {"share_encoder_decoder_embeddings": True, "normalize_before": False, "normalize_embedding": False},
+    {"normalize_before": False, "normalize_embedding": False},
     {"linear": "MarianMTModel", "none": "MarianModel"},
     _read_marian,
     lambda shape: {
         "activation_function": THEIR_ACTIVATIONS[shape.activation], "decoder_ffn_dim": shape.inner_width,
-        "decoder_attention_heads": shape.heads, "decoder_start_token_id": shape.start, "decoder_vocab_size": shape.words,
-        "is_encoder_decoder": True, "forced_eos_token_id": shape.end[0] if shape.end else None,
+        "decoder_attention_heads": shape.heads, "decoder_start_token_id": shape.start, "decoder_vocab_size": shape.written_words,
+        SHARED: not shape.target_words, "is_encoder_decoder": True, "forced_eos_token_id": shape.end[0] if shape.end else None,
     } | _write_end(shape) | ({"bad_words_ids": [[id] for id in shape.banned]} if shape.banned else {}),
 )  # fmt: skip
 

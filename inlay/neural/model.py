@@ -74,7 +74,7 @@ class Model:
         if head is None:
             raise SettingError("This model was saved without an output layer. Load the folder of the class that has it.")
         table = head.output if isinstance(head, MaskedHead) else head
-        return self._vectors(table.weight, "output table")
+        return self._vectors(table.weight, "output table", written=True)
 
     def embed(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "mean", batch: int = 32) -> np.ndarray:
         """One vector a text (text, dim): the mean of its tokens' vectors after `layer`, or its first token's.
@@ -147,8 +147,8 @@ class Model:
         more = {"segments": read.segments.to(self.device)} if self.shape.segments and read.segments is not None else {}
         return network(ids, mask, layers=True, **more).layers[number]
 
-    def _vectors(self, table: Tensor, what: str) -> Vectors:
-        words = words_in_order(self.tokenizer, len(table))
+    def _vectors(self, table: Tensor, what: str, *, written: bool = False) -> Vectors:
+        words = words_in_order(self.tokenizer, len(table), written=written)
         card = Card(method=self.card.method, settings=self.card.settings, notes=(what,))
         return Vectors.of(words, table.detach().float().cpu().numpy(), card)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OUTSIDE = ("cls.", "lm_head.", "final_logits_bias")
 """Names that never carry a family's prefix."""
@@ -39,6 +39,17 @@ class Names:
     """Tensors that repeat another one, where a file has them at all."""
     unused: str
     """A pattern of tensors that are known and not needed: counters, waves, heads for other tasks."""
+    target: str = ""
+    """The input table of what is written, where it is not the input table."""
+    shared: str = ""
+    """What they go back to where one of two input tables, or the output table, is not stored."""
+    silent: bool = False
+    """Their config cannot say which tables are one: the tensors do."""
+
+    @property
+    def written(self) -> str:
+        """The table that a tied head uses."""
+        return self.target or self.table
 
     def place(self, ours: str) -> Place | None:
         """Where our parameter lies, or None for one this family has no name for."""
@@ -128,6 +139,7 @@ def _t5(*, gated: bool) -> Names:
         "lm_head.weight",
         {"encoder.embed_tokens.weight": "shared.weight", "decoder.embed_tokens.weight": "shared.weight"},
         r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
+        silent=True,
     )
 
 
@@ -153,9 +165,20 @@ MARIAN = Names(
 NAMES = {"bert": BERT, "gpt2": GPT2, "llama": LLAMA, "t5": _t5(gated=False), "marian": MARIAN}
 
 
-def names_of(model_type: str, *, gated: bool = False) -> Names:
-    """The names of a family; T5 calls its first projection otherwise where it has a gate."""
-    return _t5(gated=True) if model_type == "t5" and gated else NAMES[model_type]
+def names_of(model_type: str, *, gated: bool = False, separate: bool = False) -> Names:
+    """The names of a family; T5 calls its first projection otherwise where it has a gate.
+
+    `separate`: what is read and what is written have a table each.
+    """
+    names = _t5(gated=True) if model_type == "t5" and gated else NAMES[model_type]
+    return _separated(names) if separate else names
+
+
+def _separated(names: Names) -> Names:
+    table, target = names.copies  # the two sides, the encoder's first
+    sides = {"tokens": table.removesuffix(".weight"), "target_tokens": target.removesuffix(".weight")}
+    unused, shared = f"{names.unused}|{re.escape(names.table)}", names.table if names.silent else ""
+    return replace(names, parts={**names.parts, **sides}, table=table, target=target, copies={}, unused=unused, shared=shared)
 
 
 def standard(name: str) -> str:

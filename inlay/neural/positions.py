@@ -149,22 +149,30 @@ class Rotary(Positions):
     """Queries and keys turned by an angle that grows with their place, so that scores see only distances (Su et al. 2021).
 
     `halves` pairs number i with number i + width/2, as Llama does; `interleaved` pairs neighbours, as the paper does.
-    Past `length` no model was trained: an error, unless `extrapolate`.
+    Past `length` no model was trained: an error, unless `extrapolate`. `rates` are radians a token, if not those of `base`;
+    `gain` multiplies queries and keys.
     """
 
-    def __init__(self, width: int, *, base: float = 10_000.0, layout: Layout = "halves", length: int, extrapolate: bool = False) -> None:
+    def __init__(
+        self, width: int, *, base: float = 10_000.0, layout: Layout = "halves", length: int, extrapolate: bool = False,
+        rates: Tensor | None = None, gain: float = 1.0,
+    ) -> None:  # fmt: skip
         super().__init__()
         if width % 2:
             raise SettingError(f"Rotations turn pairs of numbers; a head of {width} has one too many. Use an even width.")
-        self.width, self.base, self.layout, self.length, self.extrapolate = width, base, layout, length, extrapolate
+        self.layout, self.length, self.extrapolate, self.gain = layout, length, extrapolate, gain
+        # no buffer: those follow the model's type, and in bfloat16 token 257 would stand where 256 does
+        self.rates = 1 / _slowness(width, base) if rates is None else rates
 
     def turns(self, at: Tensor) -> Tensor:
         if not self.extrapolate:
-            check_length(at, self.length, "rotations were not trained further. Shorten the text, or set extrapolate=True to try.")
-        # float32 whatever the model's type: in bfloat16 token 257 would stand where 256 does
-        angles = at[:, None, :, None].float() * (1 / tokens_per_radian(self.width, self.base, at.device, torch.float32))
+            check_length(at, self.length, "rotations were not trained further. Shorten the text, or make this part with extrapolate=True to try.")
+        if self.rates.device != at.device:
+            self.rates = self.rates.to(at.device)
+        angles = at[:, None, :, None].float() * self.rates
         angles = torch.cat([angles, angles], -1) if self.layout == "halves" else angles.repeat_interleave(2, -1)
-        return torch.stack([angles.cos(), angles.sin()])
+        turns = torch.stack([angles.cos(), angles.sin()])
+        return turns if self.gain == 1.0 else turns * self.gain
 
     def rotate(self, x: Tensor, turns: Tensor) -> Tensor:
         cosines, sines = turns.to(x.dtype)
@@ -188,7 +196,9 @@ def make_positions(shape: Architecture, *, causal: bool) -> Positions:
         "t5": lambda: T5Bias(shape.heads, shape.buckets, shape.reach, bidirectional=not causal),
         "xl": lambda: TransformerXL(shape.dim, shape.heads, shape.head_width),
         "alibi": lambda: Alibi(shape.heads),
-        "rotary": lambda: Rotary(shape.head_width, base=shape.rotary_base, layout=shape.layout, length=shape.length),
+        "rotary": lambda: Rotary(
+            shape.head_width, layout=shape.layout, length=shape.length, rates=rotations(shape), gain=shape.rotary_gain
+        ),
     }
     return makers[shape.positions]()
 
@@ -207,6 +217,37 @@ def distances(at: Tensor, key_at: Tensor) -> Tensor:
 def tokens_per_radian(dim: int, base: float, device: torch.device, dtype: torch.dtype) -> Tensor:
     """How slowly each pair of numbers turns, fastest first: base ** (2i / dim)."""
     return base ** (torch.arange(0, dim, 2, device=device, dtype=dtype) / dim)
+
+
+def rotations(shape: Architecture) -> Tensor:
+    """Radians a token (pair,), fastest first, slowed as the architecture says; linear is Chen et al. 2023, yarn Peng et al. 2023.
+
+    llama3 and yarn leave those that turn often in the first length as they are, and slow those that turn seldom by the whole
+    factor. Between them llama3 goes by how often they turn, yarn by their rank.
+    """
+    slowness, factor = _slowness(shape.head_width, shape.rotary_base), shape.rotary_factor
+    rates, (low, high) = 1 / slowness, shape.rotary_turns
+    if shape.rotary_scaling == "linear":
+        return rates / factor
+    if shape.rotary_scaling == "llama3":
+        turns = shape.rotary_length / (2 * math.pi / rates)
+        kept = ((turns - low) / (high - low)).clamp(0, 1)
+        return (1 - kept) * rates / factor + kept * rates
+    if shape.rotary_scaling == "yarn":
+        first, last = max(math.floor(_rank(high, shape)), 0), min(math.ceil(_rank(low, shape)), shape.head_width - 1)
+        ranks = torch.arange(len(rates), device=rates.device, dtype=torch.float32)
+        kept = 1 - ((ranks - first) / ((last - first) or 0.001)).clamp(0, 1)
+        return (1 - kept) * (1 / (factor * slowness)) + kept * rates
+    return rates
+
+
+def _rank(often: float, shape: Architecture) -> float:
+    """Which rotation, counted from the fastest, turns so often in the first length."""
+    return shape.head_width * math.log(shape.rotary_length / (often * 2 * math.pi)) / (2 * math.log(shape.rotary_base))
+
+
+def _slowness(width: int, base: float) -> Tensor:
+    return tokens_per_radian(width, base, torch.device("cpu"), torch.float32)
 
 
 def sinusoids(at: Tensor, dim: int, layout: Layout) -> Tensor:

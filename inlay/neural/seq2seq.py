@@ -31,7 +31,7 @@ class Source:
 
 
 class Seq2Seq(nn.Module):
-    """One table of tokens serves both sides, and the head too where it is tied."""
+    """One table of tokens serves both sides, or each has its own; a tied head uses that of the text that is written."""
 
     def __init__(self, shape: Architecture) -> None:
         super().__init__()
@@ -39,7 +39,13 @@ class Seq2Seq(nn.Module):
         self.tokens = TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
         self.encoder = Stack(shape, shape.layers, causal=False)
         self.decoder = Stack(shape, shape.decoder_layers, causal=True, cross=True)
-        self.head = make_head(shape, self.tokens)
+        self.target_tokens = TokenEmbedding(shape.target_words, shape.dim, padding_idx=shape.padding) if shape.target_words else None
+        self.head = make_head(shape, self.written)
+
+    @property
+    def written(self) -> TokenEmbedding:
+        """The table of the text that is written."""
+        return self.tokens if self.target_tokens is None else self.target_tokens
 
     def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None, target_mask: Tensor | None = None) -> Output:
         """source and target ids (batch, token); masks are true where a token is real."""
@@ -55,7 +61,7 @@ class Seq2Seq(nn.Module):
     ) -> Output:  # fmt: skip
         """Logits of the words after `ids`; with a cache, `ids` are the new ones only. Without `logits` the head is left out."""
         mask = checked(ids, mask, cache.length if cache is not None else 0)
-        rows, read = self.tokens(ids), source.output.hidden
+        rows, read = self.written(ids), source.output.hidden
         memory = Memory(read, memory_view(rows, read, source.mask))
         output = self.decoder(rows, mask, memory=memory, cache=cache, layers=layers, attention=attention)
         if self.head is not None and logits:

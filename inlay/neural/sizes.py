@@ -21,6 +21,7 @@ def _transformer(shape: Architecture) -> dict[str, int]:
     norms = 2 * blocks + crosses + stacks * (shape.embedding_norm + shape.final_norm)
     return {
         "token table": shape.words * shape.dim,
+        "target table": shape.target_words * shape.dim,
         "positions": stacks * _positions(shape),
         "segment table": stacks * shape.segments * shape.dim,
         "attention": blocks * attention(shape),
@@ -64,8 +65,8 @@ def _head(shape: Architecture) -> dict[str, int]:
         return {}
     return {
         "head": _linear(shape.dim, shape.dim) + norm(shape) if shape.head == "masked" else 0,
-        "output table": 0 if shape.tied and shape.kind != "bilm" else shape.words * shape.dim,
-        "output bias": shape.words if shape.head_bias else 0,
+        "output table": 0 if shape.tied and shape.kind != "bilm" else shape.written_words * shape.dim,
+        "output bias": shape.written_words if shape.head_bias else 0,
     }
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tokenizers
 import torch
 from torch import Tensor
 
+from inlay.encode.marian import SentencePieces
+from inlay.encode.subword_files import of_model
 from inlay.errors import FormatError, SettingError
-from inlay.neural import pieces
 from inlay.neural.architecture import Architecture
 
 TOKENIZER, SETTINGS = "tokenizer.json", "tokenizer_config.json"
@@ -31,21 +31,14 @@ class Batch:
 
 
 def read_tokenizer(path: Path, shape: Architecture) -> Any:
-    """The tokenizer a folder carries (tokenizer.json, or the older files of BERT, GPT-2, Marian), or None when it carries none."""
-    if (path / TOKENIZER).is_file():
-        made = _opened(path / TOKENIZER)
-        made.no_padding()
-        made.no_truncation()  # never silently
-    elif pieces.recognizes(path):
-        made = pieces.SentencePieces(path)
-    elif (path / "vocab.txt").is_file() and shape.kind == "encoder":
-        made = tokenizers.BertWordPieceTokenizer(str(path / "vocab.txt"), lowercase=_lowercase(path))._tokenizer
-    elif (path / "vocab.json").is_file() and (path / "merges.txt").is_file():
-        made = _byte_pairs(path)
-    else:
-        return None
-    if made.get_vocab_size() > shape.words:
-        raise FormatError(f"{path}: the tokenizer has {made.get_vocab_size():,} words, the table only {shape.words:,} rows.")
+    """The tokenizer a folder carries, or None; one with words that the table has no rows for raises FormatError."""
+    made = of_model(path, reads_both_ways=shape.kind == "encoder")
+    sizes = [] if made is None else [(made.get_vocab_size(), shape.words)]
+    if isinstance(made, SentencePieces):
+        sizes.append((max(made.target_words) + 1, shape.written_words))
+    for words, rows in sizes:
+        if words > rows:
+            raise FormatError(f"{path}: the tokenizer has {words:,} words, the table only {rows:,} rows.")
     return made
 
 
@@ -53,7 +46,7 @@ def tokenizer_files(tokenizer: Any, shape: Architecture) -> dict[str, bytes]:
     """What `read_tokenizer` and `transformers` need to have the same tokenizer again."""
     if tokenizer is None:
         return {}
-    if isinstance(tokenizer, pieces.SentencePieces):
+    if isinstance(tokenizer, SentencePieces):
         return tokenizer.files
     names = {"pad_token": shape.padding, "eos_token": shape.end[0] if shape.end else None, "bos_token": shape.start}
     special = {name: tokenizer.id_to_token(id) for name, id in names.items() if id is not None and tokenizer.id_to_token(id)}
@@ -79,33 +72,16 @@ def make_batch(tokenizer: Any, texts: Sequence[str], *, padding: int | None, sid
     return Batch(ids, mask, [[tuple(span) for span in encoding.offsets] for encoding in encodings], segments)
 
 
-def words_in_order(tokenizer: Any, rows: int) -> list[str]:
-    """The word of each row; rows the tokenizer has no word for are called `<row N>`."""
+def words_in_order(tokenizer: Any, rows: int, *, written: bool = False) -> list[str]:
+    """The word of each row; rows the tokenizer has no word for are called `<row N>`.
+
+    `written`: of the words a model writes, which Marian's tokenizer may number otherwise than those it reads.
+    """
     words = [f"<row {row}>" for row in range(rows)]
-    known = {} if tokenizer is None else tokenizer.get_vocab(with_added_tokens=True)
+    if written and isinstance(tokenizer, SentencePieces):
+        known = tokenizer.target_vocabulary
+    else:
+        known = {} if tokenizer is None else tokenizer.get_vocab(with_added_tokens=True)
     for word, id in known.items():
         words[id] = word
     return words
-
-
-def _opened(path: Path) -> Any:
-    try:
-        return tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises bare Exception
-        if type(error) is not Exception:
-            raise
-        raise FormatError(f"{path}: not a tokenizer ({error}).") from None
-
-
-def _byte_pairs(path: Path) -> Any:
-    """GPT-2's: bytes paired up, its one special token kept whole."""
-    made = tokenizers.ByteLevelBPETokenizer(str(path / "vocab.json"), str(path / "merges.txt"))
-    made.add_special_tokens(["<|endoftext|>"])
-    return made._tokenizer
-
-
-def _lowercase(path: Path) -> bool:
-    try:
-        return bool(json.loads((path / SETTINGS).read_text("utf-8")).get("do_lower_case", True))
-    except (OSError, ValueError):
-        return True

@@ -4,61 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from inlay.errors import FormatError
-from inlay.formats.huggingface import Folder
-from inlay.neural.architecture import Architecture
-from inlay.neural.names import Names, Place, full_names
+from inlay.neural.names import Names, Place
+from inlay.neural.tables import Source
 
 SHOWN = 8
-
-
-@dataclass(frozen=True)
-class Source:
-    """A folder whose tensors are called by their full present-day names."""
-
-    folder: Folder
-    files: Mapping[str, str]
-    """Full name -> the name in the file."""
-
-    def read(self, name: str) -> Tensor:
-        return self.folder.read(self.files[name])
-
-    def same(self, one: str, two: str) -> bool:
-        """Whether two tensors are equal to the last bit."""
-        first, second = self.folder.tensors[self.files[one]], self.folder.tensors[self.files[two]]
-        if (first.shape, first.dtype) != (second.shape, second.dtype):
-            return False
-        return np.array_equal(self.folder.content(first.name), self.folder.content(second.name))
-
-
-def source_of(folder: Folder, names: Names) -> Source:
-    return Source(folder, full_names(folder.tensors, names))
-
-
-def decide_tie(shape: Architecture, names: Names, source: Source, chosen: bool | None) -> bool:
-    """Whether the output layer uses the input table; a config and a file that disagree are not reconciled by guessing."""
-    present, path = names.head in source.files, source.folder.path
-    if shape.head == "none":
-        return shape.tied
-    tied = shape.tied if chosen is None else chosen
-    if not tied and not present:
-        raise FormatError(
-            f"{path}: the output layer is not tied (tie_word_embeddings: false), but there is no {names.head}. "
-            "Load with tied=True if it should share the input table."
-        )
-    if tied and present and chosen is None and not source.same(names.head, names.table):
-        raise FormatError(
-            f"{path}: config.json says tie_word_embeddings: true, but {names.head} differs from {names.table}. "
-            "Load with tied=False to keep both, or with tied=True to drop the former."
-        )
-    return tied
 
 
 def read_tensors(source: Source, names: Names, wanted: Mapping[str, torch.Size], *, tied: bool) -> dict[str, Tensor]:
@@ -70,7 +25,7 @@ def read_tensors(source: Source, names: Names, wanted: Mapping[str, torch.Size],
         tensors[ours] = _shaped(source.read(place.name), place)
         if tensors[ours].shape != wanted[ours]:
             raise FormatError(
-                f"{source.folder.path}: {place.name} has shape {tuple(source.folder.tensors[source.files[place.name]].shape)}, "
+                f"{source.folder.path}: {place.name} has shape {tuple(source.stored(place.name).shape)}, "
                 f"which gives {tuple(tensors[ours].shape)}; config.json asks for {tuple(wanted[ours])}."
             )
         check_finite(source.folder.path, place.name, tensors[ours])
@@ -79,11 +34,11 @@ def read_tensors(source: Source, names: Names, wanted: Mapping[str, torch.Size],
 
 def unused(source: Source, names: Names, wanted: Iterable[str]) -> list[str]:
     """Their tensors that are known and that this network has no use for."""
-    used = {place.name for ours in wanted if (place := names.place(ours))}
+    used = {source.name(place.name) for ours in wanted if (place := names.place(ours))}
     return sorted(name for name in source.files if name not in used and re.fullmatch(names.unused, name))
 
 
-def write_tensors(names: Names, tensors: Mapping[str, Tensor], *, bare: bool) -> dict[str, Tensor]:
+def write_tensors(names: Names, tensors: Mapping[str, Tensor], *, bare: bool, tied: bool) -> dict[str, Tensor]:
     """Our tensors by their names and in their layout; `bare` leaves the prefix out."""
     pieces: dict[str, dict[int, Tensor]] = {}
     for ours, tensor in tensors.items():
@@ -91,8 +46,13 @@ def write_tensors(names: Names, tensors: Mapping[str, Tensor], *, bare: bool) ->
         if place is None:
             raise FormatError(f"{ours} has no name in this family, so no other tool could read it.")
         theirs = tensor.T if place.turned else tensor[None] if place.row else tensor
-        pieces.setdefault(place.name.removeprefix(names.prefix) if bare else place.name, {})[place.part or 0] = theirs
-    return {name: torch.cat([parts[part] for part in sorted(parts)], -1).contiguous() for name, parts in pieces.items()}
+        pieces.setdefault(place.name, {})[place.part or 0] = theirs
+    if names.shared:
+        pieces[names.shared] = pieces.pop(names.target)  # a tied head goes back to it
+    if not tied and not names.silent:  # they tie nothing then, copies included
+        pieces |= {copy: pieces[original] for copy, original in names.copies.items() if original in pieces}
+    whole = {name: torch.cat([parts[part] for part in sorted(parts)], -1).contiguous() for name, parts in pieces.items()}
+    return {name.removeprefix(names.prefix): tensor for name, tensor in whole.items()} if bare else whole
 
 
 def check_finite(path: Path, name: str, tensor: Tensor) -> None:
@@ -120,7 +80,7 @@ def _shaped(tensor: Tensor, place: Place) -> Tensor:
 
 
 def _check_names(source: Source, names: Names, places: Iterable[Place], *, tied: bool) -> None:
-    used = {place.name for place in places}
+    used = {source.name(place.name) for place in places}
     missing = used - source.files.keys()
     if missing:
         raise FormatError(f"{source.folder.path}: {_listed(missing)} missing from the weights, which config.json asks for.")

@@ -40,7 +40,7 @@ class Writer:
         if shape.positions in ("learned", "rotary") and ids.shape[1] + new_tokens > shape.length + 1:
             raise SettingError(f"A prompt of {ids.shape[1]:,} and {new_tokens:,} new tokens go past the {shape.length:,} this model takes.")
         self.ids, self.mask = ids, mask
-        self.said = torch.zeros(len(ids), shape.words, dtype=torch.bool, device=ids.device)
+        self.said = torch.zeros(len(ids), shape.written_words, dtype=torch.bool, device=ids.device)
         real = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask
         rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids)
         self.said[rows[real], ids[real]] = True  # padding was never said

@@ -6,19 +6,18 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from inlay.errors import SourceError, UnknownName
 from inlay.formats import elmo, huggingface
 from inlay.formats.huggingface import Folder
 from inlay.neural.architecture import Architecture
 from inlay.neural.families import OWN, read_config, read_elmo
-from inlay.neural.names import NAMES, full_names
+from inlay.neural.names import Names, names_of
 from inlay.neural.sizes import parameters
+from inlay.neural.tables import Source, source_of, with_sides
 
 SHOWN = 6
 """How many matrices are listed, the largest, where the tables among them are not known."""
-ROLES = ("input table", "output table", "positions", "segments")
+ROLES = ("input table", "target table", "output table", "positions", "segments")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Tie:
-    """Whether the output layer shares the input table, by three witnesses; None: it says nothing."""
+    """Whether the output layer shares the input table (of two, the target's), by three witnesses; None: it says nothing."""
 
     config: bool | None = None
     names: bool | None = None
@@ -77,7 +76,7 @@ class Inspection:
 
 
 def inspect(path: str | Path) -> Inspection:
-    """Look into a checkpoint folder, or at a config.json alone. Reads headers, and two tables where they should be equal."""
+    """Look into a checkpoint folder, or at a config.json alone. Reads headers, and tables where they should be equal."""
     path = Path(path)
     if not path.exists():
         raise SourceError(f"There is no folder or config '{path}'.")
@@ -110,12 +109,18 @@ def _from_folder(folder: Folder, kind: str, shape: Architecture | None) -> Inspe
     dtypes: dict[str, int] = {}
     for tensor in folder.tensors.values():
         dtypes[tensor.dtype] = dtypes.get(tensor.dtype, 0) + tensor.size
-    roles = _roles(folder, kind)
-    if shape is not None and shape.pooler and not any("pooler" in name for name in folder.tensors):
+    stored = (sum(dtypes.values()), dtypes)
+    if shape is None:
+        return Inspection(str(folder.path), kind, None, _parts_by_name(folder), *stored, _tables(folder, {}), Tie())
+    if shape.pooler and not any("pooler" in name for name in folder.tensors):
         shape = dataclasses.replace(shape, pooler=False)  # BERT's config cannot say it; its tensors do
-    parts = _parts_by_name(folder) if shape is None else parameters(shape)
-    tables, tie = _tables(folder, roles), _tie(folder, kind, shape, roles)
-    return Inspection(str(folder.path), kind, shape, parts, sum(dtypes.values()), dtypes, tables, tie)
+    shape = shape if kind == OWN else with_sides(shape, kind, folder)
+    names = _own_names(folder, shape) if kind == OWN else names_of(kind, separate=bool(shape.target_words))
+    source = source_of(folder, names)
+    tie = _tie(source, names, shape)
+    if names.silent and tie.content is False:
+        shape = dataclasses.replace(shape, tied=False)
+    return Inspection(str(folder.path), kind, shape, parameters(shape), *stored, _tables(folder, _roles(source, names)), tie)
 
 
 def _tables(folder: Folder, roles: dict[str, str]) -> tuple[StoredTable, ...]:
@@ -124,30 +129,29 @@ def _tables(folder: Folder, roles: dict[str, str]) -> tuple[StoredTable, ...]:
     return tuple(StoredTable(each.name, each.shape, each.dtype, roles.get(each.name, "")) for each in found[:SHOWN])
 
 
-def _roles(folder: Folder, kind: str) -> dict[str, str]:
+def _own_names(folder: Folder, shape: Architecture) -> Names:
+    """What tables are called in a folder of our own."""
+    head = "head.output.table" if "head.output.table" in folder.tensors else "head.table"
+    return Names("", {}, "tokens.weight", head, {}, "", target="target_tokens.weight" if shape.target_words else "")
+
+
+def _roles(source: Source, names: Names) -> dict[str, str]:
     """Name in the file -> which table it is."""
-    if kind == OWN:
-        named = {"tokens.weight": "input table", "head.table": "output table", "head.output.table": "output table"}
-        return {name: role for name, role in named.items() if name in folder.tensors}
-    if kind not in NAMES:
-        return {}
-    files, names = full_names(folder.tensors, NAMES[kind]), NAMES[kind]
-    known = {names.table: "input table", names.head: "output table"}
-    known |= {theirs: "positions" for ours, theirs in names.parts.items() if ours.endswith("positions.table")}
+    known = {theirs: "positions" for ours, theirs in names.parts.items() if ours.endswith("positions.table")}
     known |= {f"{names.parts['stack.segments']}.weight": "segments"} if "stack.segments" in names.parts else {}
-    return {files[name]: role for name, role in known.items() if name in files}
+    tables = {"output table": names.head, "target table": names.target, "input table": names.table}
+    known |= {source.name(name): role for role, name in tables.items()}
+    return {source.files[name]: role for name, role in known.items() if name in source.files}
 
 
-def _tie(folder: Folder, kind: str, shape: Architecture | None, roles: dict[str, str]) -> Tie:
-    by_role = {role: name for name, role in roles.items()}
-    table, head = by_role.get("input table"), by_role.get("output table")
-    if shape is None or shape.head == "none" or table is None:
+def _tie(source: Source, names: Names, shape: Architecture) -> Tie:
+    head, written = source.name(names.head), source.name(names.written)
+    if shape.head == "none" or written not in source.files:
         return Tie()
-    if head is None:
-        return Tie(shape.tied, True)
-    one, two = folder.tensors[table], folder.tensors[head]
-    same = (one.shape, one.dtype) == (two.shape, two.dtype) and np.array_equal(folder.content(table), folder.content(head))
-    return Tie(shape.tied, False, same)
+    config = None if names.silent and shape.tied else shape.tied
+    if head not in source.files or head == written:
+        return Tie(config, True)
+    return Tie(config, False, source.same(head, written))
 
 
 def _parts_by_name(folder: Folder) -> dict[str, int]:
@@ -168,7 +172,10 @@ def _lines(found: Inspection) -> list[str]:
     else:
         layers = f"{shape.layers} + {shape.decoder_layers}" if shape.decoder_layers else str(shape.layers)
         heads = f"{shape.heads} heads of {shape.head_width}" + (f" ({shape.kv_heads} of keys)" if shape.key_heads != shape.heads else "")
-        lines += [f"  {shape.kind}, {layers} layers, {shape.dim} wide, {heads}, {shape.words:,} words"]
+        words = f"{shape.words:,} words" + (f" read, {shape.target_words:,} written" if shape.target_words else "")
+        lines += [f"  {shape.kind}, {layers} layers, {shape.dim} wide, {heads}, {words}"]
+        if shape.rotary_scaling != "none":
+            lines += [f"  rotations slowed {shape.rotary_factor:g} times ({shape.rotary_scaling})"]
     lines += [f"  {count:>18,}  {part}" for part, count in found.parts.items()]
     lines += [f"  {found.parameters:>18,}  parameters in all"]
     if found.stored is not None:

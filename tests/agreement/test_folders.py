@@ -134,3 +134,18 @@ def test_the_input_table_of_any_checkpoint(tmp_path: Path, family: str, kind: st
     np.testing.assert_array_equal(found.rows([5, 39]), found.table[[5, 39]])
     assert "36 of 40 rows belong to no token" in str(notes)
     assert [found.find(word) for word in ("king", " king", "queen", "猫", "Ġking", "nobody")] == [7, 3, 8, 5, 3, None]
+
+
+@pytest.mark.parametrize("family", ["marian", "t5"])
+def test_of_two_input_tables_the_one_that_reads(tmp_path: Path, family: str):
+    import torch
+
+    torch.manual_seed(1)
+    name, settings = CONFIGS[family]
+    more = {"share_encoder_decoder_embeddings": False} if family == "marian" else {}
+    model = getattr(transformers, name)(transformers.AutoConfig.for_model(family, **settings, **more))
+    encoder = model.get_encoder()
+    if family == "t5":
+        encoder.embed_tokens.weight = torch.nn.Parameter(torch.randn(40, 8))
+    model.save_pretrained(tmp_path)
+    np.testing.assert_array_equal(inlay.load(tmp_path).table, encoder.embed_tokens.weight.detach().numpy())

@@ -15,6 +15,8 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 from inlay.errors import FormatError  # noqa: E402
 from inlay.neural.checkpoint import load_model, save_model  # noqa: E402
 from inlay.neural.generate import Generation, generate  # noqa: E402
+from inlay.neural.model import Model  # noqa: E402
+from inlay.neural.network import make_network  # noqa: E402
 
 WORDS, PAD = 60, 0
 ENDS = list(range(1, WORDS, 6))
@@ -28,12 +30,31 @@ KINDS = [
     "llama",
     "llama-tied",
     "llama-bare",
+    "llama-linear",
+    "llama-llama3",
+    "llama-yarn",
     "t5",
     "t5-gated",
+    "t5-untied",
+    "t5-sides",
+    "t5-writes",
     "marian",
     "marian-relu",
+    "marian-untied",
+    "marian-sides",
+    "marian-three",
+    "marian-bare",
 ]
-EXACT = ["bert", "gpt2", "marian"]
+EXACT = ["bert", "gpt2", "marian", "marian-untied", "marian-sides", "marian-three"]
+UNSHARED = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 50}
+ROPE = {
+    "linear": {"rope_theta": 5000.0, "rope_type": "linear", "factor": 3.0},
+    "llama3": {"rope_theta": 500.0, "rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 20,
+               "low_freq_factor": 0.5, "high_freq_factor": 2.0},
+    "yarn": {"rope_theta": 500.0, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 20, "beta_slow": 0.3,
+             "beta_fast": 1.5, "attention_factor": 1.1386294361119891},
+}  # fmt: skip
+"""Turned so that of the four rotations of a head some are kept, some slowed, and one lies between."""
 SPECIAL = {"bos_token_id": 2, "eos_token_id": ENDS, "pad_token_id": PAD}
 
 
@@ -69,18 +90,29 @@ def theirs(kind: str) -> Any:
         "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama)),
         "llama-tied": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama, tie_word_embeddings=True, head_dim=8, rope_theta=5000.0)),
         "llama-bare": lambda: t.LlamaModel(t.LlamaConfig(**llama, attention_bias=True, mlp_bias=True)),
+        **{
+            f"llama-{kind}": lambda rope=rope: t.LlamaForCausalLM(t.LlamaConfig(**llama, head_dim=8, rope_parameters=dict(rope)))
+            for kind, rope in ROPE.items()
+        },
         "t5": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5)),
+        **dict.fromkeys(("t5-untied", "t5-sides", "t5-writes"), lambda: t.T5ForConditionalGeneration(t.T5Config(**t5))),
         "t5-gated": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
         "marian": lambda: t.MarianMTModel(t.MarianConfig(**marian)),
         "marian-relu": lambda: t.MarianMTModel(t.MarianConfig(**{**marian, "scale_embedding": False}, activation_function="relu")),
+        "marian-untied": lambda: t.MarianMTModel(t.MarianConfig(**marian, tie_word_embeddings=False)),
+        "marian-sides": lambda: t.MarianMTModel(t.MarianConfig(**marian, **UNSHARED)),
+        "marian-three": lambda: t.MarianMTModel(t.MarianConfig(**marian, **UNSHARED, tie_word_embeddings=False)),
+        "marian-bare": lambda: t.MarianModel(t.MarianConfig(**marian, **UNSHARED)),
     }
     made = makers[kind]()
+    for part in {"t5-untied": "lm_head", "t5-sides": "encoder.embed_tokens", "t5-writes": "decoder.embed_tokens"}.get(kind, "").split():
+        made.get_submodule(part).weight = torch.nn.Parameter(torch.empty(WORDS, 24))  # T5 keeps apart whatever differs
     for name, parameter in made.named_parameters():
         if "embed_positions" not in name:  # Marian's are waves, not weights
             norm = parameter.dim() == 1 and name.endswith("weight")
             # T5 does not scale its scores: wide weights would only show how it amplifies rounding
             torch.nn.init.normal_(parameter, mean=1.0 if norm else 0.0, std=0.2 if kind.startswith("t5") else 0.3)
-    if kind.startswith("marian"):
+    if hasattr(made, "final_logits_bias"):
         made.final_logits_bias.normal_()
     return made.eval()
 
@@ -110,9 +142,9 @@ def both(model: Any, ours: Any) -> tuple[Any, Any]:
     """Logits (hidden states where there is no head) of the same batch, padding left out."""
     ids, mask = batch()
     if ours.shape.kind == "seq2seq":
-        target = torch.randint(2, WORDS, (3, 6))
-        one = model(input_ids=ids, attention_mask=mask, decoder_input_ids=target).logits
-        return one, ours.network(ids, target, mask).logits
+        target = torch.randint(2, ours.shape.written_words, (3, 6))
+        one, two = model(input_ids=ids, attention_mask=mask, decoder_input_ids=target), ours.network(ids, target, mask)
+        return (one.last_hidden_state, two.hidden) if two.logits is None else (one.logits, two.logits)
     more = {"token_type_ids": ids % 2} if ours.shape.kind == "encoder" else {}
     one = model(input_ids=ids, attention_mask=mask, **more)
     two = ours.network(ids, mask, **({"segments": ids % 2} if more else {}))
@@ -137,19 +169,49 @@ def test_float64_logits_agree(kind: str, tmp_path: Path):
     assert (one - two).abs().max() < 1e-12
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith(("llama", "t5"))])
+def test_float64_logits_agree_where_their_norms_are_float64_too(kind: str, tmp_path: Path):
+    """Theirs compute norms in float32 whatever the model's type; here they are given ours."""
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"), dtype=torch.float64)
+    for module in model.double().modules():
+        if type(module).__name__ in ("LlamaRMSNorm", "T5LayerNorm"):
+            module.forward = lambda x, it=module: torch.nn.functional.rms_norm(x, x.shape[-1:], it.weight, 1e-3)
+    one, two = both(model, ours)
+    assert (one - two).abs().max() < 1e-12
+
+
 def test_folders_we_write_open_there(kind: str, tmp_path: Path):
     model = theirs(kind)
     ours = load_model(saved(model, tmp_path / "there"))
     save_model(ours, tmp_path / "here")
     again, report = type(model).from_pretrained(tmp_path / "here", output_loading_info=True)
+    report["missing_keys"] = {name for name in report["missing_keys"] if "embed_positions" not in name}  # waves, not weights
     assert not any(report.values()), report
     one, two = both(again.eval(), load_model(tmp_path / "here"))
     assert (one - two).abs().max() < 2e-5
     assert torch.equal(one, both(model, ours)[0])
     assert load_model(tmp_path / "here").shape == ours.shape
     for key, value in model.config.to_dict().items():
+        if kind == "marian-untied" and key == "share_encoder_decoder_embeddings":
+            continue  # it says that they are shared, and does not share them
         if key not in ("transformers_version", "dtype", "torch_dtype", "_name_or_path", "head_dim", "n_inner", "id2label", "label2id"):
             assert again.config.to_dict()[key] == value or value is None, key
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2", "llama", "t5", "marian"])
+def test_what_we_untie_is_untied_there(kind: str, tmp_path: Path):
+    """One input table and another for the output: their classes untie more than that, unless every table is stored."""
+    model = theirs(kind)
+    shape = replace(load_model(saved(model, tmp_path / "there")).shape, tied=False)
+    ours = Model(make_network(shape).eval())
+    for parameter in ours.network.parameters():
+        torch.nn.init.normal_(parameter, mean=1.0 if parameter.dim() == 1 else 0.0, std=0.2)
+    save_model(ours, tmp_path / "here")
+    again, report = type(model).from_pretrained(tmp_path / "here", output_loading_info=True)
+    assert not any(report.values()), report
+    one, two = both(again.eval(), ours)
+    assert (one - two).abs().max() < 2e-5
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "t5"])
@@ -211,7 +273,7 @@ def test_beams_agree(kind: str, length_penalty: float, early: bool, tmp_path: Pa
     assert length_penalty or min(len(row) for row in found) < 12  # without a reward for length, some end early
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian", *(f"llama-{kind}" for kind in ROPE), "t5-sides", "marian-three"])
 @pytest.mark.parametrize("penalty", [1.0, 1.7])
 def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
     model = theirs(kind)
@@ -222,9 +284,36 @@ def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
     expected = model.generate(
         ids, attention_mask=mask, max_new_tokens=12, do_sample=False, repetition_penalty=penalty, forced_eos_token_id=None
     )
-    found = generate(ours, ids, mask, Generation(method="greedy", new_tokens=12, repetition_penalty=penalty))
+    settings = Generation(method="greedy", new_tokens=12, repetition_penalty=penalty)
+    found = generate(ours, ids, mask, settings)
     shown = expected[:, ids.shape[1] :] if ours.shape.kind == "decoder" else expected[:, 1:]
     assert [cut(row) for row in shown.tolist()] == found
+    assert found == generate(ours, ids, mask, replace(settings, cached=False))
+
+
+@pytest.mark.parametrize("kind", [f"llama-{kind}" for kind in ROPE])
+def test_rotations_are_theirs_to_the_bit(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    positions = load_model(saved(model, tmp_path / "there")).network.stack.positions  # pyright: ignore
+    assert torch.equal(positions.rates, model.model.rotary_emb.inv_freq)
+    assert positions.gain == model.model.rotary_emb.attention_scaling
+    usual = 500.0 ** -(torch.arange(0, 8, 2) / 8)
+    shares = (positions.rates / usual).tolist()
+    if kind != "llama-linear":  # kept, between, slowed
+        factor = model.config.rope_parameters["factor"]
+        assert shares[0] == 1
+        assert 1 / factor < shares[1] < 1
+        assert shares[3] == pytest.approx(1 / factor)
+
+
+@pytest.mark.parametrize("kind", [f"llama-{kind}" for kind in ROPE])
+@torch.no_grad()
+def test_a_cache_changes_nothing(kind: str, tmp_path: Path):
+    network = load_model(saved(theirs(kind), tmp_path / "there"), dtype=torch.float64).network
+    ids, cache = batch()[0][:1], network.new_cache()  # pyright: ignore
+    whole = network(ids).logits
+    steps = [network(ids[:, place : place + 1], cache=cache).logits for place in range(ids.shape[1])]
+    assert (torch.cat(steps, 1) - whole).abs().max() < 1e-12
 
 
 def test_banned_words_are_never_written(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlay[peers]'")
 
+from inlay.errors import FormatError  # noqa: E402
 from inlay.neural.checkpoint import load_model, save_model  # noqa: E402
 from inlay.neural.families import read_config  # noqa: E402
-from inlay.neural.tokens import make_batch, read_tokenizer, tokenizer_files  # noqa: E402
+from inlay.neural.tokens import make_batch, read_tokenizer, tokenizer_files, words_in_order  # noqa: E402
 from inlay.study.search import neighbors  # noqa: E402
 
 
@@ -87,3 +89,41 @@ def test_byte_pairs_agree(data: Path, tmp_path: Path):
     for text in ("I don't like it.", "  我喜欢 猫!", "naïve\n\tcafé", "the end<|endoftext|>"):
         assert ours.encode(text).ids == theirs(text)["input_ids"]
         assert ours.decode(theirs(text)["input_ids"], skip_special_tokens=False) == text
+
+
+@pytest.mark.parametrize("lower", [True, False, None])
+def test_bert_words_agree(lower: bool | None, data: Path, tmp_path: Path):
+    (tmp_path / "vocab.txt").write_bytes((data / "vocab_bert_chinese" / "vocab.txt").read_bytes())
+    if lower is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": lower}))
+    theirs = transformers.BertTokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, read_config({"model_type": "bert"}))
+    for text in ("I don't LIKE it.", "我喜欢 猫!", "Naïve\n\tcafé", "the [MASK] end"):
+        assert ours.encode(text).ids == theirs(text)["input_ids"]
+    assert ours.encode("我").tokens == ["[CLS]", "我", "[SEP]"]
+    assert read_tokenizer(tmp_path, read_config({"model_type": "gpt2"})) is None  # it would put [CLS] before a prompt
+
+
+def test_marian_pieces_of_two_vocabularies_agree(data: Path, tmp_path: Path):
+    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlay[sentencepiece]'")
+    for name in ("source.spm", "target.spm", "vocab.json"):
+        (tmp_path / name).write_bytes((data / "vocab_opus_mt_zh_en" / name).read_bytes())
+    words: dict[str, int] = json.loads((tmp_path / "vocab.json").read_text())
+    other = {word: id for id, word in enumerate(["<pad>", "</s>", "<unk>", *sorted(words.keys() - {"<pad>", "</s>", "<unk>"})[:60_000]])}
+    (tmp_path / "target_vocab.json").write_text(json.dumps(other))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"separate_vocabs": True}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it recommends another package
+        theirs = transformers.MarianTokenizer.from_pretrained(tmp_path)
+    config = {"model_type": "marian", "vocab_size": len(words), "share_encoder_decoder_embeddings": False, "pad_token_id": 0}
+    shape = read_config({**config, "decoder_vocab_size": len(other), "decoder_start_token_id": 0, "eos_token_id": 1})
+    ours = read_tokenizer(tmp_path, shape)
+    texts, answers = ["我喜欢猫。", "𠮷野家"], ["I like cats.", "What is it?"]
+    assert [each.ids for each in ours.encode_batch(texts)] == theirs(texts)["input_ids"]
+    ids = theirs(text_target=answers)["input_ids"]
+    assert ours.decode_batch(ids) == theirs.batch_decode(ids, skip_special_tokens=True) == answers
+    assert words_in_order(ours, len(other), written=True)[:3] == ["<pad>", "</s>", "<unk>"]
+    assert words_in_order(ours, len(words))[0] == "</s>"
+    assert tokenizer_files(ours, shape).keys() == {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json"}
+    with pytest.raises(FormatError, match=r"60,003 words, the table only 60,002 rows"):
+        read_tokenizer(tmp_path, replace(shape, target_words=60_002))

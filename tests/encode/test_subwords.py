@@ -17,15 +17,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer as Engine
 
 from inlay.collect import world
-from inlay.encode import subwords
-from inlay.encode.subword_files import load
-from inlay.encode.subwords import SPECIAL, Subwords, train
+from inlay.encode import subword_training, subwords
+from inlay.encode.subword_files import load, of_model
+from inlay.encode.subword_training import train
+from inlay.encode.subwords import SPECIAL, Subwords
 from inlay.encode.tokenizers import Tokenizer
 from inlay.errors import FormatError, MissingExtra, SettingError, SourceError, UnknownName, UnknownWord
 
-KINDS = tuple(subwords.TRAINERS)
+KINDS = tuple(subword_training.TRAINERS)
 SIZES = {"bpe": 500, "wordpiece": 1200, "unigram": 1500}
 ODD = "I don't like naïve 3.14 …  [MASK] <s> <0x41> ##ing 我喜欢 iPhone手机，😀👨‍👩‍👧\u3000e\u0301\t\n end "
 MIXED = ["The cat sat on the mat.", "我喜欢自然语言处理。", "naïve café 3.14", "  two  spaces ", "", " ", "（全角）ＡＢＣ①", "Hello world"]
@@ -73,7 +75,7 @@ def test_training_gives_the_size_asked_special_tokens_first(kind: str, trained: 
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_same_text_gives_the_same_tokenizer_on_any_number_of_threads(threads: str, trained: dict[str, Subwords]):
     program = (
-        "import json, sys; from inlay.encode.subwords import train; sizes, text = json.load(sys.stdin);"
+        "import json, sys; from inlay.encode.subword_training import train; sizes, text = json.load(sys.stdin);"
         "print(json.dumps([train(kind, text, size=size).to_json() for kind, size in sizes.items()]))"
     )
     done = subprocess.run(
@@ -368,6 +370,29 @@ def test_a_folder_must_leave_no_doubt(data: Path, tmp_path: Path):
 BYTES = {character: id for id, character in enumerate(sorted(subwords.pre_tokenizers.ByteLevel.alphabet()))}
 
 
+def test_the_tokenizer_of_a_models_folder(data: Path, tmp_path: Path):
+    assert of_model(tmp_path, reads_both_ways=True) is None
+    (tmp_path / "vocab.txt").write_text("[UNK]\n我\n")
+    with pytest.raises(FormatError, match=r"not BERT's vocabulary: expected \[CLS\] and \[SEP\]"):
+        of_model(tmp_path, reads_both_ways=True)
+    assert of_model(tmp_path, reads_both_ways=False) is None
+    (tmp_path / "vocab.txt").write_text("[UNK]\n我\n[CLS]\n[SEP]\n")
+    bert = of_model(tmp_path, reads_both_ways=True)
+    assert isinstance(bert, Engine)
+    assert bert.encode("我 Z").ids == [2, 1, 0, 3]
+    assert bert.encode("我[SEP]").ids == [2, 1, 3, 3]  # a name is that token here
+    gpt2 = of_model(data / "vocab_gpt2", reads_both_ways=False)
+    assert isinstance(gpt2, Engine)
+    assert gpt2.encode("Hello world<|endoftext|>").ids == [15496, 995, 50256]
+    whole = train("bpe", sentences(), size=500)
+    whole.engine.enable_truncation(2)
+    whole.engine.enable_padding(length=9)
+    (tmp_path / "tokenizer.json").write_text(whole.to_json())
+    first = of_model(tmp_path, reads_both_ways=True)  # it comes before the others
+    assert isinstance(first, Engine)
+    assert first.encode(ODD).ids == load(tmp_path).ids(ODD, special=True)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -463,7 +488,7 @@ def test_a_panic_in_the_library_is_an_error_of_ours(monkeypatch: pytest.MonkeyPa
     def panic(*_: object) -> None:
         raise PanicException("index out of bounds")
 
-    monkeypatch.setitem(subwords.TRAINERS, "bpe", panic)
+    monkeypatch.setitem(subword_training.TRAINERS, "bpe", panic)
     with pytest.raises(FormatError, match="gave up on this text: index out of bounds"):
         train("bpe", ["a"])
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inlay import pipeline
 from inlay.errors import FormatError, InlayError, SettingError, WriteError
-from inlay.formats import text
+from inlay.formats import lines, text
 from inlay.formats.reading import Reading, Start
 from inlay.formats.text import GLOVE, WORD2VEC_TEXT, Lines
 from inlay.report import Event, Note
@@ -29,7 +29,7 @@ slow = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChe
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every test with this goes through the kernel, in tiny blocks, and without it."""
     if request.param != "plain":
-        monkeypatch.setattr(text, "BLOCK", 16)
+        monkeypatch.setattr(lines, "BLOCK", 16)
         monkeypatch.setattr(text, "AT_ONCE", 1)
     if request.param == "numba missing":
         monkeypatch.setattr(text, "compiled", lambda: None)
@@ -102,7 +102,7 @@ def test_words_that_are_numbers_and_blanks_of_unicode_are_words(tmp_path: Path, 
 
 
 def test_words_with_blanks_are_refused_or_kept(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(text, "BLOCK", 30)  # the first block shows how many numbers the shortest line has
+    monkeypatch.setattr(lines, "BLOCK", 30)  # the first block shows how many numbers the shortest line has
     path = file(tmp_path, "at 3 0.5 0.25\na 1 2\n. . 3 4\na b c 5 6\n")
     assert refused(GLOVE, path).startswith(":2: expected 3 numbers after the word 'a', found 2.")
     assert rows_of(GLOVE.read(path, Reading(spaces="keep"))) == {"at 3": [0.5, 0.25], "a": [1, 2], ". .": [3, 4], "a b c": [5, 6]}
@@ -182,9 +182,9 @@ def test_duplicates_and_broken_words_follow_the_settings(tmp_path: Path, way: st
 
 
 def test_a_word_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(text, "LONGEST_LINE", 100_000)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 100_000)
     assert refused(GLOVE, file(tmp_path, "a 1\n" + "b" * 70_000 + " 1\n")).startswith(":2: a word of more than 65,536 bytes")
-    monkeypatch.setattr(text, "BLOCK", 1000)
+    monkeypatch.setattr(lines, "BLOCK", 1000)
     assert refused(GLOVE, file(tmp_path, "a 1\n" + "b" * 200_000)).startswith(":2: longer than 100,000 bytes")
 
 
@@ -250,7 +250,7 @@ def test_damaged_files_give_vectors_or_a_format_error(
 
 def test_both_ways_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     random = np.random.default_rng(3)
-    lines = [
+    texts = [
         f"w{n} "
         + " ".join(
             f"{value:.{random.integers(1, 20)}{random.choice(list('efg'))}}"
@@ -258,13 +258,13 @@ def test_both_ways_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         )
         for n in range(500)
     ]
-    path = file(tmp_path, "\n".join(lines) + "\n")
+    path = file(tmp_path, "\n".join(texts) + "\n")
     plain = GLOVE.read(path)
-    monkeypatch.setattr(text, "BLOCK", 1000)
+    monkeypatch.setattr(lines, "BLOCK", 1000)
     quick = GLOVE.read(path)
     assert quick.words == plain.words
     assert quick.table.tobytes() == plain.table.tobytes()
-    exact = np.array([[float(field) for field in line.split()[1:]] for line in lines]).astype(np.float32)
+    exact = np.array([[float(field) for field in line.split()[1:]] for line in texts]).astype(np.float32)
     assert plain.table.tobytes() == exact.tobytes()
 
 

@@ -11,12 +11,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from inlay.errors import FormatError, InlayError, SourceError, UnknownName, WriteError
+from inlay.errors import FormatError, InlayError, SettingError, SourceError, UnknownName, WriteError
 from inlay.neural.architecture import Architecture
 from inlay.neural.checkpoint import load_model, save_model
+from inlay.neural.embedding import OutputEmbedding
 from inlay.neural.families import FAMILIES, read_config, write_config
 from inlay.neural.model import Model
-from inlay.neural.network import make_network
+from inlay.neural.network import grow_network, make_network
+from inlay.neural.seq2seq import Seq2Seq
 
 BERT = {"model_type": "bert", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12}
 GPT2 = {"model_type": "gpt2", "vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 12}
@@ -24,6 +26,13 @@ LLAMA = {"model_type": "llama", "vocab_size": 20, "hidden_size": 8, "num_hidden_
 T5 = {"model_type": "t5", "vocab_size": 20, "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1, "num_heads": 2}
 MARIAN = {"model_type": "marian", "vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1}
 MARIAN |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+UNSHARED = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 15}
+LLAMA3 = {"rope_theta": 5e5, "rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4}
+SHAPES = {
+    "bert": BERT, "gpt2": GPT2, "llama": LLAMA, "llama3": {**LLAMA, "rope_parameters": LLAMA3}, "t5": T5, "marian": MARIAN,
+    "t5-sides": {**T5, "share_encoder_decoder_embeddings": False}, "marian-sides": {**MARIAN, **UNSHARED},
+    "marian-untied": {**MARIAN, "tie_word_embeddings": False}, "marian-three": {**MARIAN, **UNSHARED, "tie_word_embeddings": False},
+}  # fmt: skip
 OWN = Architecture(kind="decoder", words=20, dim=8, heads=2, positions="alibi", norm="rms")
 
 
@@ -43,7 +52,7 @@ def change(folder: Path, **tensors: torch.Tensor | None) -> None:
     save_file(kept, folder / "model.safetensors")
 
 
-@pytest.mark.parametrize("config", [BERT, GPT2, LLAMA, T5, MARIAN, OWN], ids=["bert", "gpt2", "llama", "t5", "marian", "own"])
+@pytest.mark.parametrize("config", [*SHAPES.values(), OWN], ids=[*SHAPES, "own"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_there_and_back_keeps_every_bit(config: Any, dtype: torch.dtype, tmp_path: Path):
     shape = config if isinstance(config, Architecture) else read_config(config)
@@ -51,6 +60,7 @@ def test_there_and_back_keeps_every_bit(config: Any, dtype: torch.dtype, tmp_pat
     save_model(Model(network), tmp_path / "one")
     again = load_model(tmp_path / "one")
     assert again.shape.resolved() == shape.resolved()
+    assert not again.card.notes
     assert not again.network.training
     one, two = network.state_dict(), again.network.state_dict()
     assert one.keys() == two.keys()
@@ -105,13 +115,35 @@ def test_wrong_shapes_are_named(tmp_path: Path):
 
 
 def test_copies_must_be_copies(tmp_path: Path):
+    folder = folder_of(MARIAN, tmp_path / "marian")
+    table = load_file(folder / "model.safetensors")["model.shared.weight"]
+    change(folder, **{"model.encoder.embed_tokens.weight": table.clone()})
+    load_model(folder)
+    change(folder, **{"model.encoder.embed_tokens.weight": table + 1})
+    with pytest.raises(FormatError, match=r"model.encoder.embed_tokens.weight should repeat model.shared.weight"):
+        load_model(folder)
+
+
+def test_what_t5_stores_twice_is_one_table_or_two(tmp_path: Path):
     folder = folder_of(T5, tmp_path / "t5")
     table = load_file(folder / "model.safetensors")["shared.weight"]
-    change(folder, **{"encoder.embed_tokens.weight": table.clone()})
-    load_model(folder)
-    change(folder, **{"encoder.embed_tokens.weight": table + 1})
-    with pytest.raises(FormatError, match=r"encoder.embed_tokens.weight should repeat shared.weight"):
-        load_model(folder)
+    change(folder, **{"encoder.embed_tokens.weight": table.clone(), "lm_head.weight": table.clone()})
+    assert (load_model(folder).shape.target_words, load_model(folder).shape.tied) == (0, True)
+    change(folder, **{"encoder.embed_tokens.weight": table + 1, "lm_head.weight": table + 2})
+    network = load_model(folder).network
+    assert isinstance(network, Seq2Seq)
+    assert torch.equal(network.tokens.weight, table + 1)
+    assert torch.equal(network.written.weight, table)
+    assert isinstance(network.head, OutputEmbedding)
+    assert torch.equal(network.head.weight, table + 2)
+    change(folder, **{"lm_head.weight": None, "encoder.embed_tokens.weight": None, "decoder.embed_tokens.weight": table + 3})
+    network = load_model(folder).network
+    assert isinstance(network, Seq2Seq)
+    assert torch.equal(network.written.weight, table + 3)
+    assert isinstance(network.head, OutputEmbedding)
+    assert torch.equal(network.head.weight, table)  # what is not stored is the shared one, the output too
+    with pytest.raises(SettingError, match="one table for what it reads and one for what it writes"):
+        grow_network(network, 30)
 
 
 def test_first_bert_names_are_understood(tmp_path: Path):
@@ -130,8 +162,13 @@ def test_first_bert_names_are_understood(tmp_path: Path):
     [
         ({"model_type": "gpt3"}, "model_type is 'gpt3'; built are bert, gpt2, llama, t5, marian. Did you mean 'gpt2'"),
         ({}, "model_type is None"),
-        ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "of type 'llama3'; only 'default'"),
-        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 2}}, "of type 'linear'"),
+        ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "rotations of type 'llama3' need a factor"),
+        ({**LLAMA, "rope_parameters": {"rope_type": "llama3", "factor": 8}}, "need low_freq_factor and high_freq_factor"),
+        ({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2}}, "of type 'dynamic'; built are default, linear, llama3, yarn"),
+        ({**LLAMA, "rope_scaling": {"type": "longrope", "factor": 2}}, "of type 'longrope'"),
+        ({**LLAMA, "rope_scaling": {"type": "yarn", "factor": 2, "truncate": False}}, "yarn's truncate is not true"),
+        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 2, "partial_rotary_factor": 0.5}}, "partial_rotary_factor is set"),
+        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": -2}}, "rotary_factor is -2.0; expected at least"),
         ({**LLAMA, "attention_bias": True}, "attention_bias and mlp_bias differ"),
         ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({**GPT2, "activation_function": "mish"}, "activation_function is 'mish'"),
@@ -142,7 +179,8 @@ def test_first_bert_names_are_understood(tmp_path: Path):
             "BertForQuestionAnswering; of bert, BertForMaskedLM, BertModel are",
         ),
         ({**MARIAN, "encoder_ffn_dim": 12}, "encoder_ffn_dim and decoder_ffn_dim differ"),
-        ({**MARIAN, "decoder_vocab_size": 21}, "decoder_vocab_size is not vocab_size"),
+        ({**MARIAN, "decoder_vocab_size": 21}, "share_encoder_decoder_embeddings is true, but decoder_vocab_size is 21"),
+        ({**MARIAN, **UNSHARED, "pad_token_id": 17}, "padding is 17, outside the table of 15 rows"),
     ],
 )
 def test_configs_that_ask_for_what_is_not_built_are_named(config: dict[str, Any], said: str):

@@ -24,6 +24,7 @@ from inlay.neural.positions import (
     TransformerXL,
     alibi_slopes,
     make_positions,
+    rotations,
     sinusoids,
 )
 
@@ -196,3 +197,44 @@ def test_gradients_of_tables_do_not_stall_in_bfloat16():
     learned.add(torch.zeros(1000, 1, 1, dtype=torch.bfloat16), torch.zeros(1000, 1, dtype=torch.int64)).sum().backward()
     assert learned.table.grad is not None
     assert learned.table.grad[0, 0].item() == 1000
+
+
+def slowed(scaling: str, **rest: object) -> torch.Tensor:
+    settings = {"rotary_factor": 4.0, "rotary_length": 100, "rotary_turns": (1.0, 4.0), "rotary_base": 1000.0, **rest}
+    shape = Architecture(kind="decoder", words=9, dim=16, positions="rotary", rotary_scaling=scaling, **settings)  # pyright: ignore
+    return rotations(shape)
+
+
+def test_slowed_rotations():
+    """Of 8 rotations that turn 15.9, 6.7, 2.8, 1.2, 0.5 ... times in 100 tokens."""
+    usual = [1000 ** (-pair / 8) for pair in range(8)]
+    turns = [100 * rate / (2 * math.pi) for rate in usual]
+    assert slowed("none").tolist() == pytest.approx(usual)
+    assert slowed("linear").tolist() == pytest.approx([rate / 4 for rate in usual])
+    shares = [min(max((each - 1) / (4 - 1), 0), 1) for each in turns]  # llama3: how far from one turn to four
+    assert shares[1:5] == [1, pytest.approx(0.61, abs=0.01), pytest.approx(0.06, abs=0.01), 0]
+    expected = [share * rate + (1 - share) * rate / 4 for share, rate in zip(shares, usual, strict=True)]
+    assert slowed("llama3").tolist() == pytest.approx(expected)
+    shares = [1, 1, 2 / 3, 1 / 3, 0, 0, 0, 0]  # yarn: 4 turns lie between the ranks 1 and 2, 1 turn between 3 and 4
+    expected = [share * rate + (1 - share) * rate / 4 for share, rate in zip(shares, usual, strict=True)]
+    assert slowed("yarn").tolist() == pytest.approx(expected)
+
+
+def test_a_text_slowed_by_two_stands_at_half_its_places():
+    shape = Architecture(kind="decoder", words=9, dim=8, positions="rotary", rotary_scaling="linear", rotary_factor=2.0)
+    torch.testing.assert_close(make_positions(shape, causal=True).turns(2 * AT), Rotary(8, length=9, layout="interleaved").turns(AT))
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ({"rotary_scaling": "llama3"}, "llama3 needs rotary_length"),
+        ({"rotary_turns": (4.0, 1.0)}, r"rotary_turns is \(4.0, 1.0\); expected two numbers above 0, the smaller first"),
+        ({"rotary_turns": (1.0,)}, "expected two numbers"),
+        ({"rotary_factor": 0.0}, "rotary_factor is 0.0"),
+        ({"target_words": 5}, "only a seq2seq has a second table"),
+    ],
+)
+def test_rotations_and_tables_that_cannot_be_are_named(rest: dict[str, object], said: str):
+    with pytest.raises(SettingError, match=said):
+        Architecture(kind="decoder", words=9, dim=8, **rest)  # pyright: ignore

@@ -123,6 +123,52 @@ def test_tables_and_types_are_listed(tmp_path: Path):
     assert found.parameters == UNTIED
 
 
+T5 = {"model_type": "t5", "vocab_size": 6, "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1, "num_heads": 2}
+MARIAN = {
+    "model_type": "marian", "vocab_size": 6, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 12, "decoder_ffn_dim": 12, "pad_token_id": 0,
+}  # fmt: skip
+SIDES = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 5}
+
+
+@pytest.mark.parametrize(
+    ("values", "tables", "expected", "roles"),
+    [
+        (T5, {"shared": 6}, Tie(None, True), {"shared": "input table"}),
+        (T5, {"shared": 6, "lm_head": 6}, Tie(None, False, False), {"shared": "input table", "lm_head": "output table"}),
+        (T5, {"shared": 6, "encoder.embed_tokens": 6}, Tie(None, True), {"encoder.embed_tokens": "input table", "shared": "target table"}),
+        (
+            {**MARIAN, **SIDES}, {"model.encoder.embed_tokens": 6, "model.decoder.embed_tokens": 5}, Tie(True, True),
+            {"model.encoder.embed_tokens": "input table", "model.decoder.embed_tokens": "target table"},
+        ),
+        (
+            {**MARIAN, **SIDES, "tie_word_embeddings": False},
+            {"model.encoder.embed_tokens": 6, "model.decoder.embed_tokens": 5, "lm_head": 5}, Tie(False, False, False),
+            {"model.encoder.embed_tokens": "input table", "model.decoder.embed_tokens": "target table", "lm_head": "output table"},
+        ),
+    ],
+    ids=["t5", "t5-untied", "t5-sides", "marian-sides", "marian-three"],
+)  # fmt: skip
+def test_a_table_for_each_side(values: dict[str, Any], tables: dict[str, int], expected: Tie, roles: dict[str, str], tmp_path: Path):
+    config(tmp_path, values)
+    random = np.random.default_rng(1)
+    stored = {f"{name}.weight": random.standard_normal((rows, 8)) for name, rows in tables.items()}
+    save_file(stored, tmp_path / "model.safetensors")
+    found = inspect(tmp_path)
+    assert found.tie == expected
+    assert found.tie.agree
+    assert {table.name.removesuffix(".weight"): table.role for table in found.tables} == roles
+    counted = sum(found.parts.get(part, 0) for part in ("token table", "target table", "output table"))
+    assert counted == sum(table.size for table in stored.values())
+    assert ("6 words read, " in str(found)) == ("target table" in roles.values())
+
+
+def test_slowed_rotations_are_shown(tmp_path: Path):
+    rope = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    found = inspect(config(tmp_path, {"model_type": "llama", "rope_theta": 500000.0, "rope_scaling": rope}))
+    assert "rotations slowed 8 times (llama3)" in str(found)
+
+
 def test_unknown_architectures_are_listed_by_name(tmp_path: Path):
     config(tmp_path, {"model_type": "mamba"})
     save_file({"backbone.layers.0.weight": np.zeros((2, 3)), "backbone.embedding.weight": np.zeros((4, 3))}, tmp_path / "model.safetensors")
