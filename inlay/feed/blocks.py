@@ -21,6 +21,8 @@ TILE, SHARED = 16, 16
 """Centers that share negatives, and how many of those they share: more make each step surer and slower."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
+CAP = 4.0
+"""Times that a word is expected in a round, at most."""
 HELD, MOST_HELD, LEAST_HELD = 200, 2000, 100
 """One sentence in so many is set apart to measure on, but no more than so many, and none where that makes too few."""
 
@@ -118,6 +120,11 @@ class Blocks:
 
     def rate_after(self, done: int) -> float:
         return self.rate * max(1 - done / self.total, FLOOR)
+
+    def round_of(self, tile: int, most: int) -> int:
+        """Tiles that may learn from scores of the same age: fewer than `most` where one word is so frequent that it would overshoot."""
+        read = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF)
+        return int(np.clip(CAP * read.sum() / (read.max() * tile), 1, most))
 
     def _end(self, start: int) -> int:
         """The last end of a sentence within BLOCK words; a longer sentence is cut."""

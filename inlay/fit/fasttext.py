@@ -19,7 +19,7 @@ from inlay.encode.vocabulary import Words
 from inlay.errors import SettingError
 from inlay.feed.blocks import TILE, Block, Blocks, in_threads
 from inlay.jobs.run import Step, carry
-from inlay.kernels import draw, fasttext_cpu, tile_cpu
+from inlay.kernels import draw, fasttext_cpu, rounds_cpu, tile_cpu
 from inlay.kernels.compile import is_compiled
 from inlay.kernels.fasttext_cpu import ROUND
 from inlay.kernels.rows import row_width, table_of
@@ -69,8 +69,6 @@ class FastText:
             raise SettingError(f"shortest is {self.shortest} and longest {self.longest}. Make shortest at most longest.")
         if self.place_weights and self.objective != "cbow":
             raise SettingError("place_weights is for objective cbow: skip-gram has one context at a time, and nothing to weigh.")
-        if self.place_weights and self.deterministic:
-            raise SettingError("place_weights and deterministic do not go together. With one worker every run has the same bits anyway.")
 
     def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
         training = self.start(corpus, report)
@@ -178,18 +176,18 @@ class Training:
         return sum(in_threads(work, workers), np.zeros(2))
 
     def _together(self, blocks: list[Block]) -> np.ndarray:
-        """All workers on one block, in rounds; more of them than cores would only wait for each other."""
-        workers = min(self.settings.workers, os.cpu_count() or 1)
-        room, columns = TILE + 2 * self.settings.window + self.blocks.shared, self.arrays["table"].shape[1]
-        copies = table_of(3 * ROUND * room, columns).reshape(3, ROUND, room, columns)
-        tables, bags = (self.arrays["table"], self.arrays["contexts"], copies), (self.bags.bounds, self.bags.ids)
+        """All workers on one block, each on its columns; more of them than cores would only wait for each other."""
+        columns = self.arrays["table"].shape[1]
+        workers = min(self.settings.workers, os.cpu_count() or 1, rounds_cpu.parts_of(columns))
+        desk = rounds_cpu.desk_of(columns, self.sizes, self.blocks.round_of(TILE, ROUND))
+        tables, bags = tuple(self.arrays.values()), (self.bags.bounds, self.bags.ids)
         flags = np.zeros((len(blocks), 1), np.int64)
 
         def work(me: int) -> np.ndarray:
             stream, sums = self.blocks.stream(), np.zeros(2)
             for n, block in enumerate(blocks):
                 kept, pace, party = self.blocks.thin(block, stream), self.blocks.pace(block), (flags[n], me, workers)
-                fasttext_cpu.train_rounds(stream, kept, tables, bags, self.blocks.noise, pace, self.sizes, sums, party)
+                fasttext_cpu.train_rounds(stream, kept, tables, bags, desk, self.blocks.noise, pace, self.sizes, sums, party)
             return sums
 
         return sum(in_threads(work, workers), np.zeros(2))

@@ -73,8 +73,8 @@ def _row(builder: Any, table: _Table, place: Any) -> Any:
     return builder.add(table.start, builder.mul(place, table.stride))
 
 
-_mean_one, _mean_seven = _mean(1), _mean(7)
-_add_one, _add_seven = _add(1), _add(7)
+_mean_one, _mean_three, _mean_seven = _mean(1), _mean(3), _mean(7)
+_add_one, _add_three, _add_seven = _add(1), _add(3), _add(7)
 
 
 @part
@@ -84,6 +84,9 @@ def mean_rows(table, ids, begin, count, news, olds, place):
     while column + 112 <= columns:
         _mean_seven(table, ids, begin, count, news, olds, place, column)
         column += 112
+    while column + 48 <= columns:
+        _mean_three(table, ids, begin, count, news, olds, place, column)
+        column += 48
     while column < columns:
         _mean_one(table, ids, begin, count, news, olds, place, column)
         column += 16
@@ -96,6 +99,9 @@ def add_to_rows(table, ids, begin, count, news, olds, place):
     while column + 112 <= columns:
         _add_seven(table, ids, begin, count, news, olds, place, column)
         column += 112
+    while column + 48 <= columns:
+        _add_three(table, ids, begin, count, news, olds, place, column)
+        column += 48
     while column < columns:
         _add_one(table, ids, begin, count, news, olds, place, column)
         column += 16

@@ -11,16 +11,31 @@ import numpy as np
 
 from inlay.kernels.bags import add_to_rows, mean_rows
 from inlay.kernels.compile import kernel, part
+from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
+from inlay.kernels.rounds_cpu import at_desk, bounds, make_slopes, meet
 from inlay.kernels.rows import GROUP, arrive, fetch_row
-from inlay.kernels.sgns_cpu import SPARE, add_row, copy_row, draw_noise
-from inlay.kernels.tile_cpu import MEASURE, PLACE, SKIPGRAM, WORD, give, meet_centers, scratch_for, skipgram, take, turn, weigh_contexts
+from inlay.kernels.sgns_cpu import SPARE, draw_noise
+from inlay.kernels.tile_cpu import (
+    MEASURE,
+    SKIPGRAM,
+    give,
+    meet_centers,
+    move_around,
+    move_centers,
+    score_around,
+    score_centers,
+    scratch_for,
+    skipgram,
+    take,
+    turn,
+)
 
 PLAIN, WEIGHTED = 1, 2
 """CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the window weighs."""
 AHEAD = 8
 """Words whose rows are asked for before they are needed."""
 ROUND = 8
-"""Tiles that start from the same tables in `train_rounds`: fewer than in word2vec, as words share n-grams."""
+"""Tiles in a round of `train_rounds`, at most: fewer than in word2vec, as words share n-grams."""
 
 
 @kernel
@@ -57,44 +72,85 @@ def train(stream, count, tables, bags, noise, pace, sizes, sums):
 
 
 @kernel
-def train_rounds(stream, count, tables, bags, noise, pace, sizes, sums, party):
-    # as `train`, but not WEIGHTED, and the same bits for any number of workers: each calls it with its own stream, all alike
-    # tables: rows, contexts and room for copies (3, ROUND, tile + 2 window + shared, D) f4: means, the same unchanged, contexts
-    # party: flags (1,) i8 with 0 to start with, the same for all; which worker this is; how many there are
+def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
+    # as `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for desk and party
     flags, me, workers = party
     objective, tile, shared, window = sizes
-    table, contexts, copies = tables
-    words, scratch, near = stream[WORD], scratch_for(shared, window, table.shape[1]), tile + 2 * window
-    ring, hefts = (np.arange(count + SPARE + window) % near).astype(np.int32), np.zeros(near, np.float32)
-    negatives, places = np.empty((ROUND, shared), np.int32), np.arange(near, near + shared).astype(np.int32)
-    reach, turns = 0 if objective == SKIPGRAM else window, 0
-    for begin in range(0, count, ROUND * tile):
-        end = min(begin + ROUND * tile, count)
-        for start in range(begin, end, tile):
-            draw_noise(stream[PLACE, start], noise, negatives[(start - begin) // tile])
-        for start in range(begin + me * tile, end, workers * tile):
-            n, stop = (start - begin) // tile, min(start + tile, end)
-            for q in range(max(start - reach, 0), min(stop + reach, count)):
-                _enter(table, bags, words[q], copies[0, n], copies[1, n], hefts, ring[q])
-            _copy_contexts(sizes, stream, start, stop, count, negatives[n], contexts, copies[2, n], ring, False)
-            rows = (copies[0, n], copies[2, n], ring, ring, places)
-            for first in range(start, stop, GROUP):
-                _group(stream, first, stop, count, negatives[n], rows, table, hefts, pace, sizes, scratch, sums)
-            _copy_contexts(sizes, stream, start, stop, count, negatives[n], contexts, copies[2, n], ring, True)
-            for q in range(max(start - reach, 0), min(stop + reach, count)):
-                for column in range(table.shape[1]):
-                    copies[0, n, ring[q], column] -= copies[1, n, ring[q], column]
-        turns += workers
-        arrive(flags, turns)
-        for start in range(begin, end, tile):
-            n, stop = (start - begin) // tile, min(start + tile, end)
-            _add_contexts(sizes, stream, start, stop, count, negatives[n], contexts, copies[2, n], ring, me, workers)
-            for q in range(max(start - reach, 0), min(stop + reach, count)):
-                for k in range(bags[0][words[q]], bags[0][words[q] + 1]):
-                    if bags[1][k] % workers == me:
-                        add_row(table, bags[1][k], copies[0, n], ring[q], np.float32(1))
-        turns += workers
-        arrive(flags, turns)
+    tiles, parts, columns = desk[4].shape[1], desk[2].shape[1], tables[0].shape[1]
+    scratch, arrived, rounds = scratch_for(shared, window, columns), 0, (count + tiles * tile - 1) // (tiles * tile)
+    length = tiles * tile + (0 if objective == SKIPGRAM else 2 * window)
+    ring = (np.arange(count + SPARE + window) % length).astype(np.int32)  # where the mean of a word is kept during its round
+    kept = ring, _rows(length, columns), _rows(length, columns), np.zeros(length, np.float32)
+    for now in range(rounds + 1):
+        for n in range(me, tiles, workers):
+            if now > 0:
+                make_slopes(stream, count, desk, now - 1, n, pace, sizes, scratch, sums)
+            if now < rounds:
+                meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch)
+        arrived += workers
+        arrive(flags, arrived)
+        begin, end = me * parts // workers, (me + 1) * parts // workers
+        for p in range(begin, end if now > 0 else begin):
+            _move_columns(stream, count, tables, bags, desk, now - 1, p, kept, pace, sizes, scratch)
+        for p in range(begin, end if now < rounds else begin):
+            _score_columns(stream, count, tables, bags, desk, now, p, kept, pace, sizes, scratch)
+        arrived += workers
+        arrive(flags, arrived)
+
+
+@part
+def _span(objective, tile, tiles, window, now, count):
+    # first word of a round and last plus one, and of those that its words have as contexts
+    begin, end, reach = now * tiles * tile, min((now + 1) * tiles * tile, count), 0 if objective == SKIPGRAM else window
+    return begin, end, max(begin - reach, 0), min(end + reach, count)
+
+
+@kernel
+def _score_columns(stream, count, tables, bags, desk, now, p, kept, pace, sizes, scratch):
+    # each word of the round becomes the mean of its rows, and meets those it meets
+    objective, tile, _, window = sizes
+    near, negatives, words = desk[3][now % 2], desk[4][now % 2], stream[WORD]
+    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
+    table, contexts, weights = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high]
+    ring, means, olds, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
+    begin, end, first_word, last_word = _span(objective, tile, negatives.shape[0], window, now, count)
+    for q in range(first_word, last_word):
+        _fetch_bag(table, bags, words[min(q + AHEAD, count)])
+        fetch_row(contexts, words[q])
+        _enter(table, bags, words[q], means, olds, hefts, ring[q])
+    for first in range(begin, end, GROUP):
+        four, _ = turn(first, count, count, pace, sizes)
+        n, g = (first - begin) // tile, (first - begin) // GROUP
+        rows, mine = (means, contexts, ring, words, negatives[n]), at_desk(desk, now % 2, g, p, scratch, low, high)
+        if objective == SKIPGRAM:
+            score_around(four, rows, mine, near[g])
+        else:
+            _gather(stream, four, rows, weights, hefts, mine, objective == WEIGHTED)
+            score_centers(four, rows, mine)
+
+
+@kernel
+def _move_columns(stream, count, tables, bags, desk, now, p, kept, pace, sizes, scratch):
+    # means and contexts move; then what each mean has learned is added to all rows of its word
+    objective, tile, _, window = sizes
+    near, negatives, words = desk[3][now % 2], desk[4][now % 2], stream[WORD]
+    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
+    table, contexts, weights = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high]
+    ring, means, olds, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
+    begin, end, first_word, last_word = _span(objective, tile, negatives.shape[0], window, now, count)
+    for first in range(begin, end, GROUP):
+        four, _ = turn(first, count, count, pace, sizes)
+        n, g = (first - begin) // tile, (first - begin) // GROUP
+        rows, mine = (means, contexts, ring, words, negatives[n]), at_desk(desk, now % 2, g, 0, scratch, low, high)
+        if objective == SKIPGRAM:
+            move_around(four, rows, mine, near[g])
+        else:
+            shift, some = _gather(stream, four, rows, weights, hefts, mine, objective == WEIGHTED)
+            move_centers(four, rows, mine)
+            _give_back(rows, weights, mine, shift, some, objective == WEIGHTED)
+    for q in range(first_word, last_word):
+        start, stop = bags[0][words[q]], bags[0][words[q] + 1]
+        add_to_rows(table, bags[1], start, stop - start, means, olds, ring[q])
 
 
 @part
@@ -122,6 +178,14 @@ def _group(stream, first, stop, count, negatives, rows, weights, hefts, pace, si
 
 @part
 def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, weighted):
+    shift, near = _gather(stream, group, rows, weights, hefts, scratch, weighted)
+    meet_centers(stream, group, negatives, rows, scratch, task, sums)
+    if task != MEASURE:
+        _give_back(rows, weights, scratch, shift, near, weighted)
+
+
+@part
+def _gather(stream, group, rows, weights, hefts, scratch, weighted):
     # as in `tile_cpu`, but contexts are bags, and weigh as much as they have rows: the mean is that of all rows of all contexts
     means, ring, window = rows[0], rows[2], group[4]
     _, _, _, _, two, around, gives, gets, four = scratch
@@ -137,12 +201,16 @@ def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, w
         _take_weighted(means, two[0], weights, around, near, gives, shift)
     else:
         take(means, two[0], four, means, around, near, gives)
-    meet_centers(stream, group, negatives, rows, scratch, task, sums)
-    if task != MEASURE:
-        if weighted:
-            _give_weighted(means, two[1], weights, around, near, gives, shift)
-        else:
-            give(two[1], two[1], four, means, around, near, gets)
+    return shift, near
+
+
+@part
+def _give_back(rows, weights, scratch, shift, near, weighted):
+    _, _, _, _, two, around, gives, gets, four = scratch
+    if weighted:
+        _give_weighted(rows[0], two[1], weights, around, near, gives, shift)
+    else:
+        give(two[1], two[1], four, rows[0], around, near, gets)
 
 
 @part
@@ -186,25 +254,3 @@ def _fetch(contexts, words, center, window, negatives, begin, some):
 def _fetch_bag(table, bags, word):
     for n in range(bags[0][word], bags[0][word + 1]):
         fetch_row(table, bags[1][n])
-
-
-@kernel
-def _copy_contexts(sizes, stream, start, stop, count, negatives, contexts, copies, ring, changed):
-    # not changed: copies become the contexts that a tile needs; changed: they become what the tile has changed in them
-    reach = sizes[3] if sizes[0] == SKIPGRAM else 0
-    for q in range(max(start - reach, 0), min(stop + reach, count)):
-        copy_row(contexts, stream[WORD, q], copies, ring[q], changed)
-    for k in range(negatives.shape[0]):
-        copy_row(contexts, negatives[k], copies, copies.shape[0] - negatives.shape[0] + k, changed)
-
-
-@kernel
-def _add_contexts(sizes, stream, start, stop, count, negatives, contexts, copies, ring, me, workers):
-    # the changes of a tile are added to the contexts that are this worker's
-    reach = sizes[3] if sizes[0] == SKIPGRAM else 0
-    for q in range(max(start - reach, 0), min(stop + reach, count)):
-        if stream[WORD, q] % workers == me:
-            add_row(contexts, stream[WORD, q], copies, ring[q], np.float32(1))
-    for k in range(negatives.shape[0]):
-        if negatives[k] % workers == me:
-            add_row(contexts, negatives[k], copies, copies.shape[0] - negatives.shape[0] + k, np.float32(1))

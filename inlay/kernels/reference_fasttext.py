@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inlay.kernels.reference_sgns import Sampling, Stream, _around, cbow_meetings, learn, skipgram_meetings, tiles
+from inlay.kernels.reference_sgns import Sampling, Stream, cbow_meetings, learn, move, skipgram_meetings, slopes_of, tiles
 
 Bags = list[np.ndarray]
 """For each word the rows it is the mean of."""
@@ -49,8 +49,8 @@ def cbow(
             hidden = np.array([_hidden(stream, center, means, bags, places) for center in group])
             moved = hidden.copy()
             learn([moved, contexts], np.arange(len(group)), others, labels, rate * weights)
-            for center, move in zip(group, moved - hidden, strict=True):
-                _give_back(stream, center, means, bags, places, move)
+            for center, change in zip(group, moved - hidden, strict=True):
+                _give_back(stream, center, means, bags, places, change)
             for n in [n for n in means if n < group.stop - window or group.stop == len(stream.words)]:
                 np.add.at(table, bags[stream.words[n]], means.pop(n) - olds.pop(n))
 
@@ -77,29 +77,21 @@ def _give_back(stream: Stream, center: int, means: dict[int, np.ndarray], bags: 
 
 
 def rounds(stream: Stream, tables: list[np.ndarray], bags: Bags, sampling: Sampling, rates: tuple[float, float], size: int) -> None:
-    """Skip-gram in rounds of `size` tiles: each tile of a round starts from the same tables, on its own copy of every row.
+    """Skip-gram in rounds of `size` tiles: means and slopes are taken from the tables as they are at the beginning of a round.
 
-    A word that a tile needs twice has two copies there; the changes of all copies are added in order, those of means to all rows.
+    Then one group after another moves; at the end what each mean has learned is added to all rows of its word.
     """
     table, contexts = tables
-    waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
-    for number, (groups, negatives, rate) in enumerate(tiles(stream, sampling, rates)):
-        if number % size == 0:
-            _add(tables, bags, waiting)
-            waiting = []
-        rows = np.concatenate([stream.words, negatives])
-        means, others = np.array([table[bags[word]].mean(axis=0) for word in stream.words]), contexts[rows]
-        old = means.copy()
-        for group in groups:
-            _, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
-            places = np.concatenate([_around(stream, group), len(stream.words) + np.arange(len(negatives))]).astype(int)
-            learn([means, others], np.array(group), places, labels, rate * weights)
-        waiting.append((rows, others - contexts[rows], stream.words, means - old))
-    _add(tables, bags, waiting)
-
-
-def _add(tables: list[np.ndarray], bags: Bags, waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]) -> None:
-    for rows, changes, words, moves in waiting:
-        np.add.at(tables[1], rows, changes)
-        for word, move in zip(words, moves, strict=True):
-            np.add.at(tables[0], bags[word], move)
+    every = list(tiles(stream, sampling, rates))
+    for start in range(0, len(every), size):
+        means = np.array([table[bags[word]].mean(axis=0) for word in stream.words])  # one for each place of the stream
+        old, waiting = means.copy(), []
+        for groups, negatives, rate in every[start : start + size]:
+            for group in groups:
+                others, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
+                slopes = slopes_of([means, contexts], np.array(group), others, labels, rate * weights)
+                waiting.append((np.array(group), others, slopes))
+        for centers, others, slopes in waiting:
+            move([means, contexts], centers, others, slopes)
+        for word, change in zip(stream.words, means - old, strict=True):
+            np.add.at(table, bags[word], change)

@@ -115,9 +115,19 @@ def _around(stream: Stream, group: range) -> list[int]:
 
 
 def learn(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
-    """One step down the logistic loss: all slopes are taken first, then one other after another moves and moves the centers."""
+    """One step down the logistic loss: all slopes are taken first, then all move."""
+    move(tables, centers, others, slopes_of(tables, centers, others, labels, weights))
+
+
+def slopes_of(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How far each meeting (other, center) is from its label, as much as it counts."""
     words, contexts = tables
-    slopes = weights * (labels[:, None] - sigmoid(contexts[others] @ words[centers].T))
+    return weights * (labels[:, None] - sigmoid(contexts[others] @ words[centers].T))
+
+
+def move(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, slopes: np.ndarray) -> None:
+    """One other after another moves and moves the centers."""
+    words, contexts = tables
     old, moved = words[centers], np.zeros_like(words[centers])
     for other, slope in zip(others, slopes, strict=True):
         moved += slope[:, None] * contexts[other]
@@ -169,32 +179,23 @@ def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -
     return loss, pairs
 
 
-def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int, shares: np.ndarray) -> None:
-    """Skip-gram in rounds of `size` tiles: each tile of a round starts from the same tables, on its own copy of every row.
+def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int, fixed: int = 0) -> None:
+    """Skip-gram in rounds of `size` tiles: all slopes of a round are taken from the tables as they are at its beginning.
 
-    A word that a tile needs twice has two copies there, one for each place. The changes of all copies are added in order; of
-    those of word w only shares[w], as a frequent one would overshoot.
+    Then one group after another moves, from where its rows are by now. The first `fixed` words never move.
     """
-    share, count = sampling.negatives / sampling.shared, len(stream.words)
-    waiting: list[tuple[np.ndarray, list[np.ndarray]]] = []
-    for number, (groups, negatives, rate) in enumerate(tiles(stream, sampling, rates)):
-        if number % size == 0:
-            _add(tables, waiting, shares)
-            waiting = []
-        rows = np.concatenate([stream.words, negatives])  # copy n is that of place n of the stream; behind them, of the negatives
-        copies = [table[rows] for table in tables]
-        for group in groups:
-            _, labels, weights = skipgram_meetings(stream, group, negatives, share)
-            others = np.concatenate([_around(stream, group), count + np.arange(len(negatives))]).astype(int)
-            learn(copies, np.array(group), others, labels, rate * weights)
-        waiting.append((rows, [copy - table[rows] for copy, table in zip(copies, tables, strict=True)]))
-    _add(tables, waiting, shares)
-
-
-def _add(tables: list[np.ndarray], waiting: list[tuple[np.ndarray, list[np.ndarray]]], shares: np.ndarray) -> None:
-    for rows, changes in waiting:
-        for table, change in zip(tables, changes, strict=True):
-            np.add.at(table, rows, shares[rows][:, None] * change)
+    share, first = sampling.negatives / sampling.shared, [table[:fixed].copy() for table in tables]
+    every = list(tiles(stream, sampling, rates))
+    for start in range(0, len(every), size):
+        waiting = []
+        for groups, negatives, rate in every[start : start + size]:
+            for group in groups:
+                others, labels, weights = skipgram_meetings(stream, group, negatives, share)
+                waiting.append((stream.words[group], others, slopes_of(tables, stream.words[group], others, labels, rate * weights)))
+        for centers, others, slopes in waiting:
+            move(tables, centers, others, slopes)
+            for table, rows in zip(tables, first, strict=True):
+                table[:fixed] = rows
 
 
 def softmax(stream: Stream, tables: list[np.ndarray], rates: tuple[float, float]) -> tuple[float, int]:

@@ -21,7 +21,7 @@ LINE = 64
 BYTE, LONG = ir.IntType(8), ir.IntType(64)
 LANES, GROUP = 16, 4
 """Floats in a vector; rows that the functions below take together, so that each number loaded is used four times."""
-PATIENCE, NAP = 2000, 20
+PATIENCE, NAP = 100_000, 20
 """Looks at a flag before the core is left to others, and for how many microseconds: on a busy machine the other worker is not running."""
 FLOAT, NUMBER = ir.FloatType(), ir.IntType(32)
 FLOATS, NUMBERS = ir.VectorType(FLOAT, LANES), ir.VectorType(NUMBER, LANES)
@@ -42,12 +42,13 @@ def table_of(rows: int, dim: int) -> np.ndarray:
 
 
 class _Table:
-    """A two-dimensional float32 array inside an intrinsic: where row ids[n] begins, in bytes."""
+    """A two-dimensional float32 array inside an intrinsic: where row ids[n] begins, in bytes, and how many vectors it has."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         array = context.make_array(kind)(context, builder, value)
         self.builder, self.start = builder, builder.ptrtoint(array.data, LONG)
-        self.stride = builder.extract_value(array.strides, 0)
+        self.stride, columns = builder.extract_value(array.strides, 0), builder.extract_value(array.shape, 1)
+        self.vectors = builder.udiv(columns, _long(LANES))
 
     def row(self, ids: Any, n: Any) -> Any:
         id = self.builder.sext(self.builder.load(self.builder.gep(ids, [n])), LONG)
@@ -136,7 +137,7 @@ def dots(typing_context, table, ids, first, other, others, begin, scores):
             x, y = [_load(builder, each, offset) for each in a], [_load(builder, each, offset) for each in b]
             return [_times_plus(builder, x[k // GROUP], y[k % GROUP], sums[k]) for k in range(LANES)]
 
-        result = _sums(builder, _loop(builder, builder.lshr(left.stride, _long(6)), [ZERO] * LANES, body))
+        result = _sums(builder, _loop(builder, left.vectors, [ZERO] * LANES, body))
         place = builder.gep(out, [builder.mul(arguments[5], _long(GROUP))])
         builder.store(result, builder.bitcast(place, FLOATS.as_pointer()), align=4)
         return context.get_dummy_value()
@@ -286,7 +287,7 @@ def fetch_row(typing_context, table, row):
             builder.call(ask, [place, ir.Constant(NUMBER, 1), ir.Constant(NUMBER, 3), ir.Constant(NUMBER, 1)])
             return carried
 
-        _loop(builder, builder.lshr(rows.stride, _long(6)), [], body)
+        _loop(builder, rows.vectors, [], body)
         return context.get_dummy_value()
 
     return types.void(table, types.intp), build

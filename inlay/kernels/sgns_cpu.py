@@ -1,8 +1,7 @@
-"""Skip-gram and CBOW with negative sampling: the text thinned to a stream of words, and passes over it.
+"""Skip-gram and CBOW with negative sampling: the text thinned to a stream of words, and a pass over it.
 
-`train` goes through a stream tile by tile and changes the tables as it goes. `train_rounds` comes to the same bits for any number
-of workers: all tiles of a round start from the same tables, on copies of the rows they need, and then their changes are added in
-order. What happens in a tile is in `tile_cpu`.
+`train` goes through a stream tile by tile and changes the tables as it goes; what happens in a tile is in `tile_cpu`. The pass that
+comes to the same bits for any number of workers is in `rounds_cpu`.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ import numpy as np
 
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.draw import at, below, draw, noise_word
-from inlay.kernels.rows import GROUP, arrive, fetch_row, table_of
-from inlay.kernels.tile_cpu import HIGH, LOW, PLACE, SKIPGRAM, WORD, group, scratch_for
+from inlay.kernels.meetings import HIGH, LOW, PLACE, WORD
+from inlay.kernels.rows import GROUP, fetch_row
+from inlay.kernels.tile_cpu import group, scratch_for
 
 SPARE = 64
 """Entries of a stream behind its last word, and a window more; a tile and a group must fit in."""
-ROUND = 32
-"""Tiles that start from the same tables in `train_rounds`: more make for less waiting, and for older numbers."""
 
 
 @kernel
@@ -65,38 +63,6 @@ def train(stream, count, table, contexts, noise, pace, sizes, sums):
             group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sums)
 
 
-@kernel
-def train_rounds(stream, count, tables, noise, pace, sizes, sums, party):
-    # as `train`, called by each worker; tables: both, room for copies, (2, R, rows, D) f4, and for negatives, (R, N) i4 of -1,
-    # N a multiple of 16, and shares (V,) f4: how much of its changes a word takes; R tiles start from the same tables
-    # all but sums is the same for all workers; party: flags (1,) i8 with 0 to start with; which worker this is; how many there are
-    flags, me, workers = party
-    _, tile, shared, window = sizes
-    copies, negatives, near = tables[2], tables[3], tile + 2 * window
-    scratch, turn, size = scratch_for(shared, window, tables[0].shape[1]), 0, copies.shape[1] * tile
-    ring = (np.arange(count + SPARE + window) % near).astype(np.int32)  # where a tile's copies keep the row of a word
-    places = np.arange(near, near + shared).astype(np.int32)
-    for begin in range(0, count, size):
-        end = min(begin + size, count)
-        for start in range(begin + me * tile, end, workers * tile):
-            n, stop = (start - begin) // tile, min(start + tile, end)
-            draw_noise(stream[PLACE, start], noise, negatives[n, :shared])
-            rows = (copies[0, n], copies[1, n], ring, ring, places)
-            _copy_rows(sizes, stream, start, stop, count, negatives[n], tables, ring, n, False)
-            for first in range(start, stop, GROUP):
-                ahead = min(first + workers * tile, count)  # the next tile of this worker
-                _fetch(tables[0], tables[1], stream[WORD], ahead, window, negatives[n], 0, 0)
-                group(stream, first, stop, count, negatives[n], rows, pace, sizes, scratch, sums)
-            _copy_rows(sizes, stream, start, stop, count, negatives[n], tables, ring, n, True)
-        turn += workers
-        arrive(flags, turn)
-        for start in range(begin, end, tile):
-            n, stop = (start - begin) // tile, min(start + tile, end)
-            _add_rows(sizes, stream, start, stop, count, negatives[n], tables, ring, n, me, workers)
-        turn += workers
-        arrive(flags, turn)
-
-
 @part
 def _fetch(table, contexts, words, center, window, negatives, begin, some):
     # ask for what the group one tile further on will need, and for a part of its negatives; too much at once would be waited for
@@ -113,70 +79,8 @@ def _no_words(shared):
     return np.full((shared + 15) // 16 * 16, -1, np.int32)
 
 
-def rounds_room(columns: int, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """What the workers of `train_rounds` share besides the tables: room for copies of rows and for negatives."""
-    _, tile, shared, window = sizes
-    rows = tile + 2 * window + shared
-    return table_of(2 * ROUND * rows, columns).reshape(2, ROUND, rows, columns), np.full((ROUND, -(-shared // 16) * 16), -1, np.int32)
-
-
 @kernel
 def draw_noise(place, noise, negatives):
     bounds, guide = noise
     for n in range(negatives.shape[0]):
         negatives[n] = noise_word(np.uint32(place), n, negatives.shape[0], bounds, guide)
-
-
-@kernel
-def _copy_rows(sizes, stream, start, stop, count, negatives, tables, ring, n, changed):
-    # not changed: copies of number n become the rows that a tile needs; changed: they become what the tile has changed in them
-    table, contexts, copies, _, _ = tables
-    objective, _, shared, window = sizes
-    low, high = max(start - window, 0), min(stop + window, count)
-    for q in range(low, high):
-        if objective != SKIPGRAM or start <= q < stop:
-            copy_row(table, stream[WORD, q], copies[0, n], ring[q], changed)
-        if objective == SKIPGRAM or start <= q < stop:
-            copy_row(contexts, stream[WORD, q], copies[1, n], ring[q], changed)
-    for k in range(shared):
-        copy_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k, changed)
-
-
-@part
-def copy_row(table, row, copies, place, changed):
-    if changed:
-        for column in range(table.shape[1]):
-            copies[place, column] -= table[row, column]
-    else:
-        for column in range(table.shape[1]):
-            copies[place, column] = table[row, column]
-
-
-@kernel
-def _add_rows(sizes, stream, start, stop, count, negatives, tables, ring, n, me, workers):
-    # the changes of a tile are added to the rows that are this worker's
-    table, contexts, copies, _, shares = tables
-    objective, _, shared, window = sizes
-    low, high = max(start - window, 0), min(stop + window, count)
-    for q in range(low, high):
-        word = stream[WORD, q]
-        if shares[word] > 0 and _owner(word, workers) == me:
-            if objective != SKIPGRAM or start <= q < stop:
-                add_row(table, word, copies[0, n], ring[q], shares[word])
-            if objective == SKIPGRAM or start <= q < stop:
-                add_row(contexts, word, copies[1, n], ring[q], shares[word])
-    for k in range(shared):
-        if shares[negatives[k]] > 0 and _owner(negatives[k], workers) == me:
-            add_row(contexts, negatives[k], copies[1, n], copies.shape[2] - shared + k, shares[negatives[k]])
-
-
-@part
-def _owner(word, workers):
-    # the worker that adds to the rows of a word; a division would take longer than to add a row
-    return below(np.uint32(np.uint32(word) * np.uint32(0x9E3779B1)), workers)
-
-
-@part
-def add_row(table, row, copies, place, share):
-    for column in range(table.shape[1]):
-        table[row, column] += share * copies[place, column]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
+from inlay.kernels.meetings import weigh_around, weigh_centers, weigh_contexts
 from inlay.kernels.rows import (
     GROUP,
     dots,
@@ -18,15 +19,11 @@ from inlay.kernels.rows import (
     give_three,
     pull_one,
     pull_three,
-    same,
     slopes,
     take_one,
     take_three,
 )
-from inlay.kernels.vector import lowest_bit
 
-WORD, LOW, HIGH, PLACE = range(4)
-"""Rows of a stream, the words that stay: word, first and last plus one of its contexts (itself not counted), where its draws begin."""
 SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
 LEARN, LEARN_AND_MEASURE, MEASURE = range(3)
 MEASURED = 16
@@ -60,6 +57,36 @@ def group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sum
 
 
 @part
+def weigh(stream, group, negatives, rows, scratch, objective):
+    # whom a group meets, and how much that counts; returns how many are not negatives
+    if objective == SKIPGRAM:
+        near = weigh_around(stream, group, negatives, rows, scratch)
+    else:
+        near = 1
+        weigh_centers(stream, group, negatives, rows, scratch)
+    return near
+
+
+@part
+def score(stream, group, rows, scratch, near, objective):
+    if objective == SKIPGRAM:
+        score_around(group, rows, scratch, near)
+    else:
+        gather(stream, group, rows, scratch, objective == CBOW_MEAN)
+        score_centers(group, rows, scratch)
+
+
+@part
+def move(stream, group, rows, scratch, near, objective):
+    if objective == SKIPGRAM:
+        move_around(group, rows, scratch, near)
+    else:
+        some = gather(stream, group, rows, scratch, objective == CBOW_MEAN)
+        move_centers(group, rows, scratch)
+        give_back(rows, scratch, some)
+
+
+@part
 def turn(first, stop, count, pace, sizes):
     # the group that begins with `first`, and what is to be done with it
     _, tile, shared, window = sizes
@@ -74,107 +101,96 @@ def turn(first, stop, count, pace, sizes):
 def skipgram(stream, group, negatives, rows, scratch, task, sums):
     # group: first word, last plus one, what a pair weighs, what a negative weighs for each pair, window, shared negatives
     # As in word2vec's own code, every word of a window predicts its center: four words meet the centers whose windows they are in.
-    first, _, rate, _, _, shared = group
-    table, contexts, places, context_places, noise_places = rows
-    others, weights, scores, labels, _, _, _, _, _ = scratch
-    near = _weigh_around(stream, group, negatives, context_places, others, weights)
-    count = near + shared
-    for n in range(shared):
-        others[near + n] = noise_places[n]
-    for q in range(0, count, GROUP):
-        dots(table, places, first, contexts, others, q, scores)
-    if task != LEARN:
-        _measure(scores, weights, near, count, rate, sums)
+    near = weigh_around(stream, group, negatives, rows, scratch)
+    score_around(group, rows, scratch, near)
+    learn_slopes(group, scratch, near, task, sums)
     if task != MEASURE:
-        _slopes(scores, weights, labels, near, count)
-        _pull(table, table, places, first, contexts, others, count, scores)
+        move_around(group, rows, scratch, near)
+
+
+@part
+def score_around(group, rows, scratch, near):
+    # what four words score with those around them, and with the negatives
+    first, shared = group[0], group[5]
+    table, contexts, places, _, _ = rows
+    others, _, scores, _, _, _, _, _, _ = scratch
+    for q in range(0, near + shared, GROUP):
+        dots(table, places, first, contexts, others, q, scores)
+
+
+@part
+def move_around(group, rows, scratch, near):
+    first, shared = group[0], group[5]
+    table, contexts, places, _, _ = rows
+    others, _, slopes, _, _, _, _, _, _ = scratch
+    _pull(table, table, places, first, contexts, others, near + shared, slopes)
 
 
 @part
 def _cbow(stream, group, negatives, rows, scratch, task, sums, mean):
     # the mean or sum of each center's contexts meets the center and the negatives, and what it learns goes back to the contexts
+    near = gather(stream, group, rows, scratch, mean)
+    meet_centers(stream, group, negatives, rows, scratch, task, sums)
+    if task != MEASURE:
+        give_back(rows, scratch, near)
+
+
+@part
+def gather(stream, group, rows, scratch, mean):
+    # two[0], filled: what each center's contexts come to; returns how many rows that took
     table, places = rows[0], rows[2]
     _, _, _, _, two, around, gives, gets, four = scratch
     _, near = weigh_contexts(stream, group, mean, places, around, gives, gets)
     take(table, two[0], four, table, around, near, gives)
-    meet_centers(stream, group, negatives, rows, scratch, task, sums)
-    if task != MEASURE:
-        give(two[1], two[1], four, table, around, near, gets)
+    return near
+
+
+@part
+def give_back(rows, scratch, near):
+    _, _, _, _, two, around, _, gets, four = scratch
+    give(two[1], two[1], four, rows[0], around, near, gets)
 
 
 @part
 def meet_centers(stream, group, negatives, rows, scratch, task, sums):
     # what each center's contexts come to, two[0], meets the center and the negatives; two[1], filled: how it should move
-    first, last, rate, push, _, shared = group
-    _, contexts, _, context_places, noise_places = rows
-    others, weights, scores, labels, two, _, _, _, four = scratch
-    hidden, moved, count = two[0], two[1], 1 + shared
-    _weigh_centers(stream, first, last, rate, push, negatives, shared, weights)
-    for n in range(shared):
-        others[1 + n] = noise_places[n]
-    own_dots(hidden, contexts, context_places, first, last, scores)
-    for q in range(1, count, GROUP):
-        dots(hidden, four, 0, contexts, others, q, scores)
-    if task != LEARN:
-        _measure(scores, weights, 1, count, rate, sums)
+    weigh_centers(stream, group, negatives, rows, scratch)
+    score_centers(group, rows, scratch)
+    learn_slopes(group, scratch, 1, task, sums)
     if task != MEASURE:
-        _slopes(scores, weights, labels, 1, count)
-        own_pull(hidden, moved, contexts, context_places, first, last, scores)
-        _pull(hidden, moved, four, 0, contexts, others[1:], shared, scores[GROUP:])
+        move_centers(group, rows, scratch)
 
 
 @part
-def _weigh_around(stream, group, negatives, places, others, weights):
-    # others, filled: the rows of the centers around four words; weights[4 q + i], filled: what other q is to word i, and behind
-    # them what the negatives are; returns how many are around
-    first, last, rate, push, window, shared = group
-    words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
-    low, high = max(first - window, 0), last + window
-    while low < first and highs[low] <= first:  # its window ends before the group
-        low += 1
-    while high > last and lows[high - 1] >= last:
-        high -= 1
-    near = high - low
-    behind = weights[GROUP * near : GROUP * (near + 1)]
-    behind[:] = 0
-    for q in range(near):
-        center = low + q
-        others[q] = places[center]
-        for i in range(GROUP):
-            counts = (lows[center] <= first + i) & (first + i < highs[center]) & (first + i != center)
-            weights[GROUP * q + i] = rate if counts else np.float32(0)
-            behind[i] += push if counts else np.float32(0)
-    for n in range(1, shared):
-        for i in range(GROUP):
-            weights[GROUP * (near + n) + i] = behind[i]
-    for q in range(near):  # a noise word that is the center itself is no noise: the pair does without it
-        for begin in range(0, shared, 16):
-            hits = same(negatives, begin, words[low + q])
-            while hits != 0:
-                n = near + begin + lowest_bit(hits)
-                hits &= hits - 1
-                for i in range(GROUP):
-                    weights[GROUP * n + i] -= push if weights[GROUP * q + i] > 0 else np.float32(0)
-    return near
+def score_centers(group, rows, scratch):
+    first, last, shared = group[0], group[1], group[5]
+    _, contexts, _, context_places, _ = rows
+    others, _, scores, _, two, _, _, _, four = scratch
+    own_dots(two[0], contexts, context_places, first, last, scores)
+    for q in range(1, 1 + shared, GROUP):
+        dots(two[0], four, 0, contexts, others, q, scores)
 
 
 @part
-def _weigh_centers(stream, first, last, rate, push, negatives, shared, weights):
-    # weights, filled: at i what center i is to its contexts, at 4 (1 + n) + i what negative n is to them
-    words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
-    for i in range(GROUP):
-        counts = first + i < last and highs[first + i] - lows[first + i] > 1
-        weights[i] = rate if counts else np.float32(0)
-        weights[GROUP + i] = push if counts else np.float32(0)
-    for n in range(1, shared):
-        for i in range(GROUP):
-            weights[GROUP * (1 + n) + i] = weights[GROUP + i]
-    for i in range(GROUP):
-        for begin in range(0, shared, 16):
-            hits = same(negatives, begin, words[first + i])
-            while hits != 0:
-                weights[GROUP * (1 + begin + lowest_bit(hits)) + i] = 0
-                hits &= hits - 1
+def move_centers(group, rows, scratch):
+    first, last, shared = group[0], group[1], group[5]
+    _, contexts, _, context_places, _ = rows
+    others, _, slopes, _, two, _, _, _, four = scratch
+    own_pull(two[0], two[1], contexts, context_places, first, last, slopes)
+    _pull(two[0], two[1], four, 0, contexts, others[1:], shared, slopes[GROUP:])
+
+
+@part
+def learn_slopes(group, scratch, near, task, sums):
+    # scores become slopes: how far each meeting is from its label, as much as it counts
+    _, weights, scores, labels, _, _, _, _, _ = scratch
+    count = near + group[5]
+    if task != LEARN:
+        _measure(scores, weights, near, count, group[2], sums)
+    if task != MEASURE:
+        shift = labels.shape[0] // 2 - GROUP * near
+        for k in range(0, GROUP * count, 16):
+            slopes(scores, weights, labels, shift, k)
 
 
 @part
@@ -199,30 +215,6 @@ def own_pull(hidden, moved, contexts, places, first, last, slopes):
 
 
 @part
-def weigh_contexts(stream, group, mean, places, around, gives, gets):
-    # around, filled: the rows of the contexts of centers first..last; at 4 q + i what context q gives to center i, and what it
-    # gets back: all of the error where the mean was taken, its share where the sum was; returns the first of them and how many there are
-    first, last, _, _, _, _ = group
-    lows, highs = stream[LOW], stream[HIGH]
-    low, high = lows[first], highs[first]
-    for center in range(first, last):
-        low, high = min(low, lows[center]), max(high, highs[center])
-    for q in range(high - low):
-        around[q] = places[low + q]
-    for k in range(GROUP * (high - low)):
-        gives[k], gets[k] = 0, 0
-    for center in range(first, last):
-        share = np.float32(1) / np.float32(max(highs[center] - lows[center] - 1, 1))
-        give, get = (share, np.float32(1)) if mean else (np.float32(1), share)
-        for q in range(lows[center], highs[center]):
-            gives[GROUP * (q - low) + center - first] = give
-            gets[GROUP * (q - low) + center - first] = get
-        own = GROUP * (center - low) + center - first
-        gives[own], gets[own] = 0, 0
-    return low, high - low
-
-
-@part
 def take(table, moved, ids, other, others, count, shares):
     column, columns = 0, table.shape[1]
     while column + 48 <= columns:
@@ -242,14 +234,6 @@ def give(table, moved, ids, other, others, count, shares):
     while column < columns:
         give_one(table, moved, ids, 0, other, others, count, shares, column)
         column += 16
-
-
-@part
-def _slopes(scores, weights, labels, near, rows):
-    # how far each meeting is from its label, as much as it counts
-    shift = labels.shape[0] // 2 - GROUP * near
-    for k in range(0, GROUP * rows, 16):
-        slopes(scores, weights, labels, shift, k)
 
 
 @part

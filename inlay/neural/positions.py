@@ -166,7 +166,7 @@ class Rotary(Positions):
 
     def turns(self, at: Tensor) -> Tensor:
         if not self.extrapolate:
-            check_length(at, self.length, "rotations were not trained further. Shorten the text, or make this part with extrapolate=True to try.")
+            check_length(at, self.length, "rotations were not trained further. Shorten the text, or try with extrapolate=True.")
         if self.rates.device != at.device:
             self.rates = self.rates.to(at.device)
         angles = at[:, None, :, None].float() * self.rates

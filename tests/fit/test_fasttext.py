@@ -140,7 +140,6 @@ def test_all_that_was_learned_comes_back(corpus: Corpus):
     [
         ({"shortest": 5, "longest": 4}, "shortest is 5 and longest 4"),
         ({"place_weights": True}, "place_weights is for objective cbow"),
-        ({"place_weights": True, "objective": "cbow", "deterministic": True}, "do not go together"),
         ({"buckets": 0}, "buckets"),
     ],
 )

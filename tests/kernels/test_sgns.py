@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from inlay.kernels import draw, reference_sgns, sgns_cpu, softmax_cpu, tile_cpu
+from inlay.kernels import draw, meetings, reference_sgns, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
 from inlay.kernels.rows import table_of
 
 RATES = (0.05, 0.01)
+ROUND = 3
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,6 @@ class World:
         self.kept = sgns_cpu.thin(self.ids, self.offsets, 0, len(self.ids), 0, 7, self.key, self.keep, case.window, self.stream)
         self.plain = reference_sgns.thin(self.ids, self.offsets, 7, self.key, self.keep, case.window)
         self.sampling = reference_sgns.Sampling(self.key, self.noise[0], case.tile, case.shared, 5)
-        self.shares = random.uniform(0.5, 1, case.words).astype(np.float32)
         self.pace = np.array([*RATES, 5 / case.shared])
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
@@ -67,12 +67,14 @@ class World:
         sgns_cpu.train(self.stream, self.kept, *tables, self.noise, pace, self.sizes(objective), sums)
         return tables, sums
 
-    def rounds(self, objective: int, workers: int) -> tuple[np.ndarray, np.ndarray]:
+    def rounds(self, objective: int, workers: int, fixed: int = 0, tiles: int = ROUND) -> tuple[np.ndarray, np.ndarray]:
         tables, flags = self.tables(), np.zeros(1, np.int64)
-        room = sgns_cpu.rounds_room(tables[0].shape[1], self.sizes(objective))
-        common = self.stream, self.kept, (*tables, *room, self.shares), self.noise, self.pace, self.sizes(objective)
+        desk = rounds_cpu.desk_of(tables[0].shape[1], self.sizes(objective), tiles)
+        both = (*tables, *(table[:fixed].copy() for table in tables))
+        common = self.stream, self.kept, both, desk, self.noise, self.pace, self.sizes(objective)
+        workers = min(workers, rounds_cpu.parts_of(tables[0].shape[1]))
         threads = [
-            threading.Thread(target=sgns_cpu.train_rounds, args=(*common, np.zeros(2), (flags, me, workers))) for me in range(workers)
+            threading.Thread(target=rounds_cpu.train_rounds, args=(*common, np.zeros(2), (flags, me, workers))) for me in range(workers)
         ]
         for thread in threads:
             thread.start()
@@ -98,7 +100,7 @@ def _agree(ours: tuple[np.ndarray, np.ndarray], plain: list[np.ndarray], start: 
 
 def test_the_same_words_stay_with_the_same_windows(world: World):
     assert 0 < world.kept < len(world.ids)
-    for row, expected in ((tile_cpu.WORD, "words"), (tile_cpu.LOW, "low"), (tile_cpu.HIGH, "high")):
+    for row, expected in ((meetings.WORD, "words"), (meetings.LOW, "low"), (meetings.HIGH, "high")):
         np.testing.assert_array_equal(world.stream[row, : world.kept], getattr(world.plain, expected))
 
 
@@ -112,7 +114,7 @@ def test_windows_stay_in_their_sentence_and_held_out_sentences_are_not_there(wor
 def test_a_block_in_the_middle_thins_as_the_whole_does(world: World):
     cut, stream = int(world.offsets[30]), world.stream.copy()
     kept = sgns_cpu.thin(world.ids, world.offsets, cut, len(world.ids), 30, 7, world.key, world.keep, world.case.window, stream)
-    np.testing.assert_array_equal(stream[tile_cpu.WORD, :kept], world.plain.words[world.plain.positions >= cut])
+    np.testing.assert_array_equal(stream[meetings.WORD, :kept], world.plain.words[world.plain.positions >= cut])
 
 
 def test_skipgram_equals_the_specification(world: World):
@@ -128,18 +130,34 @@ def test_cbow_equals_the_specification(world: World, objective: int):
     _agree(world.train(objective)[0], plain, world.tables())
 
 
-def test_rounds_equal_the_specification(world: World):
+@pytest.mark.parametrize("fixed", [0, 2])
+def test_rounds_equal_the_specification(world: World, fixed: int):
     plain = _plain_tables(world)
-    reference_sgns.rounds(world.plain, plain, world.sampling, RATES, sgns_cpu.ROUND, world.shares)
-    _agree(world.rounds(tile_cpu.SKIPGRAM, 1), plain, world.tables())
+    reference_sgns.rounds(world.plain, plain, world.sampling, RATES, ROUND, fixed)
+    ours = world.rounds(tile_cpu.SKIPGRAM, 1, fixed)
+    _agree(ours, plain, world.tables())
+    for one, before in zip(ours, world.tables(), strict=True):
+        np.testing.assert_array_equal(one[:fixed], before[:fixed])
 
 
 @pytest.mark.parametrize("objective", [tile_cpu.SKIPGRAM, tile_cpu.CBOW_MEAN])
 def test_rounds_come_to_the_same_bits_with_any_number_of_workers(world: World, objective: int):
     once = world.rounds(objective, 1)
+    assert np.abs(once[0] - world.tables()[0]).max() > 0.01
     for workers in (2, 3):
         for one, other in zip(once, world.rounds(objective, workers), strict=True):
             assert one.tobytes() == other.tobytes()
+
+
+def test_cbow_in_rounds_of_one_tile_of_one_group_is_cbow():
+    world = World(replace(CASES["usual"], tile=4))
+    plain = world.train(tile_cpu.CBOW_MEAN)[0]
+    for one, other in zip(world.rounds(tile_cpu.CBOW_MEAN, 1, tiles=1), plain, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_columns_are_cut_into_as_many_parts_as_there_may_be_workers():
+    assert [rounds_cpu.parts_of(columns) for columns in (16, 32, 112, 208, 304, 1024)] == [1, 2, 2, 4, 6, 16]
 
 
 def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(world: World):
@@ -154,7 +172,7 @@ def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(wor
 def test_a_table_with_a_nan_gives_a_nan_for_loss():
     world = World(CASES["usual"])
     tables, sums = world.tables(), np.zeros(2)
-    tables[0][world.stream[tile_cpu.WORD, 0]] = np.nan
+    tables[0][world.stream[meetings.WORD, 0]] = np.nan
     sgns_cpu.train(world.stream, world.kept, *tables, world.noise, world.pace, world.sizes(tile_cpu.SKIPGRAM), sums)
     assert np.isnan(sums[0])
     assert np.isnan(tables[1]).any()
