@@ -12,23 +12,10 @@ import numpy as np
 from inlay.kernels.bags import add_to_rows, mean_rows
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
-from inlay.kernels.rounds_cpu import at_desk, bounds, make_slopes, meet
+from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_groups, room_for, score_group
 from inlay.kernels.rows import GROUP, arrive, fetch_row
 from inlay.kernels.sgns_cpu import SPARE, draw_noise
-from inlay.kernels.tile_cpu import (
-    MEASURE,
-    SKIPGRAM,
-    give,
-    meet_centers,
-    move_around,
-    move_centers,
-    score_around,
-    score_centers,
-    scratch_for,
-    skipgram,
-    take,
-    turn,
-)
+from inlay.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
 
 PLAIN, WEIGHTED = 1, 2
 """CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the window weighs."""
@@ -48,7 +35,7 @@ def train(stream, count, tables, bags, noise, pace, sizes, sums):
     words, scratch, reach = stream[WORD], scratch_for(shared, window, table.shape[1]), 0 if objective == SKIPGRAM else window
     length = 2 * reach + GROUP
     ring = (np.arange(count + SPARE + window) % length).astype(np.int32)  # where the mean of a word is kept while it is needed
-    means, olds, hefts = _rows(length, table.shape[1]), _rows(length, table.shape[1]), np.zeros(length, np.float32)
+    means, olds, hefts = room_for(length, table.shape[1]), room_for(length, table.shape[1]), np.zeros(length, np.float32)
     negatives, coming = np.empty(shared, np.int32), np.empty(shared, np.int32)
     draw_noise(stream[PLACE, 0], noise, coming)
     entered, left, learns = 0, 0, pace[0] > 0
@@ -77,10 +64,11 @@ def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, pa
     flags, me, workers = party
     objective, tile, shared, window = sizes
     tiles, parts, columns = desk[4].shape[1], desk[2].shape[1], tables[0].shape[1]
-    scratch, arrived, rounds = scratch_for(shared, window, columns), 0, (count + tiles * tile - 1) // (tiles * tile)
-    length = tiles * tile + (0 if objective == SKIPGRAM else 2 * window)
+    scratch, arrived, begin, end = scratch_for(shared, window, columns), 0, me * parts // workers, (me + 1) * parts // workers
+    length, rounds = tiles * tile + (0 if objective == SKIPGRAM else 2 * window), (count + tiles * tile - 1) // (tiles * tile)
     ring = (np.arange(count + SPARE + window) % length).astype(np.int32)  # where the mean of a word is kept during its round
-    kept = ring, _rows(length, columns), _rows(length, columns), np.zeros(length, np.float32)
+    words = ring, room_for(length, columns), room_for(length, columns), np.zeros(length, np.float32)
+    rooms = words[1:3] if objective == SKIPGRAM else (room_for(tiles * tile, columns), room_for(tiles * tile, columns))
     for now in range(rounds + 1):
         for n in range(me, tiles, workers):
             if now > 0:
@@ -89,75 +77,54 @@ def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, pa
                 meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch)
         arrived += workers
         arrive(flags, arrived)
-        begin, end = me * parts // workers, (me + 1) * parts // workers
         for p in range(begin, end if now > 0 else begin):
-            _move_columns(stream, count, tables, bags, desk, now - 1, p, kept, pace, sizes, scratch)
+            _move(stream, count, tables, bags, desk, now - 1, p, words, rooms, sizes, scratch)
         for p in range(begin, end if now < rounds else begin):
-            _score_columns(stream, count, tables, bags, desk, now, p, kept, pace, sizes, scratch)
+            _score(stream, count, tables, bags, desk, now, p, words, rooms, sizes, scratch)
         arrived += workers
         arrive(flags, arrived)
 
 
-@part
-def _span(objective, tile, tiles, window, now, count):
-    # first word of a round and last plus one, and of those that its words have as contexts
-    begin, end, reach = now * tiles * tile, min((now + 1) * tiles * tile, count), 0 if objective == SKIPGRAM else window
-    return begin, end, max(begin - reach, 0), min(end + reach, count)
-
-
 @kernel
-def _score_columns(stream, count, tables, bags, desk, now, p, kept, pace, sizes, scratch):
-    # each word of the round becomes the mean of its rows, and meets those it meets
-    objective, tile, _, window = sizes
-    near, negatives, words = desk[3][now % 2], desk[4][now % 2], stream[WORD]
+def _score(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch):
+    # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
+    objective, _, shared, window = sizes
     low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
-    table, contexts, weights = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high]
-    ring, means, olds, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    begin, end, first_word, last_word = _span(objective, tile, negatives.shape[0], window, now, count)
-    for q in range(first_word, last_word):
+    table, contexts, words = tables[0][:, low:high], tables[1][:, low:high], stream[WORD]
+    ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
+    old, begin, reach = rooms[0][:, low:high], now * rooms[0].shape[0], 0 if objective == SKIPGRAM else window
+    end = min(begin + old.shape[0], count)
+    for q in range(max(begin - reach, 0), min(end + reach, count)):
         _fetch_bag(table, bags, words[min(q + AHEAD, count)])
         fetch_row(contexts, words[q])
-        _enter(table, bags, words[q], means, olds, hefts, ring[q])
+        _enter(table, bags, words[q], means, befores, hefts, ring[q])
     for first in range(begin, end, GROUP):
-        four, _ = turn(first, count, count, pace, sizes)
-        n, g = (first - begin) // tile, (first - begin) // GROUP
-        rows, mine = (means, contexts, ring, words, negatives[n]), at_desk(desk, now % 2, g, p, scratch, low, high)
-        if objective == SKIPGRAM:
-            score_around(four, rows, mine, near[g])
-        else:
-            _gather(stream, four, rows, weights, hefts, mine, objective == WEIGHTED)
-            score_centers(four, rows, mine)
+        if objective != SKIPGRAM:
+            group, rows = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared), (means, contexts, ring)
+            _gather(stream, group, rows, tables[2][:, low:high], hefts, old[first - begin :], scratch, objective == WEIGHTED)
+        score_group(stream, count, contexts, desk, now, p, first, old, objective, shared)
 
 
 @kernel
-def _move_columns(stream, count, tables, bags, desk, now, p, kept, pace, sizes, scratch):
-    # means and contexts move; then what each mean has learned is added to all rows of its word
-    objective, tile, _, window = sizes
-    near, negatives, words = desk[3][now % 2], desk[4][now % 2], stream[WORD]
+def _move(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch):
+    # what each mean has learned in a round is added to all rows of its word
+    objective, _, shared, window = sizes
     low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
-    table, contexts, weights = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high]
-    ring, means, olds, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    begin, end, first_word, last_word = _span(objective, tile, negatives.shape[0], window, now, count)
-    for first in range(begin, end, GROUP):
-        four, _ = turn(first, count, count, pace, sizes)
-        n, g = (first - begin) // tile, (first - begin) // GROUP
-        rows, mine = (means, contexts, ring, words, negatives[n]), at_desk(desk, now % 2, g, 0, scratch, low, high)
-        if objective == SKIPGRAM:
-            move_around(four, rows, mine, near[g])
-        else:
-            shift, some = _gather(stream, four, rows, weights, hefts, mine, objective == WEIGHTED)
-            move_centers(four, rows, mine)
-            _give_back(rows, weights, mine, shift, some, objective == WEIGHTED)
-    for q in range(first_word, last_word):
+    table, contexts, weights, words = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high], stream[WORD]
+    ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
+    olds, news, begin, reach = rooms[0][:, low:high], rooms[1][:, low:high], now * rooms[0].shape[0], 0 if objective == SKIPGRAM else window
+    end = min(begin + olds.shape[0], count)
+    move_groups(stream, count, contexts, desk, now, (olds, news), objective, shared)
+    for first in range(begin, end if objective != SKIPGRAM else begin, GROUP):
+        group, rows = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared), (means, contexts, ring)
+        shift, near = _gather(stream, group, rows, weights, hefts, scratch[4][0, :, low:high], scratch, objective == WEIGHTED)
+        _give_back(rows, weights, news[first - begin :], scratch, shift, near, objective == WEIGHTED)
+    for q in range(max(begin - reach, 0), min(end + reach, count)):
+        if objective == SKIPGRAM:  # what is there is by how much the mean should move
+            for column in range(table.shape[1]):
+                means[ring[q], column] += befores[ring[q], column]
         start, stop = bags[0][words[q]], bags[0][words[q] + 1]
-        add_to_rows(table, bags[1], start, stop - start, means, olds, ring[q])
-
-
-@part
-def _rows(rows, columns):
-    raw = np.zeros(rows * columns + 16, np.float32)
-    begin = (64 - raw.ctypes.data % 64) // 4 % 16  # rows that begin with a cache line are read soon after they are written
-    return raw[begin : begin + rows * columns].reshape(rows, columns)
+        add_to_rows(table, bags[1], start, stop - start, means, befores, ring[q])
 
 
 @part
@@ -178,17 +145,18 @@ def _group(stream, first, stop, count, negatives, rows, weights, hefts, pace, si
 
 @part
 def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, weighted):
-    shift, near = _gather(stream, group, rows, weights, hefts, scratch, weighted)
+    two = scratch[4]
+    shift, near = _gather(stream, group, rows, weights, hefts, two[0], scratch, weighted)
     meet_centers(stream, group, negatives, rows, scratch, task, sums)
     if task != MEASURE:
-        _give_back(rows, weights, scratch, shift, near, weighted)
+        _give_back(rows, weights, two[1], scratch, shift, near, weighted)
 
 
 @part
-def _gather(stream, group, rows, weights, hefts, scratch, weighted):
+def _gather(stream, group, rows, weights, hefts, hidden, scratch, weighted):
     # as in `tile_cpu`, but contexts are bags, and weigh as much as they have rows: the mean is that of all rows of all contexts
     means, ring, window = rows[0], rows[2], group[4]
-    _, _, _, _, two, around, gives, gets, four = scratch
+    _, _, _, _, _, around, gives, gets, four = scratch
     low, near = weigh_contexts(stream, group, True, ring, around, gives, gets)
     for i in range(GROUP):
         whole = np.float32(0)
@@ -198,19 +166,19 @@ def _gather(stream, group, rows, weights, hefts, scratch, weighted):
             gives[GROUP * q + i] = gets[GROUP * q + i] * hefts[around[q]] / max(whole, np.float32(1))
     shift = low - group[0] + window
     if weighted:
-        _take_weighted(means, two[0], weights, around, near, gives, shift)
+        _take_weighted(means, hidden, weights, around, near, gives, shift)
     else:
-        take(means, two[0], four, means, around, near, gives)
+        take(means, hidden, four, means, around, near, gives)
     return shift, near
 
 
 @part
-def _give_back(rows, weights, scratch, shift, near, weighted):
-    _, _, _, _, two, around, gives, gets, four = scratch
+def _give_back(rows, weights, moved, scratch, shift, near, weighted):
+    _, _, _, _, _, around, gives, gets, four = scratch
     if weighted:
-        _give_weighted(rows[0], two[1], weights, around, near, gives, shift)
+        _give_weighted(rows[0], moved, weights, around, near, gives, shift)
     else:
-        give(two[1], two[1], four, rows[0], around, near, gets)
+        give(moved, moved, four, rows[0], around, near, gets)
 
 
 @part

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inlay.kernels.reference_sgns import Sampling, Stream, cbow_meetings, learn, move, skipgram_meetings, slopes_of, tiles
+from inlay.kernels.reference_sgns import Sampling, Stream, cbow_meetings, learn, skipgram_meetings, slopes_of, tiles
 
 Bags = list[np.ndarray]
 """For each word the rows it is the mean of."""
@@ -77,21 +77,15 @@ def _give_back(stream: Stream, center: int, means: dict[int, np.ndarray], bags: 
 
 
 def rounds(stream: Stream, tables: list[np.ndarray], bags: Bags, sampling: Sampling, rates: tuple[float, float], size: int) -> None:
-    """Skip-gram in rounds of `size` tiles: means and slopes are taken from the tables as they are at the beginning of a round.
-
-    Then one group after another moves; at the end what each mean has learned is added to all rows of its word.
-    """
+    """Skip-gram in rounds of `size` tiles, each of them one step from the tables as they are at its beginning."""
     table, contexts = tables
     every = list(tiles(stream, sampling, rates))
     for start in range(0, len(every), size):
-        means = np.array([table[bags[word]].mean(axis=0) for word in stream.words])  # one for each place of the stream
-        old, waiting = means.copy(), []
+        means, old = np.array([table[bags[word]].mean(axis=0) for word in stream.words]), contexts.copy()
         for groups, negatives, rate in every[start : start + size]:
             for group in groups:
                 others, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
-                slopes = slopes_of([means, contexts], np.array(group), others, labels, rate * weights)
-                waiting.append((np.array(group), others, slopes))
-        for centers, others, slopes in waiting:
-            move([means, contexts], centers, others, slopes)
-        for word, change in zip(stream.words, means - old, strict=True):
-            np.add.at(table, bags[word], change)
+                slopes = slopes_of([means, old], np.array(group), others, labels, rate * weights)
+                np.add.at(contexts, others, slopes @ means[group])
+                for word, change in zip(stream.words[group], slopes.T @ old[others], strict=True):
+                    np.add.at(table, bags[word], change)

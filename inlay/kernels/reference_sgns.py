@@ -115,24 +115,20 @@ def _around(stream: Stream, group: range) -> list[int]:
 
 
 def learn(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
-    """One step down the logistic loss: all slopes are taken first, then all move."""
-    move(tables, centers, others, slopes_of(tables, centers, others, labels, weights))
+    """One step down the logistic loss: all slopes are taken first, then one other after another moves and moves the centers."""
+    words, contexts = tables
+    slopes = slopes_of(tables, centers, others, labels, weights)
+    old, moved = words[centers], np.zeros_like(words[centers])
+    for other, slope in zip(others, slopes, strict=True):
+        moved += slope[:, None] * contexts[other]
+        contexts[other] += slope @ old
+    np.add.at(words, centers, moved)
 
 
 def slopes_of(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """How far each meeting (other, center) is from its label, as much as it counts."""
     words, contexts = tables
     return weights * (labels[:, None] - sigmoid(contexts[others] @ words[centers].T))
-
-
-def move(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, slopes: np.ndarray) -> None:
-    """One other after another moves and moves the centers."""
-    words, contexts = tables
-    old, moved = words[centers], np.zeros_like(words[centers])
-    for other, slope in zip(others, slopes, strict=True):
-        moved += slope[:, None] * contexts[other]
-        contexts[other] += slope @ old
-    np.add.at(words, centers, moved)
 
 
 def cbow(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], mean: bool) -> None:
@@ -180,22 +176,39 @@ def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -
 
 
 def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int, fixed: int = 0) -> None:
-    """Skip-gram in rounds of `size` tiles: all slopes of a round are taken from the tables as they are at its beginning.
+    """Skip-gram in rounds of `size` tiles, each of them one step from the tables as they are at its beginning.
 
-    Then one group after another moves, from where its rows are by now. The first `fixed` words never move.
+    The first `fixed` words never move.
     """
-    share, first = sampling.negatives / sampling.shared, [table[:fixed].copy() for table in tables]
+    words, contexts = tables
     every = list(tiles(stream, sampling, rates))
     for start in range(0, len(every), size):
-        waiting = []
+        old_words, old_contexts = words.copy(), contexts.copy()
         for groups, negatives, rate in every[start : start + size]:
             for group in groups:
-                others, labels, weights = skipgram_meetings(stream, group, negatives, share)
-                waiting.append((stream.words[group], others, slopes_of(tables, stream.words[group], others, labels, rate * weights)))
-        for centers, others, slopes in waiting:
-            move(tables, centers, others, slopes)
-            for table, rows in zip(tables, first, strict=True):
-                table[:fixed] = rows
+                centers = stream.words[group]
+                others, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
+                slopes = slopes_of([old_words, old_contexts], centers, others, labels, rate * weights)
+                np.add.at(words, centers, slopes.T @ old_contexts[others])
+                np.add.at(contexts, others, slopes @ old_words[centers])
+        words[:fixed], contexts[:fixed] = old_words[:fixed], old_contexts[:fixed]
+
+
+def cbow_rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int) -> None:
+    """CBOW of means in rounds, as `rounds`."""
+    words, contexts = tables
+    every = list(tiles(stream, sampling, rates))
+    for start in range(0, len(every), size):
+        old_words, old_contexts = words.copy(), contexts.copy()
+        for groups, negatives, rate in every[start : start + size]:
+            for group in groups:
+                around = [stream.words[stream.contexts(center)] for center in group]
+                hidden = np.array([old_words[each].mean(axis=0) if len(each) else np.zeros(words.shape[1]) for each in around])
+                others, labels, weights = cbow_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
+                slopes = slopes_of([hidden, old_contexts], np.arange(len(group)), others, labels, rate * weights)
+                np.add.at(contexts, others, slopes @ hidden)
+                for each, change in zip(around, slopes.T @ old_contexts[others], strict=True):
+                    np.add.at(words, each, change)
 
 
 def softmax(stream: Stream, tables: list[np.ndarray], rates: tuple[float, float]) -> tuple[float, int]:

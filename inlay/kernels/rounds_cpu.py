@@ -2,9 +2,9 @@
 
 Workers that own words would send each other rows all the time. A worker that owns columns needs nothing from the others but scores,
 thirty times fewer numbers: a word's score with another is the sum of what each part of the columns says. So the text is read in
-rounds. All scores of a round are taken from the tables as they are at its beginning, each worker on its columns; the tiles of the
-round are dealt out, to add up the parts of each score and make slopes of them; then, with all slopes known, each worker moves its
-columns, group by group. What the columns are cut into depends on their number alone, and so does every sum.
+rounds, and a round is one step: all scores are taken from the tables as they are at its beginning, each worker on its columns; the
+tiles of the round are dealt out, to add up the parts of each score and make slopes of them; then each worker adds to its columns
+what they come to. What the columns are cut into depends on their number alone, and so does the order of every sum.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
-from inlay.kernels.meetings import PLACE, WORD
-from inlay.kernels.rows import GROUP, LANES, arrive, fetch_row
+from inlay.kernels.meetings import PLACE, WORD, weigh_around, weigh_centers, weigh_contexts
+from inlay.kernels.rows import GROUP, LANES, arrive, dots, fetch_row
 from inlay.kernels.sgns_cpu import draw_noise
-from inlay.kernels.tile_cpu import learn_slopes, move, score, scratch_for, turn, weigh
+from inlay.kernels.tile_cpu import CBOW_MEAN, SKIPGRAM, give, learn_slopes, own_dots, scratch_for, take, turn
 
 ROUND = 16
 """Tiles in a round, at most: more make for less waiting, and for older scores."""
@@ -43,12 +43,13 @@ def desk_of(columns: int, sizes: tuple[int, int, int, int], tiles: int = ROUND) 
 @kernel
 def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
     # as `sgns_cpu.train`, called by each worker with the same arguments but for sums and its number
-    # tables: both, and the rows of both, (A, D) f4, that the first A words never leave; desk: from `desk_of`
+    # tables: both, and the rows of both, (A, D) f4, that the first A words keep; desk: from `desk_of`
     # party: flags (1,) i8 with 0 to start with; which worker this is; how many there are, at most `parts_of` the columns
     flags, me, workers = party
     _, tile, shared, window = sizes
     tiles, parts, columns = desk[4].shape[1], desk[2].shape[1], tables[0].shape[1]
-    scratch, arrived = scratch_for(shared, window, columns), 0
+    scratch, arrived, begin, end = scratch_for(shared, window, columns), 0, me * parts // workers, (me + 1) * parts // workers
+    olds, news = room_for(tiles * tile, columns), room_for(tiles * tile, columns)
     rounds = (count + tiles * tile - 1) // (tiles * tile)
     for now in range(rounds + 1):
         for n in range(me, tiles, workers):  # by tiles: slopes for the round before, and whom the words of this one meet
@@ -58,13 +59,19 @@ def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
                 meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch)
         arrived += workers
         arrive(flags, arrived)
-        begin, end = me * parts // workers, (me + 1) * parts // workers  # by columns: the round before moves, this one scores
-        for p in range(begin, end if now > 0 else begin):
-            _move_columns(stream, count, tables, desk, now - 1, p, pace, sizes, scratch)
+        for p in range(begin, end if now > 0 else begin):  # by columns: the round before moves, this one scores
+            _move(stream, count, tables, desk, now - 1, p, (olds, news), sizes, scratch)
         for p in range(begin, end if now < rounds else begin):
-            _score_columns(stream, count, tables, desk, now, p, pace, sizes, scratch)
+            _score(stream, count, tables, desk, now, p, olds, sizes, scratch)
         arrived += workers
         arrive(flags, arrived)
+
+
+@part
+def room_for(rows, columns):
+    raw = np.zeros(rows * columns + LANES, np.float32)
+    begin = (64 - raw.ctypes.data % 64) // 4 % LANES  # rows that begin with a cache line are read soon after they are written
+    return raw[begin : begin + rows * columns].reshape(rows, columns)
 
 
 @part
@@ -72,14 +79,6 @@ def bounds(columns, parts, p):
     # the first column of part p and the last plus one, a whole number of vectors apart
     vectors = columns // LANES
     return vectors * p // parts * LANES, vectors * (p + 1) // parts * LANES
-
-
-@part
-def at_desk(desk, side, g, p, scratch, low, high):
-    # the scratch of one group whose meetings, weights and scores lie on the desk
-    others, weights, scores, _, _ = desk
-    _, _, _, labels, two, around, gives, gets, four = scratch
-    return others[side, g], weights[side, g], scores[side, p, g], labels, two[:, :, low:high], around, gives, gets, four
 
 
 @kernel
@@ -92,8 +91,12 @@ def meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch):
     for first in range(start, min(start + tile, count), GROUP):
         group, _ = turn(first, count, count, pace, sizes)
         g = (n * tile + first - start) // GROUP
-        rows, mine = (tables[0], tables[1], stream[WORD], stream[WORD], negatives), at_desk(desk, now % 2, g, 0, scratch, 0, 1)
-        near[g] = weigh(stream, group, negatives, rows, mine, objective)
+        rows = (tables[0], tables[1], stream[WORD], stream[WORD], negatives)
+        near[g] = 1
+        if objective == SKIPGRAM:
+            near[g] = weigh_around(stream, group, negatives, rows, _at_desk(desk, now % 2, g, scratch))
+        else:
+            weigh_centers(stream, group, negatives, rows, _at_desk(desk, now % 2, g, scratch))
 
 
 @kernel
@@ -107,51 +110,111 @@ def make_slopes(stream, count, desk, now, n, pace, sizes, scratch, sums):
         for p in range(1, scores.shape[0]):
             for k in range(GROUP * (near[g] + shared)):
                 scores[0, g, k] += scores[p, g, k]
-        learn_slopes(group, at_desk(desk, now % 2, g, 0, scratch, 0, 1), near[g], task, sums)
-
-
-@kernel
-def _score_columns(stream, count, tables, desk, now, p, pace, sizes, scratch):
-    objective, tile, shared, window = sizes
-    near, negatives, words = desk[3][now % 2], desk[4][now % 2], stream[WORD]
-    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
-    table, contexts, tiles = tables[0][:, low:high], tables[1][:, low:high], negatives.shape[0]
-    begin = now * tiles * tile
-    for first in range(begin, min(begin + tiles * tile, count), GROUP):
-        group, _ = turn(first, count, count, pace, sizes)
-        n, g = (first - begin) // tile, (first - begin) // GROUP
-        rows = (table, contexts, words, words, negatives[n])
-        for i in range(GROUP):  # ask for what the group one tile further on will need
-            fetch_row(table, words[first + tile + i])
-            fetch_row(contexts, words[first + tile + i + window])
-        for k in range((first - begin) % tile * shared // tile, ((first - begin) % tile + GROUP) * shared // tile):
-            fetch_row(contexts, max(negatives[min(n + 1, tiles - 1), k], 0))
-        score(stream, group, rows, at_desk(desk, now % 2, g, p, scratch, low, high), near[g], objective)
-
-
-@kernel
-def _move_columns(stream, count, tables, desk, now, p, pace, sizes, scratch):
-    objective, tile, _, _ = sizes
-    near, negatives, words = desk[3][now % 2], desk[4][now % 2], stream[WORD]
-    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
-    table, contexts, begin = tables[0][:, low:high], tables[1][:, low:high], now * negatives.shape[0] * tile
-    for first in range(begin, min(begin + negatives.shape[0] * tile, count), GROUP):
-        group, _ = turn(first, count, count, pace, sizes)
-        n, g = (first - begin) // tile, (first - begin) // GROUP
-        rows = (table, contexts, words, words, negatives[n])
-        move(stream, group, rows, at_desk(desk, now % 2, g, 0, scratch, low, high), near[g], objective)
-        if tables[2].shape[0]:
-            _put_back(stream, count, group, negatives[n], rows, tables[2][:, low:high], tables[3][:, low:high])
+        learn_slopes(group, _at_desk(desk, now % 2, g, scratch), near[g], task, sums)
 
 
 @part
-def _put_back(stream, count, group, negatives, rows, table, contexts):
-    # what a group may have moved, and must not have, is as it was
-    first, last, _, _, window, shared = group
-    for q in range(max(first - window, 0), min(last + window, count)):
-        word = stream[WORD, q]
-        if word < table.shape[0]:
-            rows[0][word], rows[1][word] = table[word], contexts[word]
-    for k in range(shared):
-        if negatives[k] < table.shape[0]:
-            rows[1][negatives[k]] = contexts[negatives[k]]
+def _at_desk(desk, side, g, scratch):
+    # the scratch of one group whose meetings, weights and scores lie on the desk
+    _, _, _, labels, two, around, gives, gets, four = scratch
+    return desk[0][side, g], desk[1][side, g], desk[2][side, 0, g], labels, two, around, gives, gets, four
+
+
+@kernel
+def _score(stream, count, tables, desk, now, p, olds, sizes, scratch):
+    # olds, columns of part p, filled: the rows of the words of a round, or what the contexts of each come to; and what they score
+    objective, tile, shared, window = sizes
+    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
+    table, contexts, old, negatives, words = (
+        tables[0][:, low:high],
+        tables[1][:, low:high],
+        olds[:, low:high],
+        desk[4][now % 2],
+        stream[WORD],
+    )
+    begin = now * olds.shape[0]
+    for first in range(begin, min(begin + olds.shape[0], count), GROUP):
+        n, place = (first - begin) // tile, first - begin
+        for i in range(GROUP):  # ask for what the group one tile further on will need
+            fetch_row(table, words[first + tile + i])
+            fetch_row(contexts, words[first + tile + i + window])
+        for k in range(place % tile * shared // tile, (place % tile + GROUP) * shared // tile):
+            fetch_row(contexts, max(negatives[min(n + 1, negatives.shape[0] - 1), k], 0))
+        if objective == SKIPGRAM:
+            for i in range(GROUP):
+                old[place + i] = table[words[first + i]]
+        else:
+            group = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared)
+            _, _, _, _, _, around, gives, gets, four = scratch
+            _, near = weigh_contexts(stream, group, objective == CBOW_MEAN, words, around, gives, gets)
+            take(table, old[place:], four, table, around, near, gives)
+        score_group(stream, count, contexts, desk, now, p, first, old, objective, shared)
+
+
+@kernel
+def _move(stream, count, tables, desk, now, p, rooms, sizes, scratch):
+    objective, tile, shared, window = sizes
+    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
+    table, contexts, words, begin = tables[0][:, low:high], tables[1][:, low:high], stream[WORD], now * rooms[0].shape[0]
+    olds, news, end = rooms[0][:, low:high], rooms[1][:, low:high], min(begin + rooms[0].shape[0], count)
+    move_groups(stream, count, contexts, desk, now, (olds, news), objective, shared)
+    for first in range(begin, end, GROUP):
+        if objective == SKIPGRAM:
+            for i in range(first, min(first + GROUP, count)):
+                for column in range(table.shape[1]):
+                    table[words[i], column] += news[i - begin, column]
+        else:
+            group = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared)
+            _, _, _, _, _, around, gives, gets, four = scratch
+            _, near = weigh_contexts(stream, group, objective == CBOW_MEAN, words, around, gives, gets)
+            give(news[first - begin :], news, four, table, around, near, gets)
+    if tables[2].shape[0]:
+        for q in range(max(begin - window, 0), min(end + window, count)):
+            _put_back(words[q], table, contexts, tables[2][:, low:high], tables[3][:, low:high])
+        for n in range((end - begin + tile - 1) // tile):
+            for k in range(shared):
+                _put_back(desk[4][now % 2, n, k], table, contexts, tables[2][:, low:high], tables[3][:, low:high])
+
+
+@part
+def _put_back(word, table, contexts, kept, kept_contexts):
+    # what a round may have moved, and must not have, is as it was
+    if word < kept.shape[0]:
+        table[word], contexts[word] = kept[word], kept_contexts[word]
+
+
+@part
+def score_group(stream, count, contexts, desk, now, p, first, old, objective, shared):
+    # what four rows of `old` say, in these columns, of those they meet
+    place = first - now * old.shape[0]
+    side, g, four = now % 2, place // GROUP, np.arange(GROUP).astype(np.int32)
+    others, scores, rows = desk[0][side, g], desk[2][side, p, g], old[place : place + GROUP]
+    if objective == SKIPGRAM:
+        for q in range(0, desk[3][side, g] + shared, GROUP):
+            dots(rows, four, 0, contexts, others, q, scores)
+    else:
+        own_dots(rows, contexts, stream[WORD], first, min(first + GROUP, count), scores)
+        for q in range(1, 1 + shared, GROUP):
+            dots(rows, four, 0, contexts, others, q, scores)
+
+
+@part
+def move_groups(stream, count, contexts, desk, now, rooms, objective, shared):
+    # news, filled: by how much each row of olds should move; then the contexts move, all by what was there before
+    olds, news = rooms
+    begin, side, words, four = now * olds.shape[0], now % 2, stream[WORD], np.arange(GROUP).astype(np.int32)
+    own, end = 0 if objective == SKIPGRAM else 1, min(begin + olds.shape[0], count)
+    for first in range(begin, end, GROUP):
+        g, place = (first - begin) // GROUP, first - begin
+        near, others, slopes = desk[3][side, g], desk[0][side, g], desk[2][side, 0, g]
+        take(olds, news[place:], four, contexts, others[own:], near + shared - own, slopes[GROUP * own :])
+        for i in range(first, min(first + GROUP * own, count)):
+            for column in range(contexts.shape[1]):
+                news[i - begin, column] += slopes[i - first] * contexts[words[i], column]
+    for first in range(begin, end, GROUP):
+        g, place = (first - begin) // GROUP, first - begin
+        near, others, slopes = desk[3][side, g], desk[0][side, g], desk[2][side, 0, g]
+        give(olds[place:], olds, four, contexts, others[own:], near + shared - own, slopes[GROUP * own :])
+        for i in range(first, min(first + GROUP * own, count)):
+            for column in range(contexts.shape[1]):
+                contexts[words[i], column] += slopes[i - first] * olds[i - begin, column]

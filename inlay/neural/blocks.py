@@ -99,7 +99,7 @@ class Block(nn.Module):
         return norm(x) if self.pre else x
 
     def _after(self, x: Tensor, added: Tensor, norm: nn.Module) -> Tensor:
-        x = x + self.dropout(added)
+        x = x + (self.dropout(added) if self.training else added)
         return x if self.pre else norm(x)
 
 

@@ -125,9 +125,12 @@ class OutputEmbedding(nn.Module):
         return self._tied[0] is not None
 
     def forward(self, hidden: Tensor) -> Tensor:
+        return functional.linear(hidden if self.scale == 1.0 else hidden * self.scale, self.used_weight(), self.bias)
+
+    def used_weight(self) -> Tensor:
+        """The table as the product takes it: through it, the padding row of a tied table gets no gradient."""
         tied = self._tied[0]
-        weight = self._own() if tied is None else _without_row_gradient(tied.weight, tied.padding_idx)
-        return functional.linear(hidden if self.scale == 1.0 else hidden * self.scale, weight, self.bias)
+        return self._own() if tied is None else _without_row_gradient(tied.weight, tied.padding_idx)
 
     @torch.no_grad()
     def grow(self, rows: int, start: Rows = "mean") -> None:
@@ -144,6 +147,8 @@ class OutputEmbedding(nn.Module):
 
 def lookup(table: Tensor, ids: Tensor, padding: int | None = None, frequencies: Tensor | None = None, *, sparse: bool = False) -> Tensor:
     """Rows of `table` by ids that are known to be in range; gradients are summed in float32 or better."""
+    if sparse and frequencies is None:  # torch's own leaves each place by itself, as `_sparse` does, with less ado
+        return torch.embedding(table, ids.long(), -1 if padding is None else padding, False, True)
     rows: Tensor = _Lookup.apply(table, ids, padding, frequencies, sparse)  # pyright: ignore[reportAssignmentType]
     return rows
 
@@ -152,9 +157,9 @@ def check_ids(ids: Tensor, rows: int) -> None:
     """Raise SettingError unless `ids` are whole numbers from 0 to `rows` - 1; names the first that is not."""
     if ids.dtype not in (torch.int64, torch.int32, torch.int16, torch.uint8):
         raise SettingError(f"Ids are whole numbers; found {ids.dtype}. Convert them with ids.long().")
-    if ids.numel() == 0 or torch.compiler.is_compiling():
-        return  # a compiled graph cannot look at values; torch's own bounds check stands guard there
-    low, high = (int(each) for each in ids.aminmax())
+    if ids.numel() == 0 or torch.compiler.is_compiling() or (ids.is_cuda and torch.cuda.is_current_stream_capturing()):
+        return  # a compiled or captured graph cannot look at values; torch's own bounds check stands guard there
+    low, high = torch.stack(ids.aminmax()).tolist()  # one look: a GPU stops for each
     if low >= 0 and high < rows:
         return
     place = [int(each) for each in ((ids < 0) | (ids >= rows)).nonzero()[0]]

@@ -15,7 +15,7 @@ from torch import Tensor
 from inlay import config
 from inlay.config import Count, Fraction, Positive, Range
 from inlay.errors import SettingError
-from inlay.neural.beam import Beams
+from inlay.neural.beam import Beams, likeliest
 from inlay.neural.model import Model
 from inlay.neural.tokens import make_batch
 from inlay.neural.writer import Writer
@@ -59,7 +59,7 @@ def generate(model: Model, ids: Tensor, mask: Tensor | None = None, settings: Ge
     ids (text, token); prompts of a decoder are padded on the left, `mask` true where a token is real.
     """
     settings = settings or Generation()
-    writer = Writer(model.network, ids, mask, settings.new_tokens, cached=settings.cached)
+    writer = Writer(model.network, ids, mask, settings.new_tokens, cached=settings.cached, remember=settings.repetition_penalty != 1.0)
     if settings.method == "beam":
         return _search(writer, settings, model.shape.banned)
     ends = torch.tensor(model.shape.end, dtype=torch.int64, device=ids.device)
@@ -95,25 +95,23 @@ def _search(writer: Writer, settings: Generation, banned: tuple[int, ...]) -> li
     writer.spread(settings.beams)
     while True:
         likelihoods = penalized(writer.logits.float().log_softmax(-1), writer.said, settings.repetition_penalty)
-        likelihoods = allowed(likelihoods, banned)
-        best, words = likelihoods.topk(min(beams.width, likelihoods.shape[1]))
-        chosen = beams.step(best, words)
+        chosen = beams.step(*likeliest(allowed(likelihoods, banned), beams.width))
         if not beams.running:
             return beams.best()
         writer.select(chosen.rows, chosen.texts)
         writer.append(chosen.tokens)
 
 
-def penalized(scores: Tensor, said: Tensor, penalty: float) -> Tensor:
+def penalized(scores: Tensor, said: Tensor | None, penalty: float) -> Tensor:
     """Scores (row, word) with those of the words already `said` (row, word) moved towards unlikely."""
-    if penalty == 1.0:
+    if said is None:
         return scores
     return torch.where(said, torch.where(scores < 0, scores * penalty, scores / penalty), scores)
 
 
 def allowed(scores: Tensor, banned: Sequence[int]) -> Tensor:
-    """Scores (row, word) with those of banned words at minus infinity."""
-    return scores.index_fill(1, torch.tensor(banned, device=scores.device), -torch.inf) if banned else scores
+    """Scores (row, word), those of banned words set to minus infinity in place."""
+    return scores.index_fill_(1, torch.tensor(banned, device=scores.device), -torch.inf) if banned else scores
 
 
 def sample(scores: Tensor, settings: Generation, draws: Sequence[torch.Generator]) -> Tensor:

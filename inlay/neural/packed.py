@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from inlay.neural.attention import Attention, is_plain
+from inlay.neural.blocks import Block
 from inlay.neural.embedding import OutputEmbedding
 
 ROWS = 32
@@ -29,10 +31,10 @@ _twins: WeakKeyDictionary[nn.Module, tuple[list[tuple[int, int]], nn.Module]] = 
 class PackedLinear(nn.Module):
     """A product with a matrix that was laid out beforehand; for use without gradients."""
 
-    def __init__(self, layer: nn.Linear | OutputEmbedding) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None, scale: float = 1.0) -> None:
         super().__init__()
-        self.packed: Any = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)
-        self.bias, self.scale = layer.bias, layer.scale if isinstance(layer, OutputEmbedding) else 1.0
+        self.packed: Any = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), ROWS)
+        self.bias, self.scale = bias, scale
 
     def forward(self, x: Tensor) -> Tensor:
         x = x if self.scale == 1.0 else x * self.scale
@@ -57,12 +59,21 @@ def pack(network: N) -> N:
 
 def _twin(module: nn.Module) -> nn.Module:
     if _plain(module):
-        return PackedLinear(module)
+        return PackedLinear(module.weight, module.bias, module.scale if isinstance(module, OutputEmbedding) else 1.0)
     if not module._modules:
         return module
     twin = copy.copy(module)
     twin._modules = {name: None if child is None else _twin(child) for name, child in module._modules.items()}
+    if isinstance(module, Block) and isinstance(twin, Block) and all(is_plain(each) for each in module.attention.projections):
+        _join(twin.attention, module.attention)
     return twin
+
+
+def _join(twin: Attention, own: Attention) -> None:
+    """One product for the three projections of what attends to itself; the three are not used any more and need no copy."""
+    weights, biases = zip(*((each.weight.detach(), each.bias) for each in own.projections), strict=True)
+    twin.together = PackedLinear(torch.cat(weights), None if biases[0] is None else torch.cat(biases))
+    twin._modules.update({name: own._modules[name] for name in ("query", "key", "value")})
 
 
 def _linears(network: nn.Module) -> Iterator[nn.Linear | OutputEmbedding]:

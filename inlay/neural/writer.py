@@ -15,9 +15,12 @@ from inlay.neural.stack import Output, checked
 
 
 class Writer:
-    """`logits` (row, word) are those of the next token; `append` adds one to each row, `select` reorders rows."""
+    """`logits` (row, word) are those of the next token; `append` adds one to each row, `select` reorders rows.
 
-    def __init__(self, network: Network, ids: Tensor, mask: Tensor | None, new_tokens: int, *, cached: bool) -> None:
+    `said` (row, word) is true for words that stand in a row already; kept up only where someone wants to `remember` them.
+    """
+
+    def __init__(self, network: Network, ids: Tensor, mask: Tensor | None, new_tokens: int, *, cached: bool, remember: bool) -> None:
         if not isinstance(network, (Decoder, Seq2Seq)) or network.head is None:
             raise SettingError(
                 f"A model of kind {network.shape.kind} with head {network.shape.head} cannot write. Use a decoder or seq2seq."
@@ -40,16 +43,14 @@ class Writer:
         if shape.positions in ("learned", "rotary") and ids.shape[1] + new_tokens > shape.length + 1:
             raise SettingError(f"A prompt of {ids.shape[1]:,} and {new_tokens:,} new tokens go past the {shape.length:,} this model takes.")
         self.ids, self.mask = ids, mask
-        self.said = torch.zeros(len(ids), shape.written_words, dtype=torch.bool, device=ids.device)
-        real = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask
-        rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids)
-        self.said[rows[real], ids[real]] = True  # padding was never said
+        self.said = said(ids, mask, shape.written_words) if remember else None
         self.logits = self._next(ids)
 
     def append(self, tokens: Tensor) -> None:
         """One more token (row,) to each row."""
         self.ids = torch.cat([self.ids, tokens[:, None]], 1)
-        self.said[torch.arange(len(tokens), device=tokens.device), tokens] = True
+        if self.said is not None:
+            self.said[torch.arange(len(tokens), device=tokens.device), tokens] = True
         if self.mask is not None:
             self.mask = torch.cat([self.mask, self.mask.new_ones(len(tokens), 1)], 1)
         self.logits = self._next(self.ids if self.cache is None else tokens[:, None])
@@ -60,8 +61,9 @@ class Writer:
             self.source = self.source.select(texts)
             if self.cache is not None:
                 self.cache.select_memory(texts)
-        self.ids, self.said = self.ids[rows], self.said[rows]
+        self.ids = self.ids[rows]
         self.mask = None if self.mask is None else self.mask[rows]
+        self.said = None if self.said is None else self.said[rows]
         if self.cache is not None:
             self.cache.select(rows)
 
@@ -80,6 +82,15 @@ class Writer:
             output = self.network(ids, self.mask, cache=self.cache, logits=False)
         assert self.network.head is not None
         return self.network.head(output.hidden[:, -1])
+
+
+def said(ids: Tensor, mask: Tensor | None, words: int) -> Tensor:
+    """Which words stand in each row (row, word); padding was never said."""
+    found = torch.zeros(len(ids), words, dtype=torch.bool, device=ids.device)
+    real = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask
+    rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids)
+    found[rows[real], ids[real]] = True
+    return found
 
 
 def check_side(ids: Tensor, mask: Tensor | None, padding: int | None) -> None:

@@ -127,7 +127,7 @@ def test_what_cannot_write_says_so():
 
 
 def test_padding_was_never_said():
-    writer = Writer(model().network, torch.tensor([[0, 0, 5, 2]]), torch.tensor([[0, 0, 1, 1]]), 4, cached=True)
+    writer = Writer(model().network, torch.tensor([[0, 0, 5, 2]]), torch.tensor([[0, 0, 1, 1]]), 4, cached=True, remember=True)
     assert writer.said[0].nonzero().flatten().tolist() == [2, 5]
     writer.append(torch.tensor([4]))
     assert writer.said[0].nonzero().flatten().tolist() == [2, 4, 5]

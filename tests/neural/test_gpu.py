@@ -1,0 +1,113 @@
+"""On a GPU: kernels say what the plain versions say, the same bits every time, and nothing waits. Collected where there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from inlay.neural.architecture import Architecture
+from inlay.neural.embedding import OutputEmbedding, TokenEmbedding
+from inlay.neural.loss import word_loss
+from inlay.neural.network import make_network
+from inlay.neural.optimizer import RowAdam, RowOptimizer
+
+
+class Plain(RowAdam):
+    """The same, by plain operations of torch."""
+
+    _step_group = RowOptimizer._step_group
+
+
+def gradient(rows: int, dim: int, count: int, dtype: torch.dtype) -> torch.Tensor:
+    """Ids as words occur: the first thousands of times, most once. All above 0: what cancels out would show rounding, not rows."""
+    ids = (rows ** torch.rand(count, dtype=torch.float64)).long().clamp(1, rows) - 1
+    values = (0.5 + torch.rand(count, dim)).to(dtype)
+    return sparse(ids, values, rows)
+
+
+def sparse(ids: torch.Tensor, values: torch.Tensor, rows: int) -> torch.Tensor:
+    with torch.sparse.check_sparse_tensor_invariants(enable=True):
+        return torch.sparse_coo_tensor(ids[None].cuda(), values.cuda(), (rows, values.shape[1]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "dim", "count", "dtype"),
+    [
+        (5, 3, 1, torch.float32),
+        (37, 300, 5000, torch.float32),
+        (1, 64, 4096, torch.float32),
+        (9000, 600, 8191, torch.float32),
+        (50, 128, 1000, torch.bfloat16),
+    ],
+)
+@pytest.mark.parametrize("settings", [{}, {"clip": 0.5, "weight_decay": 0.1}, {"betas": (0.0, 0.9)}])
+def test_rows_move_as_by_plain_operations(rows: int, dim: int, count: int, dtype: torch.dtype, settings: dict[str, Any]):
+    start = torch.randn(rows, dim, device="cuda").to(dtype)
+    tables = [torch.nn.Parameter(start.clone()) for _ in range(3)]
+    optimizers = [kind([table], rate=0.1, guard=1e-4, **settings) for kind, table in zip((Plain, RowAdam, RowAdam), tables, strict=True)]
+    for _ in range(3):
+        given = gradient(rows, dim, count, dtype)
+        for table, optimizer in zip(tables, optimizers, strict=True):
+            table.grad = given
+            optimizer.step()
+    rough = dtype == torch.bfloat16
+    torch.testing.assert_close(tables[1], tables[0], rtol=1e-2 if rough else 1e-5, atol=1e-2 if rough else 1e-5)
+    assert torch.equal(tables[1], tables[2])  # the same bits every time
+    assert torch.equal(*(optimizer.state[table]["steps"] for table, optimizer in zip(tables[:2], optimizers[:2], strict=True)))
+
+
+def test_a_table_beyond_two_billion_numbers():
+    table = torch.nn.Parameter(torch.ones(2**22 + 1, 512, device="cuda"))
+    table.grad = sparse(torch.tensor([2**22, 0]), torch.ones(2, 512), 2**22 + 1)
+    RowAdam([table], rate=0.5).step()
+    assert table[[0, 1, 2**22]].mean(1).tolist() == pytest.approx([0.5, 1.0, 0.5])
+
+
+def test_an_update_can_be_captured():
+    layer = TokenEmbedding(100, 16, sparse=True, device="cuda")
+    optimizer, ids = RowAdam(layer.parameters(), rate=0.1), torch.arange(50, device="cuda") % 7
+
+    def update() -> None:
+        layer.weight.grad = None
+        layer(ids).backward(torch.ones(50, 16, device="cuda"))
+        optimizer.step()
+
+    aside = torch.cuda.Stream()
+    with torch.cuda.stream(aside):
+        update()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        update()
+    before = layer.weight.detach().clone()
+    graph.replay()
+    assert (layer.weight != before).any(1).nonzero().flatten().tolist() == list(range(7))
+    assert optimizer.state[layer.weight]["steps"][:8].flatten().tolist() == [2] * 7 + [0]
+
+
+@pytest.mark.parametrize(("words", "dtype"), [(37, torch.float32), (5000, torch.float32), (5000, torch.bfloat16)])
+def test_loss_and_gradients_are_torchs(words: int, dtype: torch.dtype):
+    head = OutputEmbedding(words, 64, device="cuda", dtype=dtype)
+    hidden, targets = torch.randn(300, 64, device="cuda", dtype=dtype, requires_grad=True), torch.randint(0, words, (300,), device="cuda")
+    targets[7] = -100
+    expected = functional.cross_entropy(head(hidden).float(), targets)
+    found = word_loss(hidden, head, targets)
+    near = {"rtol": 1e-4, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 3e-2, "atol": 1e-4}
+    torch.testing.assert_close(found, expected, **near)
+    for ours, theirs in zip(
+        torch.autograd.grad(found, [hidden, head.weight]), torch.autograd.grad(expected, [hidden, head.weight]), strict=True
+    ):
+        assert ((ours - theirs).norm() / theirs.norm()) < (1e-5 if dtype == torch.float32 else 1e-2)
+    targets[3] = words
+    assert word_loss(hidden, head, targets).isnan()
+
+
+@pytest.mark.parametrize("rest", [{}, {"kv_heads": 1, "positions": "rotary"}, {"linear_bias": False}])
+def test_one_product_for_three_projections_says_the_same(rest: dict[str, Any]):
+    shape = Architecture(kind="decoder", words=50, dim=32, heads=4, layers=2, **rest)
+    network, ids = make_network(shape).double(), torch.randint(0, 50, (2, 9))
+    expected = network(ids).logits
+    torch.testing.assert_close(network.cuda()(ids.cuda()).logits.cpu(), expected)
