@@ -161,6 +161,7 @@ def dimensions(
     n: Number = 10,
     steps: int = 10,
     runs: int = 5,
+    top: int = 50_000,
     seed: int = 1,
     json: bool = False,
 ) -> None:
@@ -172,13 +173,14 @@ def dimensions(
         n: how many correlations to show
         steps: points of the curve; as many as dimensions to remove them one by one
         runs: random orders
+        top: of a larger space only the first so many words are scored, and are answers
         seed: draws them
         json: as JSON, for programs
     """
     from inlay import pipeline
     from inlay.study.dimensions import TASKS, Removing, dimensions
 
-    settings = Removing(steps=steps, runs=runs, seed=seed)
+    settings = Removing(steps=steps, runs=runs, top=top, seed=seed)
     with drawn() as report:
         found = dimensions(pipeline.load(vectors), tasks or TASKS, settings=settings, report=report)
     if json:

@@ -92,7 +92,7 @@ def align(
         made = align(here, there, dictionary, Aligning(held_out=held_out, refine=refine), test=test, report=report)
         translated = made.translate(words) if words else []
         if output:
-            pipeline.save(made.joint((source.stem, target.stem)), output, report=report)
+            pipeline.save(made.joint((source.stem, target.stem), report=report), output, report=report)
     if json:
         answers = {word: [dataclasses.asdict(each) for each in found] for word, found in zip(words, translated, strict=True)}
         scores = [dataclasses.asdict(each) for each in made.precision]

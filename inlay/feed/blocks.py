@@ -121,10 +121,10 @@ class Blocks:
     def rate_after(self, done: int) -> float:
         return self.rate * max(1 - done / self.total, FLOOR)
 
-    def round_of(self, tile: int, most: int) -> int:
-        """Tiles that may learn from scores of the same age: fewer than `most` where one word is so frequent that it would overshoot."""
+    def round_of(self, tile: int, words: int) -> int:
+        """Tiles that may learn from scores of the same age: `words` words, or fewer where one is so frequent that it would overshoot."""
         read = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF)
-        return int(np.clip(CAP * read.sum() / (read.max() * tile), 1, most))
+        return int(np.clip(CAP * read.sum() / (read.max() * tile), 1, words // tile))
 
     def _end(self, start: int) -> int:
         """The last end of a sentence within BLOCK words; a longer sentence is cut."""

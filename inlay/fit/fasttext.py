@@ -21,7 +21,6 @@ from inlay.feed.blocks import TILE, Block, Blocks, in_threads
 from inlay.jobs.run import Step, carry
 from inlay.kernels import draw, fasttext_cpu, rounds_cpu, tile_cpu
 from inlay.kernels.compile import is_compiled
-from inlay.kernels.fasttext_cpu import ROUND
 from inlay.kernels.rows import row_width, table_of
 from inlay.report import Note, Report, silent
 from inlay.vectors import Card, Vectors
@@ -179,7 +178,7 @@ class Training:
         """All workers on one block, each on its columns; more of them than cores would only wait for each other."""
         columns = self.arrays["table"].shape[1]
         workers = min(self.settings.workers, os.cpu_count() or 1, rounds_cpu.parts_of(columns))
-        desk = rounds_cpu.desk_of(columns, self.sizes, self.blocks.round_of(TILE, ROUND))
+        desk = rounds_cpu.desk_of(columns, self.sizes, self.blocks.round_of(TILE, rounds_cpu.ROUND))
         tables, bags = tuple(self.arrays.values()), (self.bags.bounds, self.bags.ids)
         flags = np.zeros((len(blocks), 1), np.int64)
 

@@ -21,8 +21,6 @@ PLAIN, WEIGHTED = 1, 2
 """CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the window weighs."""
 AHEAD = 8
 """Words whose rows are asked for before they are needed."""
-ROUND = 8
-"""Tiles in a round of `train_rounds`, at most: fewer than in word2vec, as words share n-grams."""
 
 
 @kernel

@@ -20,7 +20,7 @@ from inlay.errors import SettingError, SourceError
 from inlay.report import Note, Progress, Report, silent
 from inlay.shapes import Rows
 from inlay.study import ranking, statistics
-from inlay.study.align import procrustes, straightened
+from inlay.study.rotation import procrustes, straightened
 from inlay.vectors import Vectors, lengths
 
 TAIL = 0.05
@@ -88,20 +88,24 @@ def compare(
     settings = settings or Comparing()
     if len(seeds) == 1:
         raise SettingError("One other run says little about chance. Give two or more runs of the first space, with other seeds.")
-    shared, spaces = common_words([first, second]), [first, second, *seeds]
+    spaces = [first, second, *seeds]
+    steps = 2 * len(spaces) + 2
+    report(Progress("comparing", 0, steps, "steps"))
+    shared = len(common_words([first, second]))
     words, tables = _common_rows(spaces, settings.among, report)
     looked_at = np.sort(np.random.Generator(np.random.Philox(settings.seed)).permutation(len(words))[: settings.sample])
-    near = list[np.ndarray]()
+    report(Progress("comparing", 1, steps, "steps"))
+    near, straight = list[np.ndarray](), list[np.ndarray]()
     for table in tables:
         near.append(_neighbors(table, looked_at, settings.n))
-        report(Progress("comparing", len(near), 2 * len(tables), "steps"))
-    straight = [straightened(table) for table in tables]
+        straight.append(straightened(table))
+        report(Progress("comparing", 1 + 2 * len(near), steps, "steps"))
     moved = _distances(straight[0], straight[1])
     p = _adjusted(_chances([straight[0], *straight[2:]], straight[1])) if seeds else None
-    report(Progress("comparing", 2 * len(tables), 2 * len(tables), "steps"))
+    report(Progress("comparing", steps, steps, "steps"))
     order = np.argsort(-moved, kind="stable") if p is None else np.lexsort((-moved, p))
     return Comparison(
-        len(shared), len(first) - len(shared), len(second) - len(shared), len(looked_at), _overlap([(near[0], near[1])], settings.seed),
+        shared, len(first) - shared, len(second) - shared, len(looked_at), _overlap([(near[0], near[1])], settings.seed),
         _overlap(list(combinations([near[0], *near[2:]], 2)), settings.seed) if seeds else None,
         tuple(Move(words[id], float(moved[id]), None if p is None else float(p[id])) for id in order.tolist()),
     )  # fmt: skip
@@ -199,8 +203,9 @@ class _Around:
 
 def common_words(spaces: Sequence[Vectors]) -> list[str]:
     """The words all spaces have, in the order of the first."""
-    others = [set(space.words) for space in spaces[1:]]
-    return [word for word in spaces[0].words if all(word in other for other in others)]
+    first = spaces[0].words
+    others = [set(space.words.all_bytes()) for space in spaces[1:] if space.words != first]
+    return [word.decode("utf-8") for word in first.all_bytes() if all(word in other for other in others)]
 
 
 def _common_rows(spaces: Sequence[Vectors], among: int, report: Report) -> tuple[list[str], list[np.ndarray]]:

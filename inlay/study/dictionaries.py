@@ -1,4 +1,4 @@
-"""Bilingual dictionaries: pairs of a word and its translation, from two columns or from CC-CEDICT.
+"""Bilingual dictionaries: pairs of a word and its translation, from two columns or from CC-CEDICT, and what two spaces know of them.
 
 chat 猫                                             a word and its translation, between them a tab or blanks
 貓 猫 [mao1] /cat/CL:隻|只[zhi1]/(dialect) to hide/     CC-CEDICT: glosses of a single English word count, "to hide" as hide
@@ -10,8 +10,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from inlay.collect.packed import Unpacked
 from inlay.errors import FormatError, SourceError
+from inlay.report import Note, Report
+from inlay.vectors import Vectors
 
 Pairs = list[tuple[str, str]]
 ENTRY = re.compile(r"(\S+) (\S+) \[[^\]]*\] /(.+)/\s*")
@@ -60,3 +64,49 @@ def _entry(line: str) -> Iterator[tuple[str, str]]:
         word = GLOSS.fullmatch(gloss.strip())
         if word:
             yield from ((form, word[1]) for form in dict.fromkeys((entry[2], entry[1])))
+
+
+# --- between two spaces ---------------------------------------------------------------------------------------------------
+
+
+def directed(dictionary: Path | Pairs, source: Vectors, target: Vectors, report: Report) -> Pairs:
+    """The pairs, each with its word of the source first."""
+    pairs = read_dictionary(dictionary) if isinstance(dictionary, Path) else list(dictionary)
+    turned = [(answer, word) for word, answer in pairs]
+    fits = [len(set(both_know(source, target, each))) for each in (pairs, turned)]
+    if not any(fits):
+        shown = ", ".join(f"{word} {answer}" for word, answer in pairs[:3])
+        raise SourceError(
+            f"The spaces know none of the {len(pairs):,} pairs of the dictionary ({shown}, ...). Check its languages, script and case."
+        )
+    if fits[1] > fits[0]:
+        report(Note(f"The dictionary is read from right to left: {fits[1]:,} of its pairs fit that way, {fits[0]:,} as written."))
+    return turned if fits[1] > fits[0] else pairs
+
+
+def split(pairs: Pairs, test: Pairs | None, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
+    """What to learn from and what to ask. A test asks only words that the dictionary does not have."""
+    words = list(dict.fromkeys(word for word, _ in pairs))
+    if test is not None:
+        known = set(words)
+        return pairs, [pair for pair in test if pair[0] not in known]
+    random = np.random.Generator(np.random.Philox(seed))
+    out = {words[n] for n in random.permutation(len(words))[: round(held_out * len(words))].tolist()}
+    return [pair for pair in pairs if pair[0] not in out], [pair for pair in pairs if pair[0] in out]
+
+
+def known_ids(source: Vectors, target: Vectors, learned: Pairs, asked: Pairs) -> np.ndarray:
+    """Ids of the pairs to learn from, without any that shares a word with what will be asked: synonyms would tell too."""
+    hidden = [set(side) for side in zip(*both_know(source, target, asked), strict=True)] or [set[int](), set[int]()]
+    pairs = sorted({pair for pair in both_know(source, target, learned) if pair[0] not in hidden[0] and pair[1] not in hidden[1]})
+    if not pairs:
+        raise SourceError("No pair of the dictionary is left to learn from. Lower held_out, or bring a larger dictionary.")
+    return np.array(pairs, np.int64)
+
+
+def both_know(source: Vectors, target: Vectors, pairs: Pairs) -> Iterator[tuple[int, int]]:
+    """The pairs that both spaces know."""
+    for word, answer in pairs:
+        one, other = source.find(word), target.find(answer)
+        if one is not None and other is not None:
+            yield one, other

@@ -12,6 +12,7 @@ import numpy as np
 
 from inlay.collect import world
 from inlay.config import Count, Positive, check
+from inlay.encode.vocabulary import Words
 from inlay.errors import SettingError
 from inlay.report import Report, counted, silent
 from inlay.study.evaluate import Named, Score, evaluate
@@ -35,6 +36,8 @@ class Removing:
     """Points of the curve; `dim` of them remove one dimension at a time."""
     runs: Positive = 5
     """Random orders."""
+    top: Positive = 50_000
+    """Of a larger space only the first so many words are scored, and are answers: every point of the curve asks all of them."""
     seed: Count = 1
 
     def __post_init__(self) -> None:
@@ -88,7 +91,7 @@ def removal(vectors: Vectors, tasks: Sequence[Named] = TASKS, *, settings: Remov
     >>> [point.value for point in removal(vectors) if point.order == "random"]
     """
     settings = settings or Removing()
-    spread = _spread(vectors)
+    spread, vectors = _spread(vectors), _first(vectors, settings.top)
     random = np.random.Generator(np.random.Philox(settings.seed))
     orders: list[tuple[Order, np.ndarray]] = [
         ("most", np.argsort(-spread, kind="stable")),
@@ -110,6 +113,13 @@ def _summary(scores: list[Score]) -> tuple[float, float, float]:
     values = [score.value for score in scores]
     over = student(values)
     return float(np.mean(values)), over.low, over.high
+
+
+def _first(vectors: Vectors, top: int) -> Vectors:
+    if len(vectors) <= top:
+        return vectors
+    words, counts = Words.of(vectors.words[:top]), None if vectors.counts is None else vectors.counts[:top]
+    return dataclasses.replace(vectors, words=words, stored=vectors.rows(np.arange(top)), counts=counts, contexts=None, subwords=None)
 
 
 def keeping(vectors: Vectors, dimensions: np.ndarray) -> Vectors:

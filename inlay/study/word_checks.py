@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from inlay.collect.normalize import nfkc, simplified
 from inlay.encode.corpus import Corpus
+from inlay.study.patient import SHOWN, Finding, Severity, by_share, some_words
 from inlay.vectors import Vectors
 
-Severity = Literal["serious", "warning", "note"]
-SHOWN = 5
 BLOCK = 1 << 16
-ENTITY = re.compile(r"&(?:[a-z]{2,8}|#\d{1,7}|#x[0-9a-f]{1,6});?|^</?(?:br|p|div|span|ref|td|tr|li|a|b|i|img|href)\b", re.IGNORECASE)
+ENTITY = re.compile(
+    r"&(?:[a-z]{2,8}|#\d{1,7}|#x[0-9a-f]{1,6});|^&(?:[a-z]{2,8}|#\d+)$|^</?(?:br|p|div|span|ref|td|tr|li|a|b|i|img|href)\b", re.I
+)
 LOST = re.compile("\ufffd|锟斤拷|烫烫烫|屯屯屯|ï¿½")
 HAN = re.compile(r"[\u4e00-\u9fff]+")
+UNUSED = re.compile(r"\[unused\d+\]|<unused\d+>|madeupword\d+")
 JOINERS = frozenset("\u200c\u200d\ufe0f")
 """Not seen, but part of words: of Persian and Indian ones, and of emoji."""
+RARE = 0.001
+"""Words in a second spelling up to this share are in every text: km2 and km²."""
 FREQUENT = 10_000
 """The most frequent words of a corpus are expected to have vectors."""
 
@@ -38,18 +41,7 @@ COMMON = {
     },
 }
 """Language -> group -> words that a vocabulary of that language has, or lacks for a reason."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about a space that its user should know."""
-
-    check: str
-    severity: Severity
-    figure: float | int
-    sentence: str
-    advice: str
-    examples: tuple[str, ...] = ()
+SCRIPTS = {"English": re.compile(r"[A-Za-z'’-]+"), "Chinese": HAN}
 
 
 def broken(vectors: Vectors) -> list[Finding]:
@@ -62,21 +54,29 @@ def broken(vectors: Vectors) -> list[Finding]:
     findings: list[Finding] = []
     for kind, words in found.items():
         if words:
-            share, limit = len(words) / len(vectors), 0.5 if kind == "punctuation" else 0.01
-            severity: Severity = "serious" if share > limit else "note" if kind in HARMLESS else "warning"
-            sentence = f"{len(words):,} words ({share:.2%}) {KINDS[kind][0]}"
+            share = len(words) / len(vectors)
+            severity = by_share(share) if kind not in HARMLESS else "serious" if share > HARMLESS[kind] else "note"
+            sentence = f"{KINDS[kind][0]}: {some_words(len(words), vectors)}."
             findings.append(Finding(kind, severity, len(words), sentence, KINDS[kind][1], tuple(map(_visible, words[:SHOWN]))))
     return findings
 
 
 KINDS = {
-    "mojibake": ("look like text decoded in the wrong encoding.", "Decode the text as what it is (UTF-8, GB18030, ...) and train again."),
-    "control characters": ("hold control, private or unseen characters.", "Clean the text: these make doubles that look the same."),
-    "markup": ("hold pieces of HTML.", "Take the markup out of the text and decode its entities, then train again."),
-    "blanks": ("are empty or hold blanks.", "Check how the file was split into words; phrases are best joined by _."),
-    "punctuation": ("are only punctuation.", "Fine if you meant to keep it; the word tokenizer leaves it out."),
+    "mojibake": ("Text decoded in the wrong encoding", "Decode the text as what it is (UTF-8, GB18030, ...) and train again."),
+    "control characters": ("Control, private or unseen characters", "Clean the text: these make doubles that look the same."),
+    "markup": ("Pieces of HTML", "Take the markup out of the text and decode its entities, then train again."),
+    "blanks": ("Empty words, or blanks inside", "Check how the file was split into words; phrases are best joined by _."),
+    "unused": (
+        "Places kept for words to come, never trained",
+        "Leave them out before you search: they are near to each other, and to many.",
+    ),
+    "punctuation": ("Nothing but punctuation", "Fine if you meant to keep it; the word tokenizer leaves it out."),
 }
-HARMLESS = ("punctuation", "blanks")
+HARMLESS = {"unused": 0.5, "punctuation": 0.5, "blanks": 0.01}
+"""Kinds that do no harm, up to these shares of words."""
+SPOKEN, WRITTEN, FIRST = 0.75, 0.2, 1000
+"""A vocabulary speaks a language if it has this share of its function words, and if this share of its first words is in the script
+of that language: `the` and `of` stand in Chinese text too."""
 
 
 def kind_of(word: str) -> str | None:
@@ -85,7 +85,7 @@ def kind_of(word: str) -> str | None:
     >>> kind_of("cafÃ©"), kind_of("&amp;"), kind_of("…"), kind_of("café")
     ('mojibake', 'markup', 'punctuation', None)
     """
-    if word.isascii() and word.isalnum():
+    if word.isascii() and word.isalnum() and not word.startswith("madeupword"):
         return None
     if not word or word.isspace() or any(each.isspace() for each in word):
         return "blanks"
@@ -93,6 +93,8 @@ def kind_of(word: str) -> str | None:
         return "mojibake"
     if any(unicodedata.category(each) in ("Cc", "Cf", "Co", "Cn") and each not in JOINERS for each in word):
         return "control characters"
+    if UNUSED.fullmatch(word):
+        return "unused"
     if ENTITY.search(word):
         return "markup"
     if all(unicodedata.category(each)[0] == "P" for each in word):
@@ -121,10 +123,11 @@ def is_mojibake(word: str) -> bool:
         return False
 
 
-def spelled_twice(vectors: Vectors) -> list[Finding]:
+def spelled_twice(vectors: Vectors, kinds: Sequence[str] = ("case", "width", "script")) -> list[Finding]:
     """Words that differ from another in case, width or script alone."""
     findings: list[Finding] = []
-    for check, (form, advice) in SPELLINGS.items():
+    for check in kinds:
+        form, advice = SPELLINGS[check]
         first: dict[str, str] = {}
         doubles: list[str] = []
         for words in _blocks(vectors):
@@ -132,9 +135,9 @@ def spelled_twice(vectors: Vectors) -> list[Finding]:
                 other = first.setdefault(plain, word)
                 if other != word:
                     doubles.append(f"{other} = {word}")
-        if doubles:
-            share = len(doubles) / len(vectors)
-            sentence = f"{len(doubles):,} words ({share:.1%}) differ from another in {check} alone."
+        share = len(doubles) / len(vectors)
+        if share > RARE:
+            sentence = f"Words that differ from another in {check} alone: {some_words(len(doubles), vectors)}."
             findings.append(Finding(check, "warning" if share > 0.1 else "note", len(doubles), sentence, advice, tuple(doubles[:SHOWN])))
     return findings
 
@@ -155,9 +158,11 @@ SPELLINGS: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
 def missing(vectors: Vectors) -> list[Finding]:
     """Common words that are not there, in the languages the vocabulary speaks."""
     findings: list[Finding] = []
+    first = vectors.words[:FIRST]
     for language, groups in COMMON.items():
         lacking = {group: [word for word in words.split() if not _knows(vectors, word)] for group, words in groups.items()}
-        if 2 * len(lacking["function words"]) > len(groups["function words"].split()):
+        written = sum(SCRIPTS[language].fullmatch(word) is not None for word in first) / max(len(first), 1)
+        if written < WRITTEN or len(lacking["function words"]) > (1 - SPOKEN) * len(groups["function words"].split()):
             continue  # not a language of this vocabulary
         for group, words in lacking.items():
             if words:
@@ -181,11 +186,9 @@ def missing_in_corpus(vectors: Vectors, corpus: Corpus) -> list[Finding]:
     return [Finding("missing in corpus", severity, share, sentence, advice, tuple(words[id] for id in lacking[:SHOWN].tolist()))]
 
 
-CHECKS: tuple[Callable[[Vectors], list[Finding]], ...] = (broken, spelled_twice, missing)
-
-
-def some_of(vectors: Vectors, ids: np.ndarray) -> tuple[str, ...]:
-    return tuple(vectors.words[id] for id in ids[:SHOWN].tolist())
+CHECKS: tuple[Callable[[Vectors], list[Finding]], ...] = (
+    broken, *(functools.partial(spelled_twice, kinds=(kind,)) for kind in SPELLINGS), missing,
+)  # fmt: skip
 
 
 def _knows(vectors: Vectors, word: str) -> bool:

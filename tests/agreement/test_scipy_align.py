@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study.align import Aligning, align, procrustes, straightened
+from inlay.study.align import Aligning, align
+from inlay.study.rotation import procrustes, straightened
 from inlay.vectors import Vectors
 
 linalg = pytest.importorskip("scipy.linalg", reason="SciPy comes with the extra `peers`")

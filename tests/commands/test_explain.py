@@ -81,7 +81,8 @@ def test_doctor(folder: Path, capsys: pytest.CaptureFixture[str]):
     rows[:50] = 0
     pipeline.save(Vectors.of([f"w{id}" for id in range(200)], rows), Path("ill.inlay"))
     out = said(capsys, "doctor", "ill.inlay", "--corpus", "corpus")
-    assert "serious: 50 words have rows of zeros" in out
+    assert "serious: Rows of zeros" in out
+    assert "50 of 200 words (25.00%)" in out
     assert "most frequent words of the corpus" in out
     found = json.loads(said(capsys, "doctor", "ill.inlay", "--json", "--show", "serious"))
     assert {each["check"] for each in found["findings"]} == {"zeros"}

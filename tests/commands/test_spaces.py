@@ -68,11 +68,11 @@ def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixtur
     said = told(capsys, "align", "zh.inlay", "en.inlay", "zh-en.txt", "-o", "joint.inlay", "--words", "词5")
     lines = [line.split() for line in said.out.splitlines()]
     assert lines[0][:4] == ["learned", "from", "95", "pairs;"]
-    assert [line[:3] for line in lines[2:14]] == [
-        [rotation, by, at] for rotation in ("dictionary", "refined") for by in ("cosine", "csls") for at in ("1", "5", "10")
+    assert [line[:3] for line in lines[2:20]] == [
+        [rotation, by, at] for rotation in ("dictionary", "refined", "weighed") for by in ("cosine", "csls") for at in ("1", "5", "10")
     ]
     assert lines[2][3] == "1.000"
-    assert lines[14][1] == "w5"
+    assert lines[20][1] == "w5"
     assert lines[-1] == ["joint.inlay:", "240", "words", "x", "8"]
     assert told(capsys, "neighbors", "joint.inlay", "词9", "-n", "1").out.split()[1] == "w9"
     assert told(capsys, "neighbors", "joint.inlay", "W9", "-n", "1").out.split()[1] == "词9"
@@ -84,7 +84,7 @@ def test_align_as_json(capsys: pytest.CaptureFixture[str]):
     found = json.loads(said.out)
     assert found["words"]["w3"][0]["word"] == "词3"
     assert found["refined"] == []
-    assert {each["rotation"] for each in found["precision"]} == {"dictionary"}
+    assert {each["rotation"] for each in found["precision"]} == {"dictionary", "weighed"}
     assert "read from right to left" in " ".join(said.err.split())
 
 

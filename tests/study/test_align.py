@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from inlay import pipeline
 from inlay.collect import world
 from inlay.errors import SettingError, SourceError
 from inlay.report import Event, Note, Progress, silent
-from inlay.study.align import Aligning, Alignment, Between, _mutual, align, crowding, precision, procrustes
+from inlay.study.align import Aligning, Alignment, align
 from inlay.study.search import analogy, neighbors
 from inlay.vectors import Card, Vectors
 
@@ -61,6 +62,31 @@ def test_refinement_finds_what_few_pairs_leave_open():
     assert made.refined[-1] > 500
 
 
+def test_weighed_directions_translate_better_and_leave_the_joint_space_as_it_is():
+    """Half of the directions of the target are noise: along these the pairs do not agree."""
+    source, clean, pairs = turned_copy(words=800)
+    rows = clean.table.copy()
+    rows[:, : DIM // 2] = 2 * np.random.default_rng(2).standard_normal((800, DIM // 2))
+    target = dataclasses.replace(clean, stored=rows)
+    made, plain = (align(source, target, pairs, Aligning(weigh=weigh)) for weigh in (True, False))
+    found = scores(made)
+    assert found["weighed", "csls", 1] > found["refined", "csls", 1] + 0.1
+    assert "weighed" not in {each.rotation for each in plain.precision}
+    np.testing.assert_array_equal(made.joint().table, plain.joint().table)
+
+
+def test_a_joint_space_is_written_without_a_table_of_its_own(tmp_path: Path):
+    made = align(*turned_copy())
+    joint = made.joint(("left", "right"))
+    pipeline.save(joint, tmp_path / "joint.inlay")
+    assert "table" not in vars(joint)
+    back = pipeline.load(tmp_path / "joint.inlay")
+    assert list(back.words) == list(joint.words)
+    np.testing.assert_array_equal(back.table, joint.table)
+    np.testing.assert_array_equal(joint["w7"], made.source["w7"])
+    np.testing.assert_array_equal(joint["v7"], made.target["v7"])
+
+
 def test_held_out_words_are_never_learned_from():
     """Synonyms on the other side are left out too: with w0..w9 all meaning v0, asking one hides them all."""
     source, target, pairs = turned_copy(words=100)
@@ -76,44 +102,6 @@ def test_a_test_dictionary_asks_only_what_was_not_learned():
     made = align(source, target, pairs[:60], test=pairs[40:])
     assert made.pairs == 60
     assert made.precision[0].total == 40
-
-
-def test_precision_counts_known_words_and_any_translation():
-    table = np.eye(4, dtype=np.float32)
-    source, target = Vectors.of(["a", "b", "c", "d"], table), Vectors.of(["A", "B", "C", "D"], table[[0, 1, 3, 2]])
-    pairs = [("a", "A"), ("b", "X"), ("b", "B"), ("c", "C"), ("d", "X"), ("x", "A")]
-    found = precision(Between(source, target), pairs, at=(1, 4))
-    assert [(each.by, each.at, each.used, each.total) for each in found[:2]] == [("cosine", 1, 3, 5), ("cosine", 4, 3, 5)]
-    assert found[0].value == pytest.approx(2 / 3)
-    assert found[0].low <= found[0].value <= found[0].high
-    assert found[1].value == 1
-    assert precision(Between(source, target), [("x", "A")]) == []
-
-
-def test_csls_passes_over_a_hub():
-    """The hub is the nearest of every query by cosine; by CSLS each finds its own."""
-    random = np.random.default_rng(1)
-    rows = random.standard_normal((50, 30)) + 0.8
-    own = rows + 1.5 * random.standard_normal(rows.shape)
-    hub = Vectors.of([*(f"v{n}" for n in range(50)), "hub"], np.vstack([own, rows.mean(axis=0)]))
-    found = precision(Between(Vectors.of([f"w{n}" for n in range(50)], rows), hub, k=10), [(f"w{n}", f"v{n}") for n in range(50)], at=(1,))
-    assert found[1].value > found[0].value + 0.2
-
-
-def test_crowding_is_a_mean_of_cosines():
-    rows, others = np.random.default_rng(1).standard_normal((2, 30, 5)).astype(np.float32)
-    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (rows, others)]
-    expected = np.sort(unit[0] @ unit[1].T, axis=1)[:, -3:].mean(axis=1)
-    np.testing.assert_allclose(crowding(rows, others, 3), expected, atol=1e-6)
-
-
-def test_mutual_pairs_agree_with_all_pairs_written_out():
-    here, there = np.random.default_rng(1).standard_normal((2, 40, 6)).astype(np.float32)
-    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (here, there)]
-    cosines = unit[0] @ unit[1].T
-    csls = 2 * cosines - np.sort(cosines, axis=1)[:, -10:].mean(axis=1)[:, None] - np.sort(cosines, axis=0)[-10:].mean(axis=0)
-    best, back = csls.argmax(axis=1), csls.argmax(axis=0)
-    assert _mutual(here, there).tolist() == [[n, int(best[n])] for n in range(40) if back[best[n]] == n]
 
 
 def test_orthogonal_matrices_keep_inner_products_and_symmetric_ones_do_not(spaces: dict[str, Vectors], bilingual: Alignment):
@@ -206,9 +194,3 @@ def test_rows_of_zeros_translate_nothing():
     assert max(made.refined) <= 280
     zeros = {f"v{n}" for n in range(20)}
     assert zeros.isdisjoint(each.word for found in made.translate([f"w{n}" for n in range(30, 60)], n=10) for each in found)
-
-
-def test_the_plain_rotation_mirrors_too():
-    x = np.random.default_rng(1).standard_normal((10, 3)).astype(np.float32)
-    mirror = np.diag([1, 1, -1]).astype(np.float32)
-    np.testing.assert_allclose(procrustes(x, x @ mirror), mirror, atol=1e-6)

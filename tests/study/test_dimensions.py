@@ -106,3 +106,12 @@ def test_too_few_words():
     with pytest.raises(SettingError, match="too few"):
         traits(Vectors.of(["a", "b"], [[1, 0], [0, 1]]))
     assert all(each.correlation == 0 for each in traits(Vectors.of(list("abcde"), np.ones((5, 3)))))  # constant: nothing goes with it
+
+
+def test_of_a_large_space_the_first_words_are_scored(english: tuple[Vectors, Corpus]):
+    """What stands behind them could only be a wrong answer."""
+    vectors, _ = english
+    noise = np.random.default_rng(1).standard_normal((500, vectors.dim)) + vectors.table.mean(axis=0)
+    larger = Vectors.of([*vectors.words, *(f"w{id}" for id in range(500))], np.concatenate([vectors.table, noise]))
+    settings = Removing(steps=1, runs=1, top=len(vectors))
+    assert removal(larger, TASKS, settings=settings) == removal(Vectors.of(list(vectors.words), vectors.table), TASKS, settings=settings)

@@ -17,12 +17,13 @@ BROKEN = {
                  "你好世界".encode().decode("gbk")],
     "control characters": ["a\x00b", "soft\u00adhyphen", "zero\u200bwidth", "\ufeffword", "\ue000"],
     "markup": ["&amp;", "&#39;", "&nbsp", "<br", "</ref>", "x&lt;y"],
+    "unused": ["[unused12]", "<unused3>", "madeupword0001"],
     "blanks": [" ", "new york", "\u3000"],
     "punctuation": ["。", "...", "——", "«"],
 }  # fmt: skip
 SOUND = [
     "café", "naïve", "Ångström", "straße", "мир", "世界", "联通", "中华人民共和国", "don't", "3.14", "r&b", "at&t", "c++", "<unk>", "</s>",
-    "😀", "👨‍👩‍👧", "نیم‌فاصله", "हिन्दी", "ça", "ü", "ɪ", "$", "a<b", "e-mail", "new_york",
+    "😀", "👨‍👩‍👧", "نیم‌فاصله", "हिन्दी", "ça", "ü", "ɪ", "$", "a<b", "e-mail", "new_york", "prev&oldid",
 ]  # fmt: skip
 
 
@@ -55,6 +56,7 @@ def test_one_word_in_several_spellings():
     assert seen["script"].examples == ("红色 = 紅色",)
     assert seen["width"].examples == ("abc = ａｂｃ",)
     assert spelled_twice(space(["the", "cat", "红色"])) == []
+    assert spelled_twice(space(["km2", "km²", *(f"w{id}" for id in range(2000))])) == []  # one in a thousand is in every text
 
 
 def test_missing_words_of_the_languages_spoken():
@@ -64,6 +66,8 @@ def test_missing_words_of_the_languages_spoken():
     seen = {each.check: each for each in missing(space([*english[:-2], *days[1:], *numerals]))}
     assert {name: each.examples for name, each in seen.items()} == {"missing function words": ("this", "not"), "missing days": ("monday",)}
     assert missing(space(["bonjour", "monde"])) == []  # it speaks neither language
+    assert missing(space([*english[:12], "的", "了"])) == []  # too few of its function words
+    assert missing(space([*(f"词{chr(0x4E00 + id)}" for id in range(300)), *english])) == []  # English words stand in Chinese text too
 
 
 def test_real_words_of_chinese_are_hardly_ever_taken_for_mojibake(data: Path):
