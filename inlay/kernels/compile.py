@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -12,6 +14,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 """Fast math without `nnan` and `ninf`: with those, np.isnan compiles to False and a diverged run looks healthy."""
+SOURCES = sorted((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in Path(__file__).parent.glob("*.py"))
+"""A kernel is made of parts of other files too: what was compiled before holds as long as none of them has changed."""
 
 
 def kernel(function: F) -> F:
@@ -21,6 +25,8 @@ def kernel(function: F) -> F:
     one call works on its part of the arrays, several calls in several threads share the whole.
     """
     compiled: Any = numba.njit(_plain(function), cache=True, nogil=True, fastmath=FAST, error_model="numpy", boundscheck=False)
+    with contextlib.suppress(AttributeError):  # Numba keeps this to itself, and may change it: then it looks at the kernel's file alone
+        compiled._cache._cache_file._source_stamp = SOURCES
     return compiled
 
 

@@ -10,6 +10,9 @@ from inlay.kernels.vector import lowest_bit
 
 WORD, LOW, HIGH, PLACE = range(4)
 """Rows of a stream, the words that stay: word, first and last plus one of its contexts (itself not counted), where its draws begin."""
+OWN = 4
+"""In CBOW the negatives follow from this place on. Before them stands what four centers are to their contexts, one to each: numbers that
+are written as vectors of 16 and read as such are there at once, others are waited for."""
 
 
 @part
@@ -52,24 +55,24 @@ def weigh_around(stream, group, negatives, rows, scratch):
 
 @part
 def weigh_centers(stream, group, negatives, rows, scratch):
-    # weights, filled: at i what center i is to its contexts, at 4 (1 + n) + i what negative n is to them; others, from 1 on: its rows
+    # weights, filled: at i what center i is to its contexts, at 4 (OWN + n) + i what negative n is to them; others, from OWN on: its rows
     first, last, rate, push, _, shared = group
     others, weights, noise_places = scratch[0], scratch[1], rows[4]
-    for n in range(shared):
-        others[1 + n] = noise_places[n]
     words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
     for i in range(GROUP):
         counts = first + i < last and highs[first + i] - lows[first + i] > 1
         weights[i] = rate if counts else np.float32(0)
-        weights[GROUP + i] = push if counts else np.float32(0)
-    for n in range(1, shared):
-        for i in range(GROUP):
-            weights[GROUP * (1 + n) + i] = weights[GROUP + i]
+        weights[GROUP * OWN + i] = push if counts else np.float32(0)
+    weights[GROUP : GROUP * OWN] = 0
+    one, two, three, four = weights[GROUP * OWN], weights[GROUP * OWN + 1], weights[GROUP * OWN + 2], weights[GROUP * OWN + 3]
+    for n in range(OWN, OWN + shared):
+        others[n] = noise_places[n - OWN]
+        weights[GROUP * n], weights[GROUP * n + 1], weights[GROUP * n + 2], weights[GROUP * n + 3] = one, two, three, four
     for i in range(GROUP):
         for begin in range(0, shared, 16):
             hits = same(negatives, begin, words[first + i])
             while hits != 0:
-                weights[GROUP * (1 + begin + lowest_bit(hits)) + i] = 0
+                weights[GROUP * (OWN + begin + lowest_bit(hits)) + i] = 0
                 hits &= hits - 1
 
 

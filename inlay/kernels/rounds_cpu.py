@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
-from inlay.kernels.meetings import PLACE, WORD, weigh_around, weigh_centers, weigh_contexts
+from inlay.kernels.meetings import OWN, PLACE, WORD, weigh_around, weigh_centers, weigh_contexts
 from inlay.kernels.rows import GROUP, LANES, arrive, dots, fetch_row
 from inlay.kernels.sgns_cpu import draw_noise
 from inlay.kernels.tile_cpu import CBOW_MEAN, SKIPGRAM, give, learn_slopes, own_dots, scratch_for, take, turn
@@ -92,7 +92,7 @@ def meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch):
         group, _ = turn(first, count, count, pace, sizes)
         g = (n * tile + first - start) // GROUP
         rows = (tables[0], tables[1], stream[WORD], stream[WORD], negatives)
-        near[g] = 1
+        near[g] = OWN
         if objective == SKIPGRAM:
             near[g] = weigh_around(stream, group, negatives, rows, _at_desk(desk, now % 2, g, scratch))
         else:
@@ -194,7 +194,7 @@ def score_group(stream, count, contexts, desk, now, p, first, old, objective, sh
             dots(rows, four, 0, contexts, others, q, scores)
     else:
         own_dots(rows, contexts, stream[WORD], first, min(first + GROUP, count), scores)
-        for q in range(1, 1 + shared, GROUP):
+        for q in range(OWN, OWN + shared, GROUP):
             dots(rows, four, 0, contexts, others, q, scores)
 
 
@@ -203,18 +203,18 @@ def move_groups(stream, count, contexts, desk, now, rooms, objective, shared):
     # news, filled: by how much each row of olds should move; then the contexts move, all by what was there before
     olds, news = rooms
     begin, side, words, four = now * olds.shape[0], now % 2, stream[WORD], np.arange(GROUP).astype(np.int32)
-    own, end = 0 if objective == SKIPGRAM else 1, min(begin + olds.shape[0], count)
+    own, end = 0 if objective == SKIPGRAM else OWN, min(begin + olds.shape[0], count)
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
         near, others, slopes = desk[3][side, g], desk[0][side, g], desk[2][side, 0, g]
         take(olds, news[place:], four, contexts, others[own:], near + shared - own, slopes[GROUP * own :])
-        for i in range(first, min(first + GROUP * own, count)):
+        for i in range(first, min(first + own, count)):
             for column in range(contexts.shape[1]):
                 news[i - begin, column] += slopes[i - first] * contexts[words[i], column]
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
         near, others, slopes = desk[3][side, g], desk[0][side, g], desk[2][side, 0, g]
         give(olds[place:], olds, four, contexts, others[own:], near + shared - own, slopes[GROUP * own :])
-        for i in range(first, min(first + GROUP * own, count)):
+        for i in range(first, min(first + own, count)):
             for column in range(contexts.shape[1]):
                 contexts[words[i], column] += slopes[i - first] * olds[i - begin, column]

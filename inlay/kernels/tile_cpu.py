@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
-from inlay.kernels.meetings import weigh_around, weigh_centers, weigh_contexts
+from inlay.kernels.meetings import OWN, weigh_around, weigh_centers, weigh_contexts
 from inlay.kernels.rows import (
     GROUP,
     dots,
@@ -26,8 +26,8 @@ from inlay.kernels.rows import (
 
 SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
 LEARN, LEARN_AND_MEASURE, MEASURE = range(3)
-MEASURED = 16
-"""The loss is added up on one tile in so many."""
+MEASURED = 64
+"""The loss is added up on one tile in so many: logarithms take longer than all the rest."""
 
 
 @part
@@ -102,12 +102,12 @@ def meet_centers(stream, group, negatives, rows, scratch, task, sums):
     others, _, scores, _, two, _, _, _, four = scratch
     weigh_centers(stream, group, negatives, rows, scratch)
     own_dots(two[0], contexts, context_places, first, last, scores)
-    for q in range(1, 1 + shared, GROUP):
+    for q in range(OWN, OWN + shared, GROUP):
         dots(two[0], four, 0, contexts, others, q, scores)
-    learn_slopes(group, scratch, 1, task, sums)
+    learn_slopes(group, scratch, OWN, task, sums)
     if task != MEASURE:
         own_pull(two[0], two[1], contexts, context_places, first, last, scores)
-        _pull(two[0], two[1], four, 0, contexts, others[1:], shared, scores[GROUP:])
+        _pull(two[0], two[1], four, 0, contexts, others[OWN:], shared, scores[GROUP * OWN :])
 
 
 @part
