@@ -103,8 +103,9 @@ def fasttext_model(lines: Path, corpus: Corpus, seed: int, setting: dict[str, fl
     chosen = {} if setting is None else {
         "t": setting["threshold"], "lr": setting["rate"], "dim": DIM, "ws": WINDOW, "neg": NEGATIVES, "epoch": EPOCHS,
     }  # fmt: skip
-    # With fewer than ten threads it leaves part of its input table as it found it, and stops at NaN.
-    model = fasttext.train_unsupervised(str(lines), minCount=MIN_COUNT, thread=12, seed=seed, verbose=0, **chosen, **more)
+    # With fewer than ten threads it leaves part of its input table as it found it, and stops at NaN. It takes no seed from Python:
+    # what its threads do when makes its runs differ.
+    model = fasttext.train_unsupervised(str(lines), minCount=MIN_COUNT, thread=12, verbose=0, **chosen, **more)
     words = [word for word in model.get_words() if word != "</s>"] + _unseen(lines)
     return Vectors.of(words, np.array([model.get_word_vector(word) for word in words]))
 

@@ -12,7 +12,7 @@ import pytest
 
 from inlay import pipeline
 from inlay.errors import FormatError
-from inlay.formats import text
+from inlay.formats import lines
 from inlay.vectors import Vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")  # gensim's open files
@@ -54,7 +54,7 @@ def test_the_same_words_and_bits(data: Path, tmp_path: Path, monkeypatch: pytest
     assert list(ours.words) == words
     assert ours.table.tobytes() == table.astype(np.float32, copy=False).tobytes()
     if format != "word2vec":  # again, now through the kernel and in many blocks
-        monkeypatch.setattr(text, "BLOCK", 50_000)
+        monkeypatch.setattr(lines, "BLOCK", 50_000)
         assert pipeline.load(data / name, format=format, top=LIMIT).table.tobytes() == table.tobytes()
 
 
