@@ -100,7 +100,7 @@ def _score(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratc
         if objective != SKIPGRAM:
             group, rows = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared), (means, contexts, ring)
             _gather(stream, group, rows, tables[2][:, low:high], hefts, old[first - begin :], scratch, objective == WEIGHTED)
-        score_group(stream, count, contexts, desk, now, p, first, old, objective, shared)
+        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[8])
 
 
 @kernel
@@ -112,7 +112,7 @@ def _move(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch
     ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
     olds, news, begin, reach = rooms[0][:, low:high], rooms[1][:, low:high], now * rooms[0].shape[0], 0 if objective == SKIPGRAM else window
     end = min(begin + olds.shape[0], count)
-    move_groups(stream, count, contexts, desk, now, (olds, news), objective, shared)
+    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[8])
     for first in range(begin, end if objective != SKIPGRAM else begin, GROUP):
         group, rows = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared), (means, contexts, ring)
         shift, near = _gather(stream, group, rows, weights, hefts, scratch[4][0, :, low:high], scratch, objective == WEIGHTED)

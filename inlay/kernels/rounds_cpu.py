@@ -148,7 +148,7 @@ def _score(stream, count, tables, desk, now, p, olds, sizes, scratch):
             _, _, _, _, _, around, gives, gets, four = scratch
             _, near = weigh_contexts(stream, group, objective == CBOW_MEAN, words, around, gives, gets)
             take(table, old[place:], four, table, around, near, gives)
-        score_group(stream, count, contexts, desk, now, p, first, old, objective, shared)
+        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[8])
 
 
 @kernel
@@ -157,7 +157,7 @@ def _move(stream, count, tables, desk, now, p, rooms, sizes, scratch):
     low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
     table, contexts, words, begin = tables[0][:, low:high], tables[1][:, low:high], stream[WORD], now * rooms[0].shape[0]
     olds, news, end = rooms[0][:, low:high], rooms[1][:, low:high], min(begin + rooms[0].shape[0], count)
-    move_groups(stream, count, contexts, desk, now, (olds, news), objective, shared)
+    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[8])
     for first in range(begin, end, GROUP):
         if objective == SKIPGRAM:
             for i in range(first, min(first + GROUP, count)):
@@ -184,10 +184,11 @@ def _put_back(word, table, contexts, kept, kept_contexts):
 
 
 @part
-def score_group(stream, count, contexts, desk, now, p, first, old, objective, shared):
+def score_group(stream, count, contexts, desk, now, p, first, old, sizes, four):
     # what four rows of `old` say, in these columns, of those they meet
+    objective, _, shared, _ = sizes
     place = first - now * old.shape[0]
-    side, g, four = now % 2, place // GROUP, np.arange(GROUP).astype(np.int32)
+    side, g = now % 2, place // GROUP
     others, scores, rows = desk[0][side, g], desk[2][side, p, g], old[place : place + GROUP]
     if objective == SKIPGRAM:
         for q in range(0, desk[3][side, g] + shared, GROUP):
@@ -199,10 +200,10 @@ def score_group(stream, count, contexts, desk, now, p, first, old, objective, sh
 
 
 @part
-def move_groups(stream, count, contexts, desk, now, rooms, objective, shared):
+def move_groups(stream, count, contexts, desk, now, rooms, sizes, four):
     # news, filled: by how much each row of olds should move; then the contexts move, all by what was there before
-    olds, news = rooms
-    begin, side, words, four = now * olds.shape[0], now % 2, stream[WORD], np.arange(GROUP).astype(np.int32)
+    (olds, news), (objective, _, shared, _) = rooms, sizes
+    begin, side, words = now * olds.shape[0], now % 2, stream[WORD]
     own, end = 0 if objective == SKIPGRAM else OWN, min(begin + olds.shape[0], count)
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
