@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("inlay", "beartype.beartype")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores Ctrl-C, and some tests press it
 
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
