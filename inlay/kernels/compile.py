@@ -31,7 +31,7 @@ def kernel(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """Compile a piece that kernels of the same file are made of; it becomes a part of each, at no cost."""
+    """Compile a piece that kernels are made of, in its file or another; it becomes a part of each, at no cost."""
     compiled: Any = numba.njit(_plain(function), inline="always", fastmath=FAST, error_model="numpy", boundscheck=False)
     return compiled
 
