@@ -64,9 +64,9 @@ class FastNumbering:
         """The ids of all words of text[:size], END for each newline; the last byte is one, and PADDING more follow."""
         if len(self.buffer) < size:
             self.buffer = np.empty(size, np.int32)  # kept: a fresh one would cost its page faults for every block
-        state, here = np.array([self.known + 1, 0], np.int64), 0
+        state, here, room = np.array([self.known + 1, 0], np.int64), 0, words_cpu.room_ahead()
         while True:
-            here = words_cpu.number(text, size, here, self.slots, self.rows, self.blob, self.ends, self.buffer, state)
+            here = words_cpu.number(text, size, here, self.slots, self.rows, self.blob, self.ends, self.buffer, state, room)
             self.known = int(state[0]) - 1
             if here >= size:
                 return self.buffer[: state[1]].copy()

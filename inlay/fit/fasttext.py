@@ -76,7 +76,7 @@ class FastText:
 
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """The tables as they are before the first step."""
-        if not is_compiled(fasttext_cpu.train_rounds if self.deterministic else fasttext_cpu.train):
+        if not is_compiled(fasttext_cpu.rounds_kernel if self.deterministic else fasttext_cpu.train_kernel):
             report(Note("Compiling the training kernels; this takes some seconds, once."))
         return Training(self, corpus)
 

@@ -15,7 +15,7 @@ import numpy as np
 from inlay.config import Count, Fraction, Positive, Range, check
 from inlay.encode.corpus import Corpus
 from inlay.errors import SettingError
-from inlay.feed.blocks import Block, Blocks, in_threads
+from inlay.feed.blocks import TILE, Block, Blocks, in_threads
 from inlay.jobs.run import Step, carry
 from inlay.kernels import draw, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
 from inlay.kernels.compile import is_compiled
@@ -23,9 +23,9 @@ from inlay.kernels.rows import row_width, table_of
 from inlay.report import Note, Report, silent
 from inlay.vectors import Card, Vectors
 
-TILES = {"skipgram": (16, 16), "cbow": (8, 16)}
-"""Centers that share negatives, and how many of those they share: more negatives make each step surer and slower. A center of CBOW meets
-what it meets once, not with each context, so that it needs more: with 8 for 8 analogies were .009 lower than with their own for each."""
+TILES = {"skipgram": TILE, "cbow": 8}
+"""Words that share negatives. A center of CBOW meets what it meets once, not with each context, so that fewer may share: with 8 negatives
+for 8 centers analogies were .009 lower than with their own for each."""
 SMALL = 20_000
 """Words up to which the exact softmax is a sensible thing to ask for."""
 
@@ -72,7 +72,7 @@ class SGNS:
 
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """The tables as they are before the first step."""
-        sampled = rounds_cpu.train_rounds if self.deterministic else sgns_cpu.train
+        sampled = rounds_cpu.rounds_kernel if self.deterministic else sgns_cpu.train_kernel
         if not is_compiled(sampled if self.loss == "sampled" else softmax_cpu.softmax):
             report(Note("Compiling the training kernels; this takes some seconds, once."))
         return Training(self, corpus)
@@ -94,10 +94,10 @@ class Training:
         size = len(corpus.vocabulary)
         if settings.loss == "softmax" and size > SMALL:
             raise SettingError(f"loss is softmax, which is for up to {SMALL:,} words; this vocabulary has {size:,}. Use loss sampled.")
-        self.settings, (self.tile, shared) = settings, TILES[settings.objective]
+        self.settings, self.tile = settings, TILES[settings.objective]
         self.blocks = Blocks(
             corpus=corpus, window=settings.window, negatives=settings.negatives, threshold=settings.threshold, power=settings.power,
-            rate=settings.rate, epochs=settings.epochs, seed=settings.seed, step=shared,
+            rate=settings.rate, epochs=settings.epochs, seed=settings.seed,
         )  # fmt: skip
         self.total = self.blocks.total
         objectives = {"mean": tile_cpu.CBOW_MEAN, "sum": tile_cpu.CBOW_SUM}
@@ -182,7 +182,8 @@ class Training:
     def _kernel(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray) -> None:
         table, contexts = self.arrays["table"], self.arrays["contexts"]
         if self.settings.loss == "softmax":
-            softmax_cpu.softmax(stream, kept, table, contexts, pace, self.objective, sums)
+            room = np.empty(len(table), np.float32), np.empty((2, table.shape[1]), np.float32)
+            softmax_cpu.softmax(stream, kept, table, contexts, pace, self.objective, sums, *room)
         else:
             sgns_cpu.train(stream, kept, table, contexts, self.blocks.noise, pace, self._sizes, sums)
 

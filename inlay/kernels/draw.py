@@ -66,9 +66,12 @@ def below(random, size):
 def noise_word(place, number, shared, bounds, guide):
     # bounds (V,) u4 and guide (G,) i4 from `noise_table`; returns the word of negative `number` of `shared`
     # Negatives share out the noise: each falls into a part of its own, so that together they are nearer to the whole than chance.
-    random = np.uint32((np.uint64(number) << np.uint64(32) | np.uint64(draw(place, 2 + number))) // np.uint64(shared))
+    part = (1 << 32) // shared
+    random, last = np.uint32(number * part + below(draw(place, 2 + number), part)), bounds.shape[0] - 1
     word = np.int64(guide[below(random, guide.shape[0])])
-    while bounds[word] <= random and word < bounds.shape[0] - 1:
+    for _ in range(2):  # mostly far enough; a loop that ends now here, now there would be guessed wrong
+        word = min(word + (bounds[word] <= random), last)
+    while bounds[word] <= random and word < last:
         word += 1
     return word
 
@@ -95,7 +98,8 @@ def below_of(random: np.ndarray, size: int) -> np.ndarray:
 def noise_words(key: np.uint64, position: int, shared: int, bounds: np.ndarray) -> np.ndarray:
     """`noise_word` for all numbers."""
     number = np.arange(shared)
-    random = (number.astype(np.uint64) << np.uint64(32) | draws(key, position, NOISE + number).astype(np.uint64)) // np.uint64(shared)
+    part = (1 << 32) // shared
+    random = number * part + below_of(draws(key, position, NOISE + number), part)
     return np.minimum(np.searchsorted(bounds, random.astype(np.uint32), "right"), len(bounds) - 1)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from inlay.kernels.bags import add_to_rows, mean_rows
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
-from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_groups, room_for, score_group
-from inlay.kernels.rows import GROUP, arrive, fetch_row
-from inlay.kernels.sgns_cpu import SPARE, draw_noise
+from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_groups, score_group
+from inlay.kernels.rows import GROUP, arrive, fetch_row, table_of
+from inlay.kernels.sgns_cpu import SPARE, draw_noise, no_words
 from inlay.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
 
 PLAIN, WEIGHTED = 1, 2
@@ -23,28 +23,43 @@ AHEAD = 8
 """Words whose rows are asked for before they are needed."""
 
 
-@kernel
 def train(stream, count, tables, bags, noise, pace, sizes, sums):
-    # stream, noise, pace, sizes and sums as in `sgns_cpu.train`; the objective is SKIPGRAM, PLAIN or WEIGHTED
-    # tables: rows (R, D) f4, contexts (V, D) f4 and weights of places (2 window + 1, D) f4, in place
-    # bags: bounds (V+1,) i8 and ids (N,) i4: the rows of word w are ids[bounds[w]:bounds[w+1]], its own first
+    """Learn from a stream; stream, noise, pace, sizes and sums as in `sgns_cpu.train`; the objective is SKIPGRAM, PLAIN or WEIGHTED.
+
+    tables: rows (R, D) f4, contexts (V, D) f4 and weights of places (2 window + 1, D) f4, in place; bags: bounds (V+1,) i8 and ids (N,) i4:
+    the rows of word w are ids[bounds[w]:bounds[w+1]], its own first.
+    """
+    objective, _, shared, window = sizes
+    columns, length = tables[0].shape[1], GROUP + (0 if objective == SKIPGRAM else 2 * window)
+    train_kernel(
+        stream, count, tables, bags, noise, pace, sizes, sums,
+        _ring(count, window, length, columns), scratch_for(sizes, columns), no_words(2, shared),
+    )  # fmt: skip
+
+
+def _ring(count, window, length, columns):
+    """The means of as many words as are needed at once: where each word's is kept; two times the means; how many rows they are of."""
+    places = (np.arange(count + SPARE + window) % length).astype(np.int32)
+    return places, table_of(length, columns), table_of(length, columns), np.zeros(length, np.float32)
+
+
+@kernel
+def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of, scratch, room):
+    # as `train`; room (2, shared) i4: the negatives of a tile and of the next
     objective, tile, shared, window = sizes
     table, contexts, _ = tables
-    words, scratch, reach = stream[WORD], scratch_for(shared, window, table.shape[1]), 0 if objective == SKIPGRAM else window
-    length = 2 * reach + GROUP
-    ring = (np.arange(count + SPARE + window) % length).astype(np.int32)  # where the mean of a word is kept while it is needed
-    means, olds, hefts = room_for(length, table.shape[1]), room_for(length, table.shape[1]), np.zeros(length, np.float32)
-    negatives, coming = np.empty(shared, np.int32), np.empty(shared, np.int32)
-    draw_noise(stream[PLACE, 0], noise, coming)
+    words, reach, (ring, means, olds, hefts) = stream[WORD], 0 if objective == SKIPGRAM else window, means_of
+    negatives, coming = room[0], room[1]
+    draw_noise(stream[PLACE, 0], noise, coming[:shared])
     entered, left, learns = 0, 0, pace[0] > 0
     for start in range(0, count, tile):
         stop = min(start + tile, count)
         negatives, coming = coming, negatives
-        draw_noise(stream[PLACE, stop], noise, coming)
+        draw_noise(stream[PLACE, stop], noise, coming[:shared])
         rows = (means, contexts, ring, words, negatives)
         for first in range(start, stop, GROUP):
             last = min(first + GROUP, stop)
-            _fetch(contexts, words, first + tile, window, coming, (first - start) * shared // tile, shared * GROUP // tile)
+            _fetch(contexts, words, first + tile, window, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
             while entered < min(last + reach, count):
                 _fetch_bag(table, bags, words[min(entered + AHEAD, count)])
                 _enter(table, bags, words[entered], means, olds, hefts, ring[entered])
@@ -56,17 +71,21 @@ def train(stream, count, tables, bags, noise, pace, sizes, sums):
                 left += 1
 
 
-@kernel
 def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
-    # as `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for desk and party
+    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for desk and party."""
+    objective, tile, _, window = sizes
+    columns, words = tables[0].shape[1], desk[4].shape[1] * tile
+    ring = _ring(count, window, words + (0 if objective == SKIPGRAM else 2 * window), columns)
+    rooms = ring[1:3] if objective == SKIPGRAM else (table_of(words, columns), table_of(words, columns))
+    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch_for(sizes, columns))
+
+
+@kernel
+def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch):
     flags, me, workers = party
-    objective, tile, shared, window = sizes
-    tiles, parts, columns = desk[4].shape[1], desk[2].shape[1], tables[0].shape[1]
-    scratch, arrived, begin, end = scratch_for(shared, window, columns), 0, me * parts // workers, (me + 1) * parts // workers
-    length, rounds = tiles * tile + (0 if objective == SKIPGRAM else 2 * window), (count + tiles * tile - 1) // (tiles * tile)
-    ring = (np.arange(count + SPARE + window) % length).astype(np.int32)  # where the mean of a word is kept during its round
-    words = ring, room_for(length, columns), room_for(length, columns), np.zeros(length, np.float32)
-    rooms = words[1:3] if objective == SKIPGRAM else (room_for(tiles * tile, columns), room_for(tiles * tile, columns))
+    tile, tiles, parts = sizes[1], desk[4].shape[1], desk[2].shape[1]
+    arrived, begin, end = 0, me * parts // workers, (me + 1) * parts // workers
+    rounds = (count + tiles * tile - 1) // (tiles * tile)
     for now in range(rounds + 1):
         for n in range(me, tiles, workers):
             if now > 0:
@@ -76,9 +95,9 @@ def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, pa
         arrived += workers
         arrive(flags, arrived)
         for p in range(begin, end if now > 0 else begin):
-            _move(stream, count, tables, bags, desk, now - 1, p, words, rooms, sizes, scratch)
+            _move(stream, count, tables, bags, desk, now - 1, p, ring, rooms, sizes, scratch)
         for p in range(begin, end if now < rounds else begin):
-            _score(stream, count, tables, bags, desk, now, p, words, rooms, sizes, scratch)
+            _score(stream, count, tables, bags, desk, now, p, ring, rooms, sizes, scratch)
         arrived += workers
         arrive(flags, arrived)
 
@@ -86,7 +105,7 @@ def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, pa
 @kernel
 def _score(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch):
     # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
-    objective, _, shared, window = sizes
+    objective, _, _, window = sizes
     low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
     table, contexts, words = tables[0][:, low:high], tables[1][:, low:high], stream[WORD]
     ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
@@ -98,25 +117,25 @@ def _score(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratc
         _enter(table, bags, words[q], means, befores, hefts, ring[q])
     for first in range(begin, end, GROUP):
         if objective != SKIPGRAM:
-            group, rows = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared), (means, contexts, ring)
-            _gather(stream, group, rows, tables[2][:, low:high], hefts, old[first - begin :], scratch, objective == WEIGHTED)
-        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[8])
+            rows = means, contexts, ring
+            _gather(stream, first, rows, tables[2][:, low:high], hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
+        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[5])
 
 
 @kernel
 def _move(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch):
     # what each mean has learned in a round is added to all rows of its word
-    objective, _, shared, window = sizes
+    objective, _, _, window = sizes
     low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
     table, contexts, weights, words = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high], stream[WORD]
     ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
     olds, news, begin, reach = rooms[0][:, low:high], rooms[1][:, low:high], now * rooms[0].shape[0], 0 if objective == SKIPGRAM else window
     end = min(begin + olds.shape[0], count)
-    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[8])
+    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[5])
     for first in range(begin, end if objective != SKIPGRAM else begin, GROUP):
-        group, rows = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared), (means, contexts, ring)
-        shift, near = _gather(stream, group, rows, weights, hefts, scratch[4][0, :, low:high], scratch, objective == WEIGHTED)
-        _give_back(rows, weights, news[first - begin :], scratch, shift, near, objective == WEIGHTED)
+        rows = means, contexts, ring
+        head, near = _gather(stream, first, rows, weights, hefts, scratch[4][0, :, low:high], window, scratch, objective == WEIGHTED)
+        _give_back(first, rows, weights, news[first - begin :], window, scratch, head, near, objective == WEIGHTED)
     for q in range(max(begin - reach, 0), min(end + reach, count)):
         if objective == SKIPGRAM:  # what is there is by how much the mean should move
             for column in range(table.shape[1]):
@@ -143,40 +162,42 @@ def _group(stream, first, stop, count, negatives, rows, weights, hefts, pace, si
 
 @part
 def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, weighted):
-    two = scratch[4]
-    shift, near = _gather(stream, group, rows, weights, hefts, two[0], scratch, weighted)
+    two, first, window = scratch[4], group[0], group[4]
+    low, near = _gather(stream, first, rows, weights, hefts, two[0], window, scratch, weighted)
     meet_centers(stream, group, negatives, rows, scratch, task, sums)
     if task != MEASURE:
-        _give_back(rows, weights, two[1], scratch, shift, near, weighted)
+        _give_back(first, rows, weights, two[1], window, scratch, low, near, weighted)
 
 
 @part
-def _gather(stream, group, rows, weights, hefts, hidden, scratch, weighted):
+def _gather(stream, first, rows, weights, hefts, hidden, window, scratch, weighted):
     # as in `tile_cpu`, but contexts are bags, and weigh as much as they have rows: the mean is that of all rows of all contexts
-    means, ring, window = rows[0], rows[2], group[4]
-    _, _, _, _, _, around, gives, gets, four = scratch
-    low, near = weigh_contexts(stream, group, True, ring, around, gives, gets)
-    for i in range(GROUP):
-        whole = np.float32(0)
-        for q in range(near):
-            whole += gets[GROUP * q + i] * hefts[around[q]]
-        for q in range(near):
-            gives[GROUP * q + i] = gets[GROUP * q + i] * hefts[around[q]] / max(whole, np.float32(1))
-    shift = low - group[0] + window
+    means, ring = rows[0], rows[2]
+    gives, gets, whole = scratch[6], scratch[7], scratch[8][0]
+    low, near = weigh_contexts(stream, first, True, scratch)
+    around = ring[low:]
+    whole[:] = 0
+    for q in range(near):
+        for i in range(GROUP):
+            gives[GROUP * q + i] = gets[GROUP * q + i] * hefts[around[q]]
+            whole[i] += gives[GROUP * q + i]
+    for q in range(near):
+        for i in range(GROUP):
+            gives[GROUP * q + i] /= max(whole[i], np.float32(1))
     if weighted:
-        _take_weighted(means, hidden, weights, around, near, gives, shift)
+        _take_weighted(means, hidden, weights, around, near, gives, low - first + window)
     else:
-        take(means, hidden, four, means, around, near, gives)
-    return shift, near
+        take(means, hidden, scratch[5], means, around, near, gives)
+    return low, near
 
 
 @part
-def _give_back(rows, weights, moved, scratch, shift, near, weighted):
-    _, _, _, _, _, around, gives, gets, four = scratch
+def _give_back(first, rows, weights, moved, window, scratch, low, near, weighted):
+    around = rows[2][low:]
     if weighted:
-        _give_weighted(rows[0], moved, weights, around, near, gives, shift)
+        _give_weighted(rows[0], moved, weights, around, near, scratch[6], low - first + window)
     else:
-        give(moved, moved, four, rows[0], around, near, gets)
+        give(moved, moved, scratch[5], rows[0], around, near, scratch[7])
 
 
 @part

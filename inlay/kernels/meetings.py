@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import part
-from inlay.kernels.rows import GROUP, same
+from inlay.kernels.lanes import centers_around, places_inside, repeat_four, same
+from inlay.kernels.rows import GROUP
 from inlay.kernels.vector import lowest_bit
 
 WORD, LOW, HIGH, PLACE = range(4)
@@ -20,7 +21,7 @@ def weigh_around(stream, group, negatives, rows, scratch):
     # others, filled: the rows of the centers around four words, then of the negatives; weights[4 q + i], filled: what other q is to
     # word i; returns how many are around
     first, last, rate, push, window, shared = group
-    others, weights, places, noise_places = scratch[0], scratch[1], rows[3], rows[4]
+    others, weights, fours, places, noise_places = scratch[0], scratch[1], scratch[8], rows[3], rows[4]
     words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
     low, high = max(first - window, 0), last + window
     while low < first and highs[low] <= first:  # its window ends before the group
@@ -28,20 +29,19 @@ def weigh_around(stream, group, negatives, rows, scratch):
     while high > last and lows[high - 1] >= last:
         high -= 1
     near = high - low
-    behind = weights[GROUP * near : GROUP * (near + 1)]
-    behind[:] = 0
     for q in range(near):
-        center = low + q
-        others[q] = places[center]
-        for i in range(GROUP):
-            counts = (lows[center] <= first + i) & (first + i < highs[center]) & (first + i != center)
-            weights[GROUP * q + i] = rate if counts else np.float32(0)
-            behind[i] += push if counts else np.float32(0)
+        others[q] = places[low + q]
     for n in range(shared):
         others[near + n] = noise_places[n]
-    for n in range(1, shared):
+    for i in range(GROUP):
+        fours[0, i], fours[1, i] = rate, 0
+    for q in range(0, near, GROUP):
+        centers_around(lows, highs, first, low + q, fours[0], weights, GROUP * q)
+    for q in range(near):
         for i in range(GROUP):
-            weights[GROUP * (near + n) + i] = behind[i]
+            fours[1, i] += push if weights[GROUP * q + i] > 0 else np.float32(0)
+    for n in range(near, near + shared, GROUP):
+        repeat_four(fours[1], weights, GROUP * n)
     for q in range(near):  # a noise word that is the center itself is no noise: the pair does without it
         for begin in range(0, shared, 16):
             hits = same(negatives, begin, words[low + q])
@@ -54,20 +54,18 @@ def weigh_around(stream, group, negatives, rows, scratch):
 
 
 @part
-def weigh_centers(stream, group, negatives, rows, scratch):
-    # weights, filled: at i what center i is to its contexts, at 4 (OWN + n) + i what negative n is to them; others, from OWN on: its rows
-    first, last, rate, push, _, shared = group
-    others, weights, noise_places = scratch[0], scratch[1], rows[4]
+def weigh_centers(stream, group, negatives, scratch):
+    # weights, filled: at i what center i is to its contexts, at 4 (OWN + n) + i what negative n is to them
+    first, _, rate, push, _, shared = group
+    weights, pushes = scratch[1], scratch[8][0]
     words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
-    for i in range(GROUP):
-        counts = first + i < last and highs[first + i] - lows[first + i] > 1
-        weights[i] = rate if counts else np.float32(0)
-        weights[GROUP * OWN + i] = push if counts else np.float32(0)
     weights[GROUP : GROUP * OWN] = 0
-    one, two, three, four = weights[GROUP * OWN], weights[GROUP * OWN + 1], weights[GROUP * OWN + 2], weights[GROUP * OWN + 3]
-    for n in range(OWN, OWN + shared):
-        others[n] = noise_places[n - OWN]
-        weights[GROUP * n], weights[GROUP * n + 1], weights[GROUP * n + 2], weights[GROUP * n + 3] = one, two, three, four
+    for i in range(GROUP):
+        counts = highs[first + i] - lows[first + i] > 1
+        weights[i] = rate if counts else np.float32(0)
+        pushes[i] = push if counts else np.float32(0)
+    for n in range(OWN, OWN + shared, GROUP):
+        repeat_four(pushes, weights, GROUP * n)
     for i in range(GROUP):
         for begin in range(0, shared, 16):
             hits = same(negatives, begin, words[first + i])
@@ -77,24 +75,18 @@ def weigh_centers(stream, group, negatives, rows, scratch):
 
 
 @part
-def weigh_contexts(stream, group, mean, places, around, gives, gets):
-    # around, filled: the rows of the contexts of centers first..last; at 4 q + i what context q gives to center i, and what it
-    # gets back: all of the error where the mean was taken, its share where the sum was; returns the first of them and how many there are
-    first, last, _, _, _, _ = group
+def weigh_contexts(stream, first, mean, scratch):
+    # gives and gets, filled: at 4 q + i what context q, counted from the first, gives to center first + i, and what it gets back:
+    # all of the error where the mean was taken, its share where the sum was; returns the first context and how many there are
+    gives, gets, fours = scratch[6], scratch[7], scratch[8]
     lows, highs = stream[LOW], stream[HIGH]
     low, high = lows[first], highs[first]
-    for center in range(first, last):
-        low, high = min(low, lows[center]), max(high, highs[center])
-    for q in range(high - low):
-        around[q] = places[low + q]
-    for k in range(GROUP * (high - low)):
-        gives[k], gets[k] = 0, 0
-    for center in range(first, last):
-        share = np.float32(1) / np.float32(max(highs[center] - lows[center] - 1, 1))
-        give, get = (share, np.float32(1)) if mean else (np.float32(1), share)
-        for q in range(lows[center], highs[center]):
-            gives[GROUP * (q - low) + center - first] = give
-            gets[GROUP * (q - low) + center - first] = get
-        own = GROUP * (center - low) + center - first
-        gives[own], gets[own] = 0, 0
+    for i in range(GROUP):
+        low, high = min(low, lows[first + i]), max(high, highs[first + i])
+        share = np.float32(1) / np.float32(max(highs[first + i] - lows[first + i] - 1, 1))
+        fours[0, i] = share if mean else np.float32(1)
+        fours[1, i] = np.float32(1) if mean else share
+    for q in range(0, high - low, GROUP):
+        places_inside(lows, highs, first, low + q, fours[0], gives, GROUP * q)
+        places_inside(lows, highs, first, low + q, fours[1], gets, GROUP * q)
     return low, high - low

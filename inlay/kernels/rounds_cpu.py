@@ -13,9 +13,9 @@ import numpy as np
 
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import OWN, PLACE, WORD, weigh_around, weigh_centers, weigh_contexts
-from inlay.kernels.rows import GROUP, LANES, arrive, dots, fetch_row
-from inlay.kernels.sgns_cpu import draw_noise
-from inlay.kernels.tile_cpu import CBOW_MEAN, SKIPGRAM, give, learn_slopes, own_dots, scratch_for, take, turn
+from inlay.kernels.rows import GROUP, LANES, arrive, dots, fetch_row, own_dots, table_of
+from inlay.kernels.sgns_cpu import draw_noise, no_words
+from inlay.kernels.tile_cpu import CBOW_MEAN, SKIPGRAM, give, learn_slopes, scratch_for, take, turn
 
 ROUND = 64
 """Words in a round, at most: more make for less waiting, and for older scores. With 256 analogies of skip-gram fell by .03."""
@@ -34,22 +34,29 @@ def desk_of(columns: int, sizes: tuple[int, int, int, int], tiles: int) -> tuple
     negatives of each tile.
     """
     _, tile, shared, window = sizes
-    groups, room = tiles * tile // GROUP, shared + 2 * window + 2 * GROUP
+    groups, room = tiles * tile // GROUP, shared + 2 * window + 3 * GROUP
     others, near = np.zeros((2, groups, room), np.int32), np.zeros((2, groups), np.int64)
     weights, scores = np.zeros((2, groups, GROUP * room), np.float32), np.zeros((2, parts_of(columns), groups, GROUP * room), np.float32)
-    return others, weights, scores, near, np.full((2, tiles, -(-shared // 16) * 16), -1, np.int32)
+    return others, weights, scores, near, no_words(2 * tiles, shared).reshape(2, tiles, -1)
+
+
+def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
+    """As `sgns_cpu.train`, called by each worker with the same arguments but for sums and its number.
+
+    tables: both, and the rows of both, (A, D) f4, that the first A words keep; desk: from `desk_of`; party: flags (1,) i8 with 0 to start
+    with; which worker this is; how many there are, at most `parts_of` the columns.
+    """
+    columns, words = tables[0].shape[1], desk[4].shape[1] * sizes[1]
+    rooms = table_of(words, columns), table_of(words, columns)
+    rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch_for(sizes, columns))
 
 
 @kernel
-def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
-    # as `sgns_cpu.train`, called by each worker with the same arguments but for sums and its number
-    # tables: both, and the rows of both, (A, D) f4, that the first A words keep; desk: from `desk_of`
-    # party: flags (1,) i8 with 0 to start with; which worker this is; how many there are, at most `parts_of` the columns
+def rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch):
+    # as `train_rounds`; rooms: two times a row for each word of a round
     flags, me, workers = party
-    _, tile, shared, window = sizes
-    tiles, parts, columns = desk[4].shape[1], desk[2].shape[1], tables[0].shape[1]
-    scratch, arrived, begin, end = scratch_for(shared, window, columns), 0, me * parts // workers, (me + 1) * parts // workers
-    olds, news = room_for(tiles * tile, columns), room_for(tiles * tile, columns)
+    tile, tiles, parts = sizes[1], desk[4].shape[1], desk[2].shape[1]
+    arrived, begin, end = 0, me * parts // workers, (me + 1) * parts // workers
     rounds = (count + tiles * tile - 1) // (tiles * tile)
     for now in range(rounds + 1):
         for n in range(me, tiles, workers):  # by tiles: slopes for the round before, and whom the words of this one meet
@@ -60,18 +67,11 @@ def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
         arrived += workers
         arrive(flags, arrived)
         for p in range(begin, end if now > 0 else begin):  # by columns: the round before moves, this one scores
-            _move(stream, count, tables, desk, now - 1, p, (olds, news), sizes, scratch)
+            _move(stream, count, tables, desk, now - 1, p, rooms, sizes, scratch)
         for p in range(begin, end if now < rounds else begin):
-            _score(stream, count, tables, desk, now, p, olds, sizes, scratch)
+            _score(stream, count, tables, desk, now, p, rooms[0], sizes, scratch)
         arrived += workers
         arrive(flags, arrived)
-
-
-@part
-def room_for(rows, columns):
-    raw = np.zeros(rows * columns + LANES, np.float32)
-    begin = (64 - raw.ctypes.data % 64) // 4 % LANES  # rows that begin with a cache line are read soon after they are written
-    return raw[begin : begin + rows * columns].reshape(rows, columns)
 
 
 @part
@@ -96,7 +96,7 @@ def meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch):
         if objective == SKIPGRAM:
             near[g] = weigh_around(stream, group, negatives, rows, _at_desk(desk, now % 2, g, scratch))
         else:
-            weigh_centers(stream, group, negatives, rows, _at_desk(desk, now % 2, g, scratch))
+            weigh_centers(stream, group, negatives, _at_desk(desk, now % 2, g, scratch))
 
 
 @kernel
@@ -116,8 +116,8 @@ def make_slopes(stream, count, desk, now, n, pace, sizes, scratch, sums):
 @part
 def _at_desk(desk, side, g, scratch):
     # the scratch of one group whose meetings, weights and scores lie on the desk
-    _, _, _, labels, two, around, gives, gets, four = scratch
-    return desk[0][side, g], desk[1][side, g], desk[2][side, 0, g], labels, two, around, gives, gets, four
+    _, _, _, labels, two, four, gives, gets, fours = scratch
+    return desk[0][side, g], desk[1][side, g], desk[2][side, 0, g], labels, two, four, gives, gets, fours
 
 
 @kernel
@@ -142,13 +142,11 @@ def _score(stream, count, tables, desk, now, p, olds, sizes, scratch):
             fetch_row(contexts, max(negatives[min(n + 1, negatives.shape[0] - 1), k], 0))
         if objective == SKIPGRAM:
             for i in range(GROUP):
-                old[place + i] = table[words[first + i]]
+                _copy(table, words[first + i], old, place + i)
         else:
-            group = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared)
-            _, _, _, _, _, around, gives, gets, four = scratch
-            _, near = weigh_contexts(stream, group, objective == CBOW_MEAN, words, around, gives, gets)
-            take(table, old[place:], four, table, around, near, gives)
-        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[8])
+            head, near = weigh_contexts(stream, first, objective == CBOW_MEAN, scratch)
+            take(table, old[place:], scratch[5], table, words[head:], near, scratch[6])
+        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[5])
 
 
 @kernel
@@ -157,17 +155,15 @@ def _move(stream, count, tables, desk, now, p, rooms, sizes, scratch):
     low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
     table, contexts, words, begin = tables[0][:, low:high], tables[1][:, low:high], stream[WORD], now * rooms[0].shape[0]
     olds, news, end = rooms[0][:, low:high], rooms[1][:, low:high], min(begin + rooms[0].shape[0], count)
-    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[8])
+    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[5])
     for first in range(begin, end, GROUP):
         if objective == SKIPGRAM:
             for i in range(first, min(first + GROUP, count)):
                 for column in range(table.shape[1]):
                     table[words[i], column] += news[i - begin, column]
         else:
-            group = (first, min(first + GROUP, count), np.float32(0), np.float32(0), window, shared)
-            _, _, _, _, _, around, gives, gets, four = scratch
-            _, near = weigh_contexts(stream, group, objective == CBOW_MEAN, words, around, gives, gets)
-            give(news[first - begin :], news, four, table, around, near, gets)
+            head, near = weigh_contexts(stream, first, objective == CBOW_MEAN, scratch)
+            give(news[first - begin :], news, scratch[5], table, words[head:], near, scratch[7])
     if tables[2].shape[0]:
         for q in range(max(begin - window, 0), min(end + window, count)):
             _put_back(words[q], table, contexts, tables[2][:, low:high], tables[3][:, low:high])
@@ -180,13 +176,20 @@ def _move(stream, count, tables, desk, now, p, rooms, sizes, scratch):
 def _put_back(word, table, contexts, kept, kept_contexts):
     # what a round may have moved, and must not have, is as it was
     if word < kept.shape[0]:
-        table[word], contexts[word] = kept[word], kept_contexts[word]
+        _copy(kept, word, table, word)
+        _copy(kept_contexts, word, contexts, word)
+
+
+@part
+def _copy(source, row, target, place):
+    for column in range(source.shape[1]):
+        target[place, column] = source[row, column]
 
 
 @part
 def score_group(stream, count, contexts, desk, now, p, first, old, sizes, four):
     # what four rows of `old` say, in these columns, of those they meet
-    objective, _, shared, _ = sizes
+    objective, tile, shared, _ = sizes
     place = first - now * old.shape[0]
     side, g = now % 2, place // GROUP
     others, scores, rows = desk[0][side, g], desk[2][side, p, g], old[place : place + GROUP]
@@ -194,28 +197,30 @@ def score_group(stream, count, contexts, desk, now, p, first, old, sizes, four):
         for q in range(0, desk[3][side, g] + shared, GROUP):
             dots(rows, four, 0, contexts, others, q, scores)
     else:
-        own_dots(rows, contexts, stream[WORD], first, min(first + GROUP, count), scores)
-        for q in range(OWN, OWN + shared, GROUP):
-            dots(rows, four, 0, contexts, others, q, scores)
+        own_dots(rows, four, contexts, stream[WORD], first, scores)
+        for q in range(0, shared, GROUP):
+            dots(rows, four, 0, contexts, desk[4][side, place // tile], q, scores[GROUP * OWN :])
 
 
 @part
 def move_groups(stream, count, contexts, desk, now, rooms, sizes, four):
     # news, filled: by how much each row of olds should move; then the contexts move, all by what was there before
-    (olds, news), (objective, _, shared, _) = rooms, sizes
+    (olds, news), (objective, tile, shared, _) = rooms, sizes
     begin, side, words = now * olds.shape[0], now % 2, stream[WORD]
     own, end = 0 if objective == SKIPGRAM else OWN, min(begin + olds.shape[0], count)
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
-        near, others, slopes = desk[3][side, g], desk[0][side, g], desk[2][side, 0, g]
-        take(olds, news[place:], four, contexts, others[own:], near + shared - own, slopes[GROUP * own :])
+        near, slopes = desk[3][side, g], desk[2][side, 0, g]
+        others = desk[0][side, g] if objective == SKIPGRAM else desk[4][side, place // tile]
+        take(olds, news[place:], four, contexts, others, near + shared - own, slopes[GROUP * own :])
         for i in range(first, min(first + own, count)):
             for column in range(contexts.shape[1]):
                 news[i - begin, column] += slopes[i - first] * contexts[words[i], column]
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
-        near, others, slopes = desk[3][side, g], desk[0][side, g], desk[2][side, 0, g]
-        give(olds[place:], olds, four, contexts, others[own:], near + shared - own, slopes[GROUP * own :])
+        near, slopes = desk[3][side, g], desk[2][side, 0, g]
+        others = desk[0][side, g] if objective == SKIPGRAM else desk[4][side, place // tile]
+        give(olds[place:], olds, four, contexts, others, near + shared - own, slopes[GROUP * own :])
         for i in range(first, min(first + own, count)):
             for column in range(contexts.shape[1]):
                 contexts[words[i], column] += slopes[i - first] * olds[i - begin, column]

@@ -21,6 +21,8 @@ LINE = 64
 BYTE, LONG = ir.IntType(8), ir.IntType(64)
 LANES, GROUP = 16, 4
 """Floats in a vector; rows that the functions below take together, so that each number loaded is used four times."""
+NEAR = 0, 2, 1
+"""To read, into the second cache, of data: the first has no room for more than what is being worked on."""
 PATIENCE, NAP = 100_000, 20
 """Looks at a flag before the core is left to others, and for how many microseconds: on a busy machine the other worker is not running."""
 FLOAT, NUMBER = ir.FloatType(), ir.IntType(32)
@@ -80,10 +82,6 @@ def _spread(builder: Any, number: Any) -> Any:
     """One float, 16 times."""
     single = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), number, ir.Constant(NUMBER, 0))
     return builder.shuffle_vector(single, single, ir.Constant(NUMBERS, [0] * LANES))
-
-
-def _floats(value: float) -> ir.Constant:
-    return ir.Constant(FLOATS, [float(np.float32(value))] * LANES)
 
 
 def _loop(builder: Any, count: Any, carried: list[Any], body: Any) -> list[Any]:
@@ -152,37 +150,63 @@ def dots_plain(table: Any, ids: Any, first: int, other: Any, others: Any, begin:
 
 
 @intrinsic
-def slopes(typing_context, scores, weights, labels, shift, begin):
-    """scores[k] = weights[k] (labels[shift + k] - sigmoid(scores[k])), for the 16 k from begin; NaN stays NaN."""
+def own_dots(typing_context, table, ids, other, others, first, scores):
+    """scores[i] = table[ids[i]] . other[others[first + i]] for four i, and nought for the next twelve."""
 
     def build(context, builder, signature, arguments):
-        score, weight, label = (builder.ptrtoint(_data(context, builder, signature.args[n], arguments[n]), LONG) for n in range(3))
-        offset, shifted = (builder.mul(each, _long(4)) for each in (arguments[4], builder.add(arguments[3], arguments[4])))
-        error = builder.fsub(_load(builder, label, shifted), _sigmoid(builder, _load(builder, score, offset)))
-        _store(builder, builder.fmul(_load(builder, weight, offset), error), score, offset)
+        left, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 2))
+        ids, others, out = (_data(context, builder, signature.args[n], arguments[n]) for n in (1, 3, 5))
+        a = [left.row(ids, _long(i)) for i in range(GROUP)]
+        b = [right.row(others, builder.add(arguments[4], _long(i))) for i in range(GROUP)]
+
+        def body(n, sums):
+            offset = builder.mul(n, _long(LINE))
+            return [_times_plus(builder, _load(builder, a[i], offset), _load(builder, b[i], offset), sums[i]) for i in range(GROUP)]
+
+        sums = _loop(builder, left.vectors, [ZERO] * GROUP, body)
+        result = _sums(builder, [sums[n // GROUP] if n % GROUP == 0 else ZERO for n in range(LANES)])
+        builder.store(result, builder.bitcast(out, FLOATS.as_pointer()), align=4)
         return context.get_dummy_value()
 
-    return types.void(scores, weights, labels, types.intp, types.intp), build
+    return types.void(table, ids, other, others, types.intp, scores), build
 
 
-def slopes_plain(scores: Any, weights: Any, labels: Any, shift: int, begin: int) -> None:
-    part = slice(begin, begin + LANES)
-    scores[part] = weights[part] * (labels[shift + begin : shift + begin + LANES] - 1 / (1 + np.exp(-scores[part])))
+def own_dots_plain(table: Any, ids: Any, other: Any, others: Any, first: int, scores: Any) -> None:
+    scores[:LANES] = 0
+    for i in range(GROUP):
+        scores[i] = table[ids[i]] @ other[others[first + i]]
 
 
-def _sigmoid(builder: Any, x: Any) -> Any:
-    """1 / (1 + e^-x): e^-x is 2^n e^r with n whole and r small, and e^r seven terms of its series."""
-    for limit, beyond in ((80.0, ">"), (-80.0, "<")):  # keeps 2^n a float; a comparison with NaN is false, so NaN stays
-        x = builder.select(builder.fcmp_ordered(beyond, x, _floats(limit)), _floats(limit), x)
-    shifted = _times_plus(builder, x, _floats(-1 / np.log(2)), _floats(1.5 * 2**23))  # so large that its last bits are n
-    whole = builder.fsub(shifted, _floats(1.5 * 2**23))
-    small = _times_plus(builder, whole, _floats(-np.log(2)), builder.fneg(x))
-    series = _floats(1 / 720)
-    for term in (120, 24, 6, 2, 1, 1):
-        series = _times_plus(builder, series, small, _floats(1 / term))
-    n = builder.shl(builder.bitcast(shifted, NUMBERS), ir.Constant(NUMBERS, [23] * LANES))
-    power = builder.bitcast(builder.add(n, builder.bitcast(series, NUMBERS)), FLOATS)
-    return builder.fdiv(_floats(1.0), builder.fadd(_floats(1.0), power))
+@intrinsic
+def own_pull(typing_context, table, moved, ids, other, others, first, slopes):
+    """other[others[first + i]] moves by slopes[i] table[ids[i]], and moved[ids[i]] becomes slopes[i] times what it was; for four i."""
+
+    def build(context, builder, signature, arguments):
+        left, target, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3))
+        ids, others, slope = (_data(context, builder, signature.args[n], arguments[n]) for n in (2, 4, 6))
+        a, c = ([each.row(ids, _long(i)) for i in range(GROUP)] for each in (left, target))
+        b = [right.row(others, builder.add(arguments[5], _long(i))) for i in range(GROUP)]
+        g = [_spread(builder, builder.load(builder.gep(slope, [_long(i)]))) for i in range(GROUP)]
+
+        def body(n, carried):
+            offset = builder.mul(n, _long(LINE))
+            for i in range(GROUP):
+                old = _load(builder, b[i], offset)
+                _store(builder, builder.fmul(g[i], old), c[i], offset)
+                _store(builder, _times_plus(builder, g[i], _load(builder, a[i], offset), old), b[i], offset)
+            return carried
+
+        _loop(builder, left.vectors, [], body)
+        return context.get_dummy_value()
+
+    return types.void(table, moved, ids, other, others, types.intp, slopes), build
+
+
+def own_pull_plain(table: Any, moved: Any, ids: Any, other: Any, others: Any, first: int, slopes: Any) -> None:
+    for i in range(GROUP):
+        old = other[others[first + i]].copy()
+        moved[ids[i]] = slopes[i] * old
+        other[others[first + i]] += slopes[i] * table[ids[i]]
 
 
 def _pull(width: int, *, take: bool = True, give: bool = True, fresh: bool = False) -> Any:
@@ -255,24 +279,6 @@ def give_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others:
 
 
 @intrinsic
-def same(typing_context, ids, begin, id):
-    """Bit n is set where ids[begin + n] is id, for 16 of them."""
-
-    def build(context, builder, signature, arguments):
-        place = builder.gep(_data(context, builder, signature.args[0], arguments[0]), [arguments[1]])
-        values = builder.load(builder.bitcast(place, NUMBERS.as_pointer()), align=4)
-        single = builder.insert_element(ir.Constant(NUMBERS, ir.Undefined), arguments[2], ir.Constant(NUMBER, 0))
-        wanted = builder.shuffle_vector(single, single, ir.Constant(NUMBERS, [0] * LANES))
-        return builder.zext(builder.bitcast(builder.icmp_unsigned("==", values, wanted), ir.IntType(LANES)), LONG)
-
-    return types.int64(ids, types.intp, types.int32), build
-
-
-def same_plain(ids: Any, begin: int, id: int) -> int:
-    return sum(1 << n for n in range(LANES) if ids[begin + n] == id)
-
-
-@intrinsic
 def fetch_row(typing_context, table, row):
     """Ask the memory for all of table[row] before it is needed. Means nothing but time."""
 
@@ -284,7 +290,7 @@ def fetch_row(typing_context, table, row):
 
         def body(n, carried):
             place = builder.inttoptr(builder.add(start, builder.mul(n, _long(LINE))), BYTE.as_pointer())
-            builder.call(ask, [place, ir.Constant(NUMBER, 1), ir.Constant(NUMBER, 3), ir.Constant(NUMBER, 1)])
+            builder.call(ask, [place, *(ir.Constant(NUMBER, each) for each in NEAR)])
             return carried
 
         _loop(builder, rows.vectors, [], body)

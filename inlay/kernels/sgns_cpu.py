@@ -11,8 +11,8 @@ import numpy as np
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.draw import at, below, draw, noise_word
 from inlay.kernels.meetings import HIGH, LOW, PLACE, WORD
-from inlay.kernels.rows import GROUP, fetch_row
-from inlay.kernels.tile_cpu import group, scratch_for
+from inlay.kernels.rows import GROUP, fetch_row, row_width
+from inlay.kernels.tile_cpu import SKIPGRAM, group, scratch_for
 
 SPARE = 64
 """Entries of a stream behind its last word, and a window more; a tile and a group must fit in."""
@@ -29,11 +29,14 @@ def thin(ids, offsets, start, stop, sentence, held, key, keep, window, stream):
             first = kept
             for position in range(start, end):
                 place = at(key, position)
-                if draw(place, 0) <= keep[ids[position]]:
-                    stream[WORD, kept] = ids[position]
-                    stream[LOW, kept] = 1 + below(draw(place, 1), window)
-                    stream[PLACE, kept] = np.int32(place)
-                    kept += 1
+                stream[WORD, kept], stream[LOW, kept], stream[PLACE, kept] = (
+                    ids[position],
+                    1 + below(draw(place, 1), window),
+                    np.int32(place),
+                )
+                kept += (
+                    draw(place, 0) <= keep[ids[position]]
+                )  # not a branch, which would be guessed wrong: the next word is written over it
             for center in range(first, kept):
                 width = stream[LOW, center]
                 stream[LOW, center], stream[HIGH, center] = max(center - width, first), min(center + width + 1, kept)
@@ -43,15 +46,28 @@ def thin(ids, offsets, start, stop, sentence, held, key, keep, window, stream):
     return kept
 
 
-@kernel
 def train(stream, count, table, contexts, noise, pace, sizes, sums):
-    # stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise: bounds and guide from `noise_table`
-    # pace (3,) f8: rate at the first and the last word, negatives / shared
-    # sizes: objective, words in a tile (a multiple of GROUP), shared (a multiple of 16), window
-    # sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all tiles are measured, and nothing changes
+    """Learn from a stream, or with rate 0 measure it.
+
+    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise: bounds and guide from `noise_table`;
+    pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective, words in a tile (a multiple of GROUP), shared
+    (a multiple of 16), window; sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all are, and nothing changes.
+    """
+    scratch, negatives = scratch_for(sizes, table.shape[1]), no_words(2, sizes[2])
+    train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, negatives)
+
+
+def no_words(tiles, shared):
+    """Room for negatives, in whole vectors; what is beyond them is no word."""
+    return np.full((tiles, row_width(shared)), -1, np.int32)
+
+
+@kernel
+def train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, room):
+    # as `train`; room (2, shared) i4: the negatives of a tile and of the next
     _, tile, shared, window = sizes
-    words, scratch = stream[WORD], scratch_for(shared, window, table.shape[1])
-    negatives, coming = _no_words(shared), _no_words(shared)
+    words, negatives, coming = stream[WORD], room[0], room[1]
+    near, far = (table, contexts) if sizes[0] == SKIPGRAM else (contexts, table)  # where a group's own rows are, and those around it
     draw_noise(stream[PLACE, 0], noise, coming[:shared])
     for start in range(0, count, tile):
         stop = min(start + tile, count)
@@ -59,24 +75,24 @@ def train(stream, count, table, contexts, noise, pace, sizes, sums):
         draw_noise(stream[PLACE, stop], noise, coming[:shared])
         rows = (table, contexts, words, words, negatives)
         for first in range(start, stop, GROUP):
-            _fetch(table, contexts, words, first + tile, window, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
+            _fetch(near, far, words, first + tile, window)
+            fetch_noise(contexts, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
             group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sums)
 
 
 @part
-def _fetch(table, contexts, words, center, window, negatives, begin, some):
-    # ask for what the group one tile further on will need, and for a part of its negatives; too much at once would be waited for
+def _fetch(near, far, words, center, window):
+    # ask for the rows that the group one tile further on will need
     for i in range(GROUP):
-        fetch_row(table, words[center + i])
-        fetch_row(contexts, words[center + i + window])
-    for n in range(begin, min(begin + some, negatives.shape[0])):
-        fetch_row(contexts, negatives[n])
+        fetch_row(near, words[center + i])
+        fetch_row(far, words[center + i + window])
 
 
 @part
-def _no_words(shared):
-    # room for negatives, in whole vectors; what is beyond them is no word
-    return np.full((shared + 15) // 16 * 16, -1, np.int32)
+def fetch_noise(contexts, negatives, begin, some):
+    # and for a part of its negatives; too much at once would be waited for
+    for n in range(begin, min(begin + some, negatives.shape[0])):
+        fetch_row(contexts, negatives[n])
 
 
 @kernel

@@ -14,11 +14,11 @@ SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
 
 
 @kernel
-def softmax(stream, count, table, contexts, pace, objective, sums):
+def softmax(stream, count, table, contexts, pace, objective, sums, slopes, hidden):
     # stream (4, count) i4; table and contexts (V, D) f4, in place; pace: rate at the first and the last center, 0 to measure only
     # sums (2,) f8: the loss, -log of the probability of what was to be predicted, and the number of predictions are added
-    size, columns = table.shape
-    slopes, hidden, moved = np.empty(size, np.float32), np.empty(columns, np.float32), np.empty(columns, np.float32)
+    # slopes (V,) f4 and hidden (2, D) f4: room for the scores, and for what predicts and how it should move
+    (size, columns), (hidden, moved) = table.shape, (hidden[0], hidden[1])
     for center in range(count):
         low, high, word = stream[LOW, center], stream[HIGH, center], stream[WORD, center]
         around = high - low - 1

@@ -11,38 +11,40 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.compile import kernel, part
+from inlay.kernels.lanes import slopes
 from inlay.kernels.meetings import OWN, weigh_around, weigh_centers, weigh_contexts
 from inlay.kernels.rows import (
     GROUP,
     dots,
     give_one,
     give_three,
+    own_dots,
+    own_pull,
     pull_one,
     pull_three,
-    slopes,
+    table_of,
     take_one,
     take_three,
 )
 
 SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
 LEARN, LEARN_AND_MEASURE, MEASURE = range(3)
-MEASURED = 64
+MEASURED = 256
 """The loss is added up on one tile in so many: logarithms take longer than all the rest."""
 
 
-@part
-def scratch_for(shared, window, columns):
-    # others, weights and scores of a group; labels: ones, then as many zeros; for CBOW what contexts come to and how that should
-    # move, the rows of the contexts and their shares
-    room = shared + 2 * window + 2 * GROUP
-    labels = np.zeros(2 * GROUP * room, np.float32)
-    labels[: GROUP * room] = 1
-    others, weights, scores = np.zeros(room, np.int32), np.zeros(GROUP * room, np.float32), np.zeros(GROUP * room, np.float32)
-    raw, around = np.zeros(2 * GROUP * columns + 16, np.float32), np.zeros(room, np.int32)
-    begin = (64 - raw.ctypes.data % 64) // 4 % 16  # rows that begin with a cache line are read soon after they are written
-    two = raw[begin : begin + 2 * GROUP * columns].reshape(2, GROUP, columns)
-    gives, gets = np.zeros(GROUP * room, np.float32), np.zeros(GROUP * room, np.float32)
-    return others, weights, scores, labels, two, around, gives, gets, np.arange(GROUP).astype(np.int32)
+def scratch_for(sizes: tuple[int, int, int, int], columns: int) -> tuple[np.ndarray, ...]:
+    """What a group needs besides the tables.
+
+    Others, weights and scores; labels: ones, then as many zeros; for CBOW what contexts come to and how that should move; the numbers
+    of four rows; what contexts give and get; two times four weights.
+    """
+    _, _, shared, window = sizes
+    room = shared + 2 * window + 3 * GROUP
+    labels = np.repeat(np.array([1, 0], np.float32), GROUP * room)
+    weights, scores, gives, gets = table_of(4, GROUP * room)
+    two = table_of(2 * GROUP, columns).reshape(2, GROUP, columns)
+    return np.zeros(room, np.int32), weights, scores, labels, two, np.arange(GROUP, dtype=np.int32), gives, gets, table_of(2, GROUP)
 
 
 @part
@@ -73,7 +75,7 @@ def skipgram(stream, group, negatives, rows, scratch, task, sums):
     # As in word2vec's own code, every word of a window predicts its center: four words meet the centers whose windows they are in.
     first, shared = group[0], group[5]
     table, contexts, places, _, _ = rows
-    others, _, scores, _, _, _, _, _, _ = scratch
+    others, scores = scratch[0], scratch[2]
     near = weigh_around(stream, group, negatives, rows, scratch)
     for q in range(0, near + shared, GROUP):
         dots(table, places, first, contexts, others, q, scores)
@@ -86,34 +88,34 @@ def skipgram(stream, group, negatives, rows, scratch, task, sums):
 def _cbow(stream, group, negatives, rows, scratch, task, sums, mean):
     # the mean or sum of each center's contexts meets the center and the negatives, and what it learns goes back to the contexts
     table, places = rows[0], rows[2]
-    _, _, _, _, two, around, gives, gets, four = scratch
-    _, near = weigh_contexts(stream, group, mean, places, around, gives, gets)
-    take(table, two[0], four, table, around, near, gives)
+    _, _, _, _, two, four, gives, gets, _ = scratch
+    low, near = weigh_contexts(stream, group[0], mean, scratch)
+    take(table, two[0], four, table, places[low:], near, gives)
     meet_centers(stream, group, negatives, rows, scratch, task, sums)
     if task != MEASURE:
-        give(two[1], two[1], four, table, around, near, gets)
+        give(two[1], two[1], four, table, places[low:], near, gets)
 
 
 @part
 def meet_centers(stream, group, negatives, rows, scratch, task, sums):
     # what each center's contexts come to, two[0], meets the center and the negatives; two[1], filled: how it should move
-    first, last, shared = group[0], group[1], group[5]
-    _, contexts, _, context_places, _ = rows
-    others, _, scores, _, two, _, _, _, four = scratch
-    weigh_centers(stream, group, negatives, rows, scratch)
-    own_dots(two[0], contexts, context_places, first, last, scores)
-    for q in range(OWN, OWN + shared, GROUP):
-        dots(two[0], four, 0, contexts, others, q, scores)
+    first, shared = group[0], group[5]
+    _, contexts, _, context_places, noise_places = rows
+    _, _, scores, _, two, four, _, _, _ = scratch
+    weigh_centers(stream, group, negatives, scratch)
+    own_dots(two[0], four, contexts, context_places, first, scores)
+    for q in range(0, shared, GROUP):
+        dots(two[0], four, 0, contexts, noise_places, q, scores[GROUP * OWN :])
     learn_slopes(group, scratch, OWN, task, sums)
     if task != MEASURE:
-        own_pull(two[0], two[1], contexts, context_places, first, last, scores)
-        _pull(two[0], two[1], four, 0, contexts, others[OWN:], shared, scores[GROUP * OWN :])
+        own_pull(two[0], two[1], four, contexts, context_places, first, scores)
+        _pull(two[0], two[1], four, 0, contexts, noise_places, shared, scores[GROUP * OWN :])
 
 
 @part
 def learn_slopes(group, scratch, near, task, sums):
     # scores become slopes: how far each meeting is from its label, as much as it counts
-    _, weights, scores, labels, _, _, _, _, _ = scratch
+    weights, scores, labels = scratch[1], scratch[2], scratch[3]
     count = near + group[5]
     if task != LEARN:
         _measure(scores, weights, near, count, group[2], sums)
@@ -121,27 +123,6 @@ def learn_slopes(group, scratch, near, task, sums):
         shift = labels.shape[0] // 2 - GROUP * near
         for k in range(0, GROUP * count, 16):
             slopes(scores, weights, labels, shift, k)
-
-
-@part
-def own_dots(hidden, contexts, places, first, last, scores):
-    # scores[i]: what the contexts of center i come to, with the center
-    for i in range(GROUP):
-        row, score = places[min(first + i, last - 1)], np.float32(0)
-        for column in range(contexts.shape[1]):
-            score += hidden[i, column] * contexts[row, column]
-        scores[i] = score
-
-
-@part
-def own_pull(hidden, moved, contexts, places, first, last, slopes):
-    # each center moves towards its contexts; how they should move is kept in `moved`
-    for i in range(GROUP):
-        row, slope = places[min(first + i, last - 1)], slopes[i]
-        for column in range(contexts.shape[1]):
-            old = contexts[row, column]
-            moved[i, column] = slope * old
-            contexts[row, column] = old + slope * hidden[i, column]
 
 
 @part

@@ -22,18 +22,23 @@ AHEAD = 256
 """Words found before the first of them is looked up, so that the memory works while we do."""
 
 
+def room_ahead() -> tuple[np.ndarray, ...]:
+    """Of words found ahead: where they begin and end, their first eight bytes and the others, their hash."""
+    return np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64), np.empty((AHEAD, 2), np.uint64), np.empty(AHEAD, np.uint64)
+
+
 @kernel
-def number(text, size, start, slots, rows, blob, ends, ids, state):
+def number(text, size, start, slots, rows, blob, ends, ids, state, found):
     # text (size + 64,) u1: words between blanks and newlines; start: where a word may begin
     # slots (2^k,) u8: 0, or the upper half of a word's hash << 32 | its row; so small, the table fits a cache
     # rows (R, 4) u8, each: first eight bytes, the others, length, count; in order of first sight, so frequent words lie together
     # Row 0 is the newline, a word like any other here; the bytes of row r are blob[ends[r - 1]:ends[r]]
     # ids (size,) i4, filled: rows - 1; state (2,) i8: rows known, ids filled
+    # found: from `room_ahead`
     # Returns where it stopped: behind the text, or at a word for which there is no room.
     known, filled, begun = state[0], state[1], 0
     mask = np.uint64(slots.shape[0] - 1)
-    starts, stops = np.empty(AHEAD, np.int64), np.empty(AHEAD, np.int64)
-    keys, hashes = np.empty((AHEAD, 2), np.uint64), np.empty(AHEAD, np.uint64)
+    starts, stops, keys, hashes = found
     here, inside, ended = start, np.uint64(0), np.uint64(0)
     while here <= size:  # not <: the last newline may end at the next 64 bytes
         stopped = 0

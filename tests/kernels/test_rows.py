@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from inlay.kernels import rows
 from inlay.kernels.compile import kernel
@@ -21,13 +19,13 @@ def _dots(table, ids, first, other, others, begin, scores):
 
 
 @kernel
-def _slopes(scores, weights, labels, shift, begin):
-    rows.slopes(scores, weights, labels, shift, begin)
+def _own_dots(table, ids, other, others, first, scores):
+    rows.own_dots(table, ids, other, others, first, scores)
 
 
 @kernel
-def _same(ids, begin, id):
-    return rows.same(ids, begin, id)
+def _own_pull(table, moved, ids, other, others, first, slopes):
+    rows.own_pull(table, moved, ids, other, others, first, slopes)
 
 
 @kernel
@@ -77,16 +75,22 @@ def test_dots():
     np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-5)
 
 
-def test_slopes_also_where_scores_are_large_or_no_numbers():
-    scores = np.array([0, 1, -1, 5, -5, 20, -20, 79, -79, 200, -200, 1e30, -1e30, 0.1, -0.1, np.nan] * 2, np.float32)
-    weights, labels = np.linspace(0.1, 1, 32, dtype=np.float32), np.array([1] * 20 + [0] * 20, np.float32)
-    ours, plain = scores.copy(), scores.astype(np.float64)
-    for begin in (0, 16):
-        _slopes(ours, weights, labels, 4, begin)
-        with np.errstate(over="ignore"):
-            rows.slopes_plain(plain, weights, labels, 4, begin)
-    np.testing.assert_allclose(ours, plain, atol=2e-7)
-    assert np.isnan(ours[[15, 31]]).all()
+def test_dots_of_each_with_its_own():
+    table, other, _ = _tables()
+    ids, others = np.array([8, 1, 1, 5], np.int32), np.array([3, 3, 7, 0, 2, 4, 4, 1], np.int32)
+    ours, plain = np.full(20, 9, np.float32), np.full(20, 9, np.float32)
+    _own_dots(table, ids, other, others, 2, ours)
+    rows.own_dots_plain(table, ids, other, others, 2, plain)
+    np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-5)
+
+
+def test_pulls_of_each_with_its_own_also_where_two_have_the_same():
+    ids, others, slopes = np.array([8, 1, 2, 5], np.int32), np.array([3, 7, 0, 7, 2], np.int32), np.array([0.5, -2, 0, 1], np.float32)
+    got, expected = _tables(), _tables()
+    _own_pull(got[0], got[1], ids, got[2], others, 1, slopes)
+    rows.own_pull_plain(expected[0], expected[1], ids, expected[2], others, 1, slopes)
+    for one, another in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, another, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +116,6 @@ def test_a_row_that_is_there_twice_moves_twice():
     old = other[0].copy()
     _pull(table, table, ids, 0, other, others, 1, slopes)
     np.testing.assert_allclose(table[1], before + 2 * old, rtol=1e-5)
-
-
-@given(st.lists(st.integers(-5, 5), min_size=20, max_size=20), st.integers(0, 4), st.integers(-5, 5))
-@settings(deadline=None)
-def test_same(ids: list[int], begin: int, id: int):
-    numbers = np.array(ids, np.int32)
-    assert _same(numbers, begin, id) == rows.same_plain(numbers, begin, id)
 
 
 def test_nobody_goes_on_before_all_have_arrived():

@@ -180,7 +180,8 @@ def test_a_table_with_a_nan_gives_a_nan_for_loss():
 def test_softmax_equals_the_specification(world: World):
     plain, tables, sums = _plain_tables(world), world.tables(), np.zeros(2)
     loss, pairs = reference_sgns.softmax(world.plain, plain, RATES)
-    softmax_cpu.softmax(world.stream, world.kept, *tables, world.pace, tile_cpu.SKIPGRAM, sums)
+    room = np.empty(len(tables[0]), np.float32), np.empty((2, tables[0].shape[1]), np.float32)
+    softmax_cpu.softmax(world.stream, world.kept, *tables, world.pace, tile_cpu.SKIPGRAM, sums, *room)
     _agree(tables, plain, world.tables())
     assert sums[1] == pairs
     assert sums[0] == pytest.approx(loss, rel=1e-4)
