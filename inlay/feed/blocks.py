@@ -17,8 +17,8 @@ from inlay.shapes import Ids, Offsets
 
 BLOCK, BLOCKS = 1 << 16, 8
 """Words that are thinned at once, so that they stay in the cache; blocks in a step, a fraction of a second of work."""
-TILE, SHARED = 16, 16
-"""Words that share negatives, and how many of those they share, at the least."""
+SHARED = 16
+"""Negatives that the words of a tile share, at the least."""
 CALM, MOST = 0.025, 4
 """The rate at which so few will do, and how many times as many there are at a higher one, at most. What chance adds to a step grows with
 the rate, and falls with their number: at rate 0.05 analogies are .02 higher with 32 than with 16, at 0.025 they are the same."""

@@ -15,7 +15,7 @@ import numpy as np
 from inlay.config import Count, Fraction, Positive, Range, check
 from inlay.encode.corpus import Corpus
 from inlay.errors import SettingError
-from inlay.feed.blocks import TILE, Block, Blocks, in_threads
+from inlay.feed.blocks import Block, Blocks, in_threads
 from inlay.jobs.run import Step, carry
 from inlay.kernels import draw, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
 from inlay.kernels.compile import is_compiled
@@ -23,7 +23,7 @@ from inlay.kernels.rows import row_width, table_of
 from inlay.report import Note, Report, silent
 from inlay.vectors import Card, Vectors
 
-TILES = {"skipgram": TILE, "cbow": 8}
+TILES = {"skipgram": 16, "cbow": 8}
 """Words that share negatives. A center of CBOW meets what it meets once, not with each context, so that fewer may share: with 8 negatives
 for 8 centers analogies were .009 lower than with their own for each."""
 SMALL = 20_000
