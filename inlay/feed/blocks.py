@@ -17,11 +17,8 @@ from inlay.shapes import Ids, Offsets
 
 BLOCK, BLOCKS = 1 << 16, 8
 """Words that are thinned at once, so that they stay in the cache; blocks in a step, a fraction of a second of work."""
-SHARED = 16
-"""Negatives that the words of a tile share, at the least."""
-CALM, MOST = 0.025, 4
-"""The rate at which so few will do, and how many times as many there are at a higher one, at most. What chance adds to a step grows with
-the rate, and falls with their number: at rate 0.05 analogies are .02 higher with 32 than with 16, at 0.025 they are the same."""
+CALM = 0.025
+"""The rate at which the fewest negatives will do."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
 CAP = 4.0
@@ -51,6 +48,10 @@ class Blocks:
     rate: float
     epochs: int
     seed: int
+    shared_least: int = 16
+    shared_most: int = 64
+    """Negatives that the words of a tile share at a low rate, and at a high one. What chance adds to a step grows with the rate, and falls
+    with their number: at rate 0.05 analogies of skip-gram are .02 higher with 32 than with 16, at 0.025 they are the same."""
 
     def __post_init__(self) -> None:
         offsets = self.corpus.offsets
@@ -68,7 +69,8 @@ class Blocks:
     @property
     def shared(self) -> int:
         """Noise words of a tile: at least as many as a pair would have, and more at a higher rate."""
-        return SHARED * max(-(-self.negatives // SHARED), min(round(self.rate / CALM), MOST))
+        asked_for = -(-self.negatives // self.shared_least) * self.shared_least
+        return max(asked_for, min(self.shared_least * round(self.rate / CALM), self.shared_most))
 
     @cached_property
     def keep(self) -> np.ndarray:

@@ -14,7 +14,7 @@ from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
 from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_groups, score_group
 from inlay.kernels.rows import GROUP, arrive, fetch_row, table_of
-from inlay.kernels.sgns_cpu import SPARE, draw_noise, no_words
+from inlay.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
 from inlay.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
 
 PLAIN, WEIGHTED = 1, 2
@@ -59,7 +59,9 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
         rows = (means, contexts, ring, words, negatives)
         for first in range(start, stop, GROUP):
             last = min(first + GROUP, stop)
-            _fetch(contexts, words, first + tile, window, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
+            for i in range(GROUP):  # as in `sgns_cpu`: what the group one tile further on will need
+                fetch_row(contexts, words[first + tile + i + window - reach])
+            fetch_noise(contexts, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
             while entered < min(last + reach, count):
                 _fetch_bag(table, bags, words[min(entered + AHEAD, count)])
                 _enter(table, bags, words[entered], means, olds, hefts, ring[entered])
@@ -226,15 +228,6 @@ def _give_weighted(means, moved, weights, around, near, gives, shift):
                     old = row[d]
                     row[d] += weight[d] * move[d]
                     weight[d] += share * old * move[d]
-
-
-@part
-def _fetch(contexts, words, center, window, negatives, begin, some):
-    # as in `sgns_cpu`: what the group one tile further on will need
-    for i in range(GROUP):
-        fetch_row(contexts, words[center + i + window])
-    for n in range(begin, min(begin + some, negatives.shape[0])):
-        fetch_row(contexts, negatives[n])
 
 
 @part

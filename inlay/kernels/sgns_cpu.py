@@ -50,8 +50,8 @@ def train(stream, count, table, contexts, noise, pace, sizes, sums):
     """Learn from a stream, or with rate 0 measure it.
 
     stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise: bounds and guide from `noise_table`;
-    pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective, words in a tile (a multiple of GROUP), shared
-    (a multiple of 16), window; sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all are, and nothing changes.
+    pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective, words in a tile and shared
+    (multiples of GROUP), window; sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all are, and nothing changes.
     """
     scratch, negatives = scratch_for(sizes, table.shape[1]), no_words(2, sizes[2])
     train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, negatives)
