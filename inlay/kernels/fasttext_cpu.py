@@ -12,7 +12,7 @@ import numpy as np
 from inlay.kernels.bags import add_to_rows, mean_rows
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
-from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_groups, score_group
+from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_groups, notes_of, score_group
 from inlay.kernels.rows import GROUP, arrive, fetch_row, table_of
 from inlay.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
 from inlay.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
@@ -75,43 +75,40 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
 
 def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
     """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for desk and party."""
-    objective, tile, _, window = sizes
-    columns, words = tables[0].shape[1], desk[4].shape[1] * tile
+    objective, window = sizes[0], sizes[3]
+    columns, words = tables[0].shape[1], desk.shape[2] * GROUP
     ring = _ring(count, window, words + (0 if objective == SKIPGRAM else 2 * window), columns)
     rooms = ring[1:3] if objective == SKIPGRAM else (table_of(words, columns), table_of(words, columns))
-    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch_for(sizes, columns))
+    rounds_kernel(
+        stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, notes_of(sizes, desk), scratch_for(sizes, columns)
+    )  # fmt: skip
 
 
 @kernel
-def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch):
+def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, notes, scratch):
     flags, me, workers = party
-    tile, tiles, parts = sizes[1], desk[4].shape[1], desk[2].shape[1]
-    arrived, begin, end = 0, me * parts // workers, (me + 1) * parts // workers
-    rounds = (count + tiles * tile - 1) // (tiles * tile)
-    for now in range(rounds + 1):
-        for n in range(me, tiles, workers):
-            if now > 0:
-                make_slopes(stream, count, desk, now - 1, n, pace, sizes, scratch, sums)
-            if now < rounds:
-                meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch)
-        arrived += workers
-        arrive(flags, arrived)
-        for p in range(begin, end if now > 0 else begin):
-            _move(stream, count, tables, bags, desk, now - 1, p, ring, rooms, sizes, scratch)
-        for p in range(begin, end if now < rounds else begin):
-            _score(stream, count, tables, bags, desk, now, p, ring, rooms, sizes, scratch)
-        arrived += workers
-        arrive(flags, arrived)
+    parts, size = desk.shape[1], desk.shape[2] * GROUP
+    begin, end = me * parts // workers, (me + 1) * parts // workers
+    rounds = (count + size - 1) // size
+    for now in range(rounds):
+        meet(stream, count, tables, notes, now * size, size, noise, pace, sizes, scratch)
+        for p in range(begin, end):
+            _score(stream, count, tables, bags, desk[now % 2, p], notes, now * size, (p, parts), ring, rooms, sizes, scratch)
+        arrive(flags, (now + 1) * workers)
+        make_slopes(count, desk[now % 2], notes, now * size, pace, sizes, scratch, sums, me == 0)
+        for p in range(begin, end):
+            _move(stream, count, tables, bags, notes, now * size, (p, parts), ring, rooms, sizes, scratch)
+    arrive(flags, (rounds + 1) * workers)
 
 
 @kernel
-def _score(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch):
+def _score(stream, count, tables, bags, scores, notes, begin, which, kept, rooms, sizes, scratch):
     # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
     objective, _, _, window = sizes
-    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
+    low, high = bounds(tables[0].shape[1], which[1], which[0])
     table, contexts, words = tables[0][:, low:high], tables[1][:, low:high], stream[WORD]
     ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    old, begin, reach = rooms[0][:, low:high], now * rooms[0].shape[0], 0 if objective == SKIPGRAM else window
+    old, reach = rooms[0][:, low:high], 0 if objective == SKIPGRAM else window
     end = min(begin + old.shape[0], count)
     for q in range(max(begin - reach, 0), min(end + reach, count)):
         _fetch_bag(table, bags, words[min(q + AHEAD, count)])
@@ -121,19 +118,19 @@ def _score(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratc
         if objective != SKIPGRAM:
             rows = means, contexts, ring
             _gather(stream, first, rows, tables[2][:, low:high], hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
-        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[5])
+        score_group(stream, contexts, scores, notes, first, first - begin, old, sizes, scratch[5])
 
 
 @kernel
-def _move(stream, count, tables, bags, desk, now, p, kept, rooms, sizes, scratch):
+def _move(stream, count, tables, bags, notes, begin, which, kept, rooms, sizes, scratch):
     # what each mean has learned in a round is added to all rows of its word
     objective, _, _, window = sizes
-    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
+    low, high = bounds(tables[0].shape[1], which[1], which[0])
     table, contexts, weights, words = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high], stream[WORD]
     ring, befores, means, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    olds, news, begin, reach = rooms[0][:, low:high], rooms[1][:, low:high], now * rooms[0].shape[0], 0 if objective == SKIPGRAM else window
+    olds, news, reach = rooms[0][:, low:high], rooms[1][:, low:high], 0 if objective == SKIPGRAM else window
     end = min(begin + olds.shape[0], count)
-    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[5])
+    move_groups(stream, count, contexts, notes, begin, (olds, news), sizes, scratch[5])
     for first in range(begin, end if objective != SKIPGRAM else begin, GROUP):
         rows = means, contexts, ring
         head, near = _gather(stream, first, rows, weights, hefts, scratch[4][0, :, low:high], window, scratch, objective == WEIGHTED)

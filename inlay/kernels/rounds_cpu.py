@@ -2,9 +2,10 @@
 
 Workers that own words would send each other rows all the time. A worker that owns columns needs nothing from the others but scores,
 thirty times fewer numbers: a word's score with another is the sum of what each part of the columns says. So the text is read in
-rounds, and a round is one step: all scores are taken from the tables as they are at its beginning, each worker on its columns; the
-tiles of the round are dealt out, to add up the parts of each score and make slopes of them; then each worker adds to its columns
-what they come to. What the columns are cut into depends on their number alone, and so does the order of every sum.
+rounds, and a round is one step: each worker scores, on its columns, all meetings from the tables as they are; when all have, each adds
+up the parts of every score, makes slopes of them, and moves its columns. Whom words meet, and the slopes, every worker finds for
+itself: that takes less time than being told. What the columns are cut into depends on their number alone, and so does the order of
+every sum.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import OWN, PLACE, WORD, weigh_around, weigh_centers, weigh_contexts
 from inlay.kernels.rows import GROUP, LANES, arrive, dots, fetch_row, own_dots, table_of
 from inlay.kernels.sgns_cpu import draw_noise, no_words
-from inlay.kernels.tile_cpu import CBOW_MEAN, SKIPGRAM, give, learn_slopes, scratch_for, take, turn
+from inlay.kernels.tile_cpu import CBOW_MEAN, LEARN, SKIPGRAM, give, learn_slopes, scratch_for, take, turn
 
 ROUND = 64
 """Words in a round, at most: more make for less waiting, and for older scores. With 256 analogies of skip-gram fell by .03."""
@@ -27,17 +28,25 @@ def parts_of(columns: int) -> int:
     return min(2 * -(-vectors // 8), vectors)
 
 
-def desk_of(columns: int, sizes: tuple[int, int, int, int], tiles: int) -> tuple[np.ndarray, ...]:
-    """What workers share besides the tables, each twice, for the round that learns and the one that comes.
-
-    For each group of a round whom it meets, how much that counts, each part of the scores, and how many are no negatives; and the
-    negatives of each tile.
-    """
+def desk_of(columns: int, sizes: tuple[int, int, int, int], tiles: int) -> np.ndarray:
+    """What workers share besides the tables: each part of the scores of each group of a round, twice, for two rounds in turn."""
     _, tile, shared, window = sizes
     groups, room = tiles * tile // GROUP, shared + 2 * window + 3 * GROUP
-    others, near = np.zeros((2, groups, room), np.int32), np.zeros((2, groups), np.int64)
-    weights, scores = np.zeros((2, groups, GROUP * room), np.float32), np.zeros((2, parts_of(columns), groups, GROUP * room), np.float32)
-    return others, weights, scores, near, no_words(2 * tiles, shared).reshape(2, tiles, -1)
+    return table_of(2 * parts_of(columns) * groups, GROUP * room).reshape(2, parts_of(columns), groups, -1)
+
+
+def notes_of(sizes: tuple[int, int, int, int], desk: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What a worker keeps for itself in a round.
+
+    Of each group whom it meets, how much that counts, slopes, and how many are no negatives; of each tile its negatives.
+    """
+    groups, room = desk.shape[2:]
+    others, near, negatives = (
+        np.zeros((groups, room // GROUP), np.int32),
+        np.zeros(groups, np.int64),
+        no_words(groups * GROUP // sizes[1], sizes[2]),
+    )
+    return others, table_of(groups, room), table_of(groups, room), near, negatives
 
 
 def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
@@ -46,32 +55,29 @@ def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
     tables: both, and the rows of both, (A, D) f4, that the first A words keep; desk: from `desk_of`; party: flags (1,) i8 with 0 to start
     with; which worker this is; how many there are, at most `parts_of` the columns.
     """
-    columns, words = tables[0].shape[1], desk[4].shape[1] * sizes[1]
+    columns, words = tables[0].shape[1], desk.shape[2] * GROUP
     rooms = table_of(words, columns), table_of(words, columns)
-    rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch_for(sizes, columns))
+    rounds_kernel(
+        stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, notes_of(sizes, desk), scratch_for(sizes, columns)
+    )  # fmt: skip
 
 
 @kernel
-def rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch):
+def rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, notes, scratch):
     # as `train_rounds`; rooms: two times a row for each word of a round
     flags, me, workers = party
-    tile, tiles, parts = sizes[1], desk[4].shape[1], desk[2].shape[1]
-    arrived, begin, end = 0, me * parts // workers, (me + 1) * parts // workers
-    rounds = (count + tiles * tile - 1) // (tiles * tile)
-    for now in range(rounds + 1):
-        for n in range(me, tiles, workers):  # by tiles: slopes for the round before, and whom the words of this one meet
-            if now > 0:
-                make_slopes(stream, count, desk, now - 1, n, pace, sizes, scratch, sums)
-            if now < rounds:
-                meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch)
-        arrived += workers
-        arrive(flags, arrived)
-        for p in range(begin, end if now > 0 else begin):  # by columns: the round before moves, this one scores
-            _move(stream, count, tables, desk, now - 1, p, rooms, sizes, scratch)
-        for p in range(begin, end if now < rounds else begin):
-            _score(stream, count, tables, desk, now, p, rooms[0], sizes, scratch)
-        arrived += workers
-        arrive(flags, arrived)
+    parts, size = desk.shape[1], desk.shape[2] * GROUP
+    begin, end = me * parts // workers, (me + 1) * parts // workers
+    rounds = (count + size - 1) // size
+    for now in range(rounds):
+        meet(stream, count, tables, notes, now * size, size, noise, pace, sizes, scratch)
+        for p in range(begin, end):
+            _score(stream, count, tables, desk[now % 2, p], notes, now * size, (p, parts), rooms[0], sizes, scratch)
+        arrive(flags, (now + 1) * workers)
+        make_slopes(count, desk[now % 2], notes, now * size, pace, sizes, scratch, sums, me == 0)
+        for p in range(begin, end):
+            _move(stream, count, tables, notes, now * size, (p, parts), rooms, sizes, scratch)
+    arrive(flags, (rounds + 1) * workers)  # nobody writes on the desk while another still reads there
 
 
 @part
@@ -82,57 +88,51 @@ def bounds(columns, parts, p):
 
 
 @kernel
-def meet(stream, count, tables, desk, now, n, noise, pace, sizes, scratch):
-    near, negatives = desk[3][now % 2], desk[4][now % 2, n]
+def meet(stream, count, tables, notes, begin, size, noise, pace, sizes, scratch):
+    # notes, filled but for the slopes: whom the words of the round from `begin` meet
+    near, all_negatives = notes[3], notes[4]
     objective, tile, shared, _ = sizes
-    start = (now * desk[4].shape[1] + n) * tile
-    if start < count:
-        draw_noise(stream[PLACE, start], noise, negatives[:shared])
-    for first in range(start, min(start + tile, count), GROUP):
+    for first in range(begin, min(begin + size, count), GROUP):
+        g, negatives = (first - begin) // GROUP, all_negatives[(first - begin) // tile]
+        if first % tile == 0:
+            draw_noise(stream[PLACE, first], noise, negatives[:shared])
         group, _ = turn(first, count, count, pace, sizes)
-        g = (n * tile + first - start) // GROUP
-        rows = (tables[0], tables[1], stream[WORD], stream[WORD], negatives)
         near[g] = OWN
         if objective == SKIPGRAM:
-            near[g] = weigh_around(stream, group, negatives, rows, _at_desk(desk, now % 2, g, scratch))
+            near[g] = weigh_around(
+                stream, group, negatives, (tables[0], tables[1], stream[WORD], stream[WORD], negatives), _noted(notes, g, scratch)
+            )
         else:
-            weigh_centers(stream, group, negatives, _at_desk(desk, now % 2, g, scratch))
+            weigh_centers(stream, group, negatives, _noted(notes, g, scratch))
 
 
 @kernel
-def make_slopes(stream, count, desk, now, n, pace, sizes, scratch, sums):
-    scores, near = desk[2][now % 2], desk[3][now % 2]
-    _, tile, shared, _ = sizes
-    start = (now * desk[4].shape[1] + n) * tile
-    for first in range(start, min(start + tile, count), GROUP):
-        group, task = turn(first, count, count, pace, sizes)
-        g = (n * tile + first - start) // GROUP
+def make_slopes(count, scores, notes, begin, pace, sizes, scratch, sums, measures):
+    # scores (parts, groups, ...): their sums become slopes; one worker measures for all
+    for g in range(min((count - begin + GROUP - 1) // GROUP, scores.shape[1])):
+        group, task = turn(begin + g * GROUP, count, count, pace, sizes)
+        slopes, near = notes[2][g], notes[3][g]
+        for k in range(GROUP * (near + sizes[2])):
+            slopes[k] = scores[0, g, k]
         for p in range(1, scores.shape[0]):
-            for k in range(GROUP * (near[g] + shared)):
-                scores[0, g, k] += scores[p, g, k]
-        learn_slopes(group, _at_desk(desk, now % 2, g, scratch), near[g], task, sums)
+            for k in range(GROUP * (near + sizes[2])):
+                slopes[k] += scores[p, g, k]
+        learn_slopes(group, _noted(notes, g, scratch), near, task if measures else LEARN, sums)
 
 
 @part
-def _at_desk(desk, side, g, scratch):
-    # the scratch of one group whose meetings, weights and scores lie on the desk
+def _noted(notes, g, scratch):
+    # the scratch of one group whose meetings, weights and slopes are noted
     _, _, _, labels, two, four, gives, gets, fours = scratch
-    return desk[0][side, g], desk[1][side, g], desk[2][side, 0, g], labels, two, four, gives, gets, fours
+    return notes[0][g], notes[1][g], notes[2][g], labels, two, four, gives, gets, fours
 
 
 @kernel
-def _score(stream, count, tables, desk, now, p, olds, sizes, scratch):
-    # olds, columns of part p, filled: the rows of the words of a round, or what the contexts of each come to; and what they score
+def _score(stream, count, tables, scores, notes, begin, which, olds, sizes, scratch):
+    # olds, the columns of part `which`, filled: the rows of the words of a round, or what the contexts of each come to; and what they score
     objective, tile, shared, window = sizes
-    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
-    table, contexts, old, negatives, words = (
-        tables[0][:, low:high],
-        tables[1][:, low:high],
-        olds[:, low:high],
-        desk[4][now % 2],
-        stream[WORD],
-    )
-    begin = now * olds.shape[0]
+    low, high = bounds(tables[0].shape[1], which[1], which[0])
+    table, contexts, old, negatives, words = tables[0][:, low:high], tables[1][:, low:high], olds[:, low:high], notes[4], stream[WORD]
     for first in range(begin, min(begin + olds.shape[0], count), GROUP):
         n, place = (first - begin) // tile, first - begin
         for i in range(GROUP):  # ask for what the group one tile further on will need
@@ -146,16 +146,16 @@ def _score(stream, count, tables, desk, now, p, olds, sizes, scratch):
         else:
             head, near = weigh_contexts(stream, first, objective == CBOW_MEAN, scratch)
             take(table, old[place:], scratch[5], table, words[head:], near, scratch[6])
-        score_group(stream, count, contexts, desk, now, p, first, old, sizes, scratch[5])
+        score_group(stream, contexts, scores, notes, first, place, old, sizes, scratch[5])
 
 
 @kernel
-def _move(stream, count, tables, desk, now, p, rooms, sizes, scratch):
-    objective, tile, shared, window = sizes
-    low, high = bounds(tables[0].shape[1], desk[2].shape[1], p)
-    table, contexts, words, begin = tables[0][:, low:high], tables[1][:, low:high], stream[WORD], now * rooms[0].shape[0]
+def _move(stream, count, tables, notes, begin, which, rooms, sizes, scratch):
+    objective, _, shared, window = sizes
+    low, high = bounds(tables[0].shape[1], which[1], which[0])
+    table, contexts, words = tables[0][:, low:high], tables[1][:, low:high], stream[WORD]
     olds, news, end = rooms[0][:, low:high], rooms[1][:, low:high], min(begin + rooms[0].shape[0], count)
-    move_groups(stream, count, contexts, desk, now, (olds, news), sizes, scratch[5])
+    move_groups(stream, count, contexts, notes, begin, (olds, news), sizes, scratch[5])
     for first in range(begin, end, GROUP):
         if objective == SKIPGRAM:
             for i in range(first, min(first + GROUP, count)):
@@ -167,9 +167,9 @@ def _move(stream, count, tables, desk, now, p, rooms, sizes, scratch):
     if tables[2].shape[0]:
         for q in range(max(begin - window, 0), min(end + window, count)):
             _put_back(words[q], table, contexts, tables[2][:, low:high], tables[3][:, low:high])
-        for n in range((end - begin + tile - 1) // tile):
+        for g in range((end - begin + GROUP - 1) // GROUP):
             for k in range(shared):
-                _put_back(desk[4][now % 2, n, k], table, contexts, tables[2][:, low:high], tables[3][:, low:high])
+                _put_back(notes[4][g * GROUP // sizes[1], k], table, contexts, tables[2][:, low:high], tables[3][:, low:high])
 
 
 @part
@@ -187,39 +187,36 @@ def _copy(source, row, target, place):
 
 
 @part
-def score_group(stream, count, contexts, desk, now, p, first, old, sizes, four):
-    # what four rows of `old` say, in these columns, of those they meet
+def score_group(stream, contexts, scores, notes, first, place, old, sizes, four):
+    # what the four rows of `old` from `place` on say, in these columns, of those they meet
     objective, tile, shared, _ = sizes
-    place = first - now * old.shape[0]
-    side, g = now % 2, place // GROUP
-    others, scores, rows = desk[0][side, g], desk[2][side, p, g], old[place : place + GROUP]
+    g, rows = place // GROUP, old[place : place + GROUP]
     if objective == SKIPGRAM:
-        for q in range(0, desk[3][side, g] + shared, GROUP):
-            dots(rows, four, 0, contexts, others, q, scores)
+        for q in range(0, notes[3][g] + shared, GROUP):
+            dots(rows, four, 0, contexts, notes[0][g], q, scores[g])
     else:
-        own_dots(rows, four, contexts, stream[WORD], first, scores)
+        own_dots(rows, four, contexts, stream[WORD], first, scores[g])
         for q in range(0, shared, GROUP):
-            dots(rows, four, 0, contexts, desk[4][side, place // tile], q, scores[GROUP * OWN :])
+            dots(rows, four, 0, contexts, notes[4][place // tile], q, scores[g, GROUP * OWN :])
 
 
 @part
-def move_groups(stream, count, contexts, desk, now, rooms, sizes, four):
+def move_groups(stream, count, contexts, notes, begin, rooms, sizes, four):
     # news, filled: by how much each row of olds should move; then the contexts move, all by what was there before
-    (olds, news), (objective, tile, shared, _) = rooms, sizes
-    begin, side, words = now * olds.shape[0], now % 2, stream[WORD]
+    (olds, news), (objective, tile, shared, _), words = rooms, sizes, stream[WORD]
     own, end = 0 if objective == SKIPGRAM else OWN, min(begin + olds.shape[0], count)
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
-        near, slopes = desk[3][side, g], desk[2][side, 0, g]
-        others = desk[0][side, g] if objective == SKIPGRAM else desk[4][side, place // tile]
+        near, slopes = notes[3][g], notes[2][g]
+        others = notes[0][g] if objective == SKIPGRAM else notes[4][place // tile]
         take(olds, news[place:], four, contexts, others, near + shared - own, slopes[GROUP * own :])
         for i in range(first, min(first + own, count)):
             for column in range(contexts.shape[1]):
                 news[i - begin, column] += slopes[i - first] * contexts[words[i], column]
     for first in range(begin, end, GROUP):
         g, place = (first - begin) // GROUP, first - begin
-        near, slopes = desk[3][side, g], desk[2][side, 0, g]
-        others = desk[0][side, g] if objective == SKIPGRAM else desk[4][side, place // tile]
+        near, slopes = notes[3][g], notes[2][g]
+        others = notes[0][g] if objective == SKIPGRAM else notes[4][place // tile]
         give(olds[place:], olds, four, contexts, others, near + shared - own, slopes[GROUP * own :])
         for i in range(first, min(first + own, count)):
             for column in range(contexts.shape[1]):
