@@ -21,8 +21,9 @@ LINE = 64
 BYTE, LONG = ir.IntType(8), ir.IntType(64)
 LANES, GROUP = 16, 4
 """Floats in a vector; rows that the functions below take together, so that each number loaded is used four times."""
-NEAR = 0, 2, 1
-"""To read, into the second cache, of data: the first has no room for more than what is being worked on."""
+NEAR, OURS = (0, 2, 1), (1, 3, 1)
+"""To read, into the second cache, data: the first has no room for more than what is being worked on. And to write, so that no other
+core has it any more."""
 PATIENCE, NAP = 100_000, 20
 """Looks at a flag before the core is left to others, and for how many microseconds: on a busy machine the other worker is not running."""
 FLOAT, NUMBER = ir.FloatType(), ir.IntType(32)
@@ -278,25 +279,30 @@ def give_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others:
     np.add.at(other, others[:count], slopes[: GROUP * count].reshape(count, GROUP) @ table[ids[first : first + GROUP]])
 
 
-@intrinsic
-def fetch_row(typing_context, table, row):
+def _fetch(hints: tuple[int, int, int]) -> Any:
     """Ask the memory for all of table[row] before it is needed. Means nothing but time."""
 
-    def build(context, builder, signature, arguments):
-        rows = _Table(context, builder, signature.args[0], arguments[0])
-        start = builder.add(rows.start, builder.mul(arguments[1], rows.stride))
-        kind = ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), NUMBER, NUMBER, NUMBER])
-        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    def fetch(typing_context, table, row):
+        def build(context, builder, signature, arguments):
+            rows = _Table(context, builder, signature.args[0], arguments[0])
+            start = builder.add(rows.start, builder.mul(arguments[1], rows.stride))
+            kind = ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), NUMBER, NUMBER, NUMBER])
+            ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
 
-        def body(n, carried):
-            place = builder.inttoptr(builder.add(start, builder.mul(n, _long(LINE))), BYTE.as_pointer())
-            builder.call(ask, [place, *(ir.Constant(NUMBER, each) for each in NEAR)])
-            return carried
+            def body(n, carried):
+                place = builder.inttoptr(builder.add(start, builder.mul(n, _long(LINE))), BYTE.as_pointer())
+                builder.call(ask, [place, *(ir.Constant(NUMBER, each) for each in hints)])
+                return carried
 
-        _loop(builder, rows.vectors, [], body)
-        return context.get_dummy_value()
+            _loop(builder, rows.vectors, [], body)
+            return context.get_dummy_value()
 
-    return types.void(table, types.intp), build
+        return types.void(table, types.intp), build
+
+    return intrinsic(fetch)
+
+
+fetch_row, claim_row = _fetch(NEAR), _fetch(OURS)
 
 
 @intrinsic

@@ -81,7 +81,7 @@ def skipgram(stream, group, negatives, rows, scratch, task, sums):
         dots(table, places, first, contexts, others, q, scores)
     learn_slopes(group, scratch, near, task, sums)
     if task != MEASURE:
-        _pull(table, table, places, first, contexts, others, near + shared, scores)
+        pull(table, table, places, first, contexts, others, near + shared, scores)
 
 
 @part
@@ -109,7 +109,7 @@ def meet_centers(stream, group, negatives, rows, scratch, task, sums):
     learn_slopes(group, scratch, OWN, task, sums)
     if task != MEASURE:
         own_pull(two[0], two[1], four, contexts, context_places, first, scores)
-        _pull(two[0], two[1], four, 0, contexts, noise_places, shared, scores[GROUP * OWN :])
+        pull(two[0], two[1], four, 0, contexts, noise_places, shared, scores[GROUP * OWN :])
 
 
 @part
@@ -148,7 +148,7 @@ def give(table, moved, ids, other, others, count, shares):
 
 
 @part
-def _pull(table, moved, ids, first, other, others, count, slopes):
+def pull(table, moved, ids, first, other, others, count, slopes):
     # all others move, and the four rows: in `moved`, which is the table itself or one like it
     column, columns = 0, table.shape[1]
     while column + 48 <= columns:
