@@ -21,8 +21,9 @@ CALM = 0.025
 """The rate at which the fewest negatives will do."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
-CAP = 4.0
-"""Times that a word is expected in a round, at most."""
+CAP, BRISK = 4.0, 0.05
+"""Times that a word is expected in a round, at most; and the rate above which rounds are shorter, as more is then learned from scores of the
+same age."""
 HELD, MOST_HELD, LEAST_HELD = 200, 2000, 100
 """One sentence in so many is set apart to measure on, but no more than so many, and none where that makes too few."""
 
@@ -125,9 +126,9 @@ class Blocks:
         return self.rate * max(1 - done / self.total, FLOOR)
 
     def round_of(self, tile: int, words: int) -> int:
-        """Tiles that may learn from scores of the same age: `words` words, or fewer where one is so frequent that it would overshoot."""
-        read = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF)
-        return int(np.clip(CAP * read.sum() / (read.max() * tile), 1, words // tile))
+        """Tiles that may learn from scores of the same age: `words` words, or fewer at a high rate or where one is too frequent."""
+        read, steps = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF), min(1, BRISK / self.rate)
+        return int(np.clip(steps * CAP * read.sum() / (read.max() * tile), 1, max(steps * words // tile, 1)))
 
     def _end(self, start: int) -> int:
         """The last end of a sentence within BLOCK words; a longer sentence is cut."""

@@ -12,7 +12,7 @@ import numpy as np
 from inlay.kernels.bags import add_to_rows, mean_rows
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
-from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_hidden, move_words, notes_of, score_hidden, score_words, side
+from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_hidden, move_words, owners_of, score_hidden, score_words, side
 from inlay.kernels.rows import GROUP, arrive, claim_row, fetch_row, table_of
 from inlay.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
 from inlay.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
@@ -76,35 +76,37 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
 def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
     """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for desk and party."""
     objective, window = sizes[0], sizes[3]
-    columns, words = tables[0].shape[1], desk.shape[2] * GROUP
-    ring, hidden = _ring(count, window, words + (0 if objective == SKIPGRAM else 2 * window), columns), table_of(words, columns)
-    rounds_kernel(
-        stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, hidden, notes_of(sizes, desk), scratch_for(sizes, columns)
-    )  # fmt: skip
+    columns, (groups, room) = tables[0].shape[1], desk[0].shape[2:]
+    ring = _ring(count, window, groups * GROUP + (0 if objective == SKIPGRAM else 2 * window), columns)
+    owners, rooms = (
+        owners_of(columns, party[2], desk[4].shape[1]),
+        (*table_of(2 * groups * GROUP, columns).reshape(2, -1, columns), table_of(groups, room)),
+    )
+    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, owners, ring, rooms, scratch_for(sizes, columns))
 
 
 @kernel
-def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, hidden, notes, scratch):
+def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, owners, ring, rooms, scratch):
     flags, me, workers = party
-    parts, size = desk.shape[1], desk.shape[2] * GROUP
+    (hidden, news, slopes), parts, size = rooms, desk[0].shape[1], desk[0].shape[2] * GROUP
     begin, end = me * parts // workers, (me + 1) * parts // workers
     rounds = (count + size - 1) // size
-    meet(stream, count, tables, side(notes, 0), 0, desk[1], noise, pace, sizes, scratch)
+    meet(stream, count, tables, side(desk, 0, slopes), 0, owners, me, noise, pace, sizes, scratch)
+    arrive(flags, workers)
     for now in range(rounds):
+        notes, coming = side(desk, now, slopes), side(desk, now + 1, slopes)
         for p in range(begin, end):
-            _score(stream, count, tables, bags, desk[now % 2, p], side(notes, now), now * size, (p, parts), ring, hidden, sizes, scratch)
-        arrive(flags, (now + 1) * workers)
-        meet(stream, count, tables, side(notes, now + 1), (now + 1) * size, desk[now % 2], noise, pace, sizes, scratch)
-        make_slopes(count, desk[now % 2], side(notes, now), now * size, pace, sizes, scratch, sums, me == 0)
+            _score(stream, count, tables, bags, notes, now * size, (p, parts), ring, hidden, sizes, scratch)
+        meet(stream, count, tables, coming, (now + 1) * size, owners, me, noise, pace, sizes, scratch)
+        arrive(flags, (now + 2) * workers)
+        make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
         for p in range(begin, end):
-            _move(
-                stream, count, tables, bags, desk[(now + 1) % 2, p], side(notes, now), now * size, (p, parts), ring, hidden, sizes, scratch
-            )
-    arrive(flags, (rounds + 1) * workers)
+            _move(stream, count, tables, bags, notes, coming, now * size, (p, parts), ring, (hidden, news), sizes, scratch)
+    arrive(flags, (rounds + 2) * workers)
 
 
 @kernel
-def _score(stream, count, tables, bags, scores, notes, begin, which, kept, hidden, sizes, scratch):
+def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes, scratch):
     # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
     objective, _, shared, window = sizes
     low, high = bounds(tables[0].shape[1], which[1], which[0])
@@ -117,31 +119,32 @@ def _score(stream, count, tables, bags, scores, notes, begin, which, kept, hidde
         _enter(table, bags, words[q], means, befores, hefts, ring[q])
     for first in range(begin, end, GROUP):
         if objective == SKIPGRAM:
-            score_words(means, ring, first, contexts, scores, notes, (first - begin) // GROUP, shared)
+            score_words(means, ring, first, contexts, notes, which[0], (first - begin) // GROUP, shared)
         else:
             rows = means, contexts, ring
             _gather(stream, first, rows, tables[2][:, low:high], hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
-            score_hidden(stream, contexts, scores, notes, first, first - begin, old, sizes, scratch[5])
+            score_hidden(stream, contexts, notes, which[0], first, first - begin, old, sizes, scratch[5])
 
 
 @kernel
-def _move(stream, count, tables, bags, coming, notes, begin, which, kept, hidden, sizes, scratch):
+def _move(stream, count, tables, bags, notes, coming, begin, which, kept, rooms, sizes, scratch):
     # what each mean has learned in a round is added to all rows of its word
     objective, _, shared, window = sizes
     low, high = bounds(tables[0].shape[1], which[1], which[0])
     table, contexts, weights, words = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high], stream[WORD]
     ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    old, spare, moved = hidden[:, low:high], scratch[4][0, :, low:high], scratch[4][1, :, low:high]
-    end, reach = min(begin + hidden.shape[0], count), 0 if objective == SKIPGRAM else window
-    for first in range(begin, end, GROUP):
-        claim_row(coming, (first - begin) // GROUP)
-        if objective == SKIPGRAM:
-            move_words(means, ring, first, contexts, notes, (first - begin) // GROUP, shared)
-        else:
+    hidden, news, spare = rooms[0][:, low:high], rooms[1][:, low:high], scratch[4][0, :, low:high]
+    end, reach = min(begin + rooms[0].shape[0], count), 0 if objective == SKIPGRAM else window
+    for g in range((end - begin + GROUP - 1) // GROUP):
+        claim_row(coming[5][which[0]], g)
+    if objective == SKIPGRAM:
+        move_words(means, ring, contexts, notes, begin, end, news, shared, scratch[5])
+    else:
+        move_hidden(stream, contexts, notes, begin, end, hidden, news, sizes, scratch[5])
+        for first in range(begin, end, GROUP):
             rows = means, contexts, ring
-            move_hidden(stream, contexts, notes, first, first - begin, old, moved, sizes, scratch[5])
             head, near = _gather(stream, first, rows, weights, hefts, spare, window, scratch, objective == WEIGHTED)
-            _give_back(first, rows, weights, moved, window, scratch, head, near, objective == WEIGHTED)
+            _give_back(first, rows, weights, news[first - begin :], window, scratch, head, near, objective == WEIGHTED)
     for q in range(max(begin - reach, 0), min(end + reach, count)):
         start, stop = bags[0][words[q]], bags[0][words[q] + 1]
         add_to_rows(table, bags[1], start, stop - start, means, befores, ring[q])

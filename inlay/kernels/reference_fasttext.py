@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inlay.kernels.reference_sgns import Sampling, Stream, cbow_meetings, learn, move, skipgram_meetings, slopes_of, tiles
+from inlay.kernels.reference_sgns import Sampling, Stream, cbow_meetings, learn, skipgram_meetings, slopes_of, tiles
 
 Bags = list[np.ndarray]
 """For each word the rows it is the mean of."""
@@ -77,17 +77,15 @@ def _give_back(stream: Stream, center: int, means: dict[int, np.ndarray], bags: 
 
 
 def rounds(stream: Stream, tables: list[np.ndarray], bags: Bags, sampling: Sampling, rates: tuple[float, float], size: int) -> None:
-    """Skip-gram in rounds of `size` tiles, as `reference_sgns.rounds`; at the end, what each mean has learned is added to its rows."""
+    """Skip-gram in rounds of `size` tiles, each of them one step from the tables as they are at its beginning."""
     table, contexts = tables
     every = list(tiles(stream, sampling, rates))
     for start in range(0, len(every), size):
-        means = np.array([table[bags[word]].mean(axis=0) for word in stream.words])
-        olds, steps = means.copy(), []
+        means, old = np.array([table[bags[word]].mean(axis=0) for word in stream.words]), contexts.copy()
         for groups, negatives, rate in every[start : start + size]:
             for group in groups:
                 others, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
-                steps.append((np.array(group), others, slopes_of([means, contexts], np.array(group), others, labels, rate * weights)))
-        for step in steps:
-            move([means, contexts], *step)
-        for n in [n for group, _, _ in steps for n in group]:
-            np.add.at(table, bags[stream.words[n]], means[n] - olds[n])
+                slopes = slopes_of([means, old], np.array(group), others, labels, rate * weights)
+                np.add.at(contexts, others, slopes @ means[group])
+                for word, change in zip(stream.words[group], slopes.T @ old[others], strict=True):
+                    np.add.at(table, bags[word], change)

@@ -116,12 +116,8 @@ def _around(stream: Stream, group: range) -> list[int]:
 
 def learn(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
     """One step down the logistic loss: all slopes are taken first, then one other after another moves and moves the centers."""
-    move(tables, centers, others, slopes_of(tables, centers, others, labels, weights))
-
-
-def move(tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, slopes: np.ndarray) -> None:
-    """One other after another moves by its slopes (other, center), and moves the centers."""
     words, contexts = tables
+    slopes = slopes_of(tables, centers, others, labels, weights)
     old, moved = words[centers], np.zeros_like(words[centers])
     for other, slope in zip(others, slopes, strict=True):
         moved += slope[:, None] * contexts[other]
@@ -180,22 +176,22 @@ def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -
 
 
 def rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int, fixed: int = 0) -> None:
-    """Skip-gram in rounds of `size` tiles: all slopes are taken from the tables as they are, then one group after another moves.
+    """Skip-gram in rounds of `size` tiles, each of them one step from the tables as they are at its beginning.
 
     The first `fixed` words never move.
     """
-    kept, every = [table[:fixed].copy() for table in tables], list(tiles(stream, sampling, rates))
+    words, contexts = tables
+    every = list(tiles(stream, sampling, rates))
     for start in range(0, len(every), size):
-        steps = []
+        old_words, old_contexts = words.copy(), contexts.copy()
         for groups, negatives, rate in every[start : start + size]:
             for group in groups:
-                others, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
                 centers = stream.words[group]
-                steps.append((centers, others, slopes_of(tables, centers, others, labels, rate * weights)))
-        for step in steps:
-            move(tables, *step)
-        for table, before in zip(tables, kept, strict=True):
-            table[:fixed] = before
+                others, labels, weights = skipgram_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
+                slopes = slopes_of([old_words, old_contexts], centers, others, labels, rate * weights)
+                np.add.at(words, centers, slopes.T @ old_contexts[others])
+                np.add.at(contexts, others, slopes @ old_words[centers])
+        words[:fixed], contexts[:fixed] = old_words[:fixed], old_contexts[:fixed]
 
 
 def cbow_rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int) -> None:
@@ -203,18 +199,16 @@ def cbow_rounds(stream: Stream, tables: list[np.ndarray], sampling: Sampling, ra
     words, contexts = tables
     every = list(tiles(stream, sampling, rates))
     for start in range(0, len(every), size):
-        steps = []
+        old_words, old_contexts = words.copy(), contexts.copy()
         for groups, negatives, rate in every[start : start + size]:
             for group in groups:
                 around = [stream.words[stream.contexts(center)] for center in group]
-                hidden = np.array([words[each].mean(axis=0) if len(each) else np.zeros(words.shape[1]) for each in around])
+                hidden = np.array([old_words[each].mean(axis=0) if len(each) else np.zeros(words.shape[1]) for each in around])
                 others, labels, weights = cbow_meetings(stream, group, negatives, sampling.negatives / sampling.shared)
-                steps.append((around, hidden, others, slopes_of([hidden, contexts], np.arange(len(group)), others, labels, rate * weights)))
-        for around, hidden, others, slopes in steps:
-            moved = hidden.copy()
-            move([moved, contexts], np.arange(len(hidden)), others, slopes)
-            for each, change in zip(around, moved - hidden, strict=True):
-                np.add.at(words, each, change)
+                slopes = slopes_of([hidden, old_contexts], np.arange(len(group)), others, labels, rate * weights)
+                np.add.at(contexts, others, slopes @ hidden)
+                for each, change in zip(around, slopes.T @ old_contexts[others], strict=True):
+                    np.add.at(words, each, change)
 
 
 def softmax(stream: Stream, tables: list[np.ndarray], rates: tuple[float, float]) -> tuple[float, int]:

@@ -279,6 +279,29 @@ def give_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others:
     np.add.at(other, others[:count], slopes[: GROUP * count].reshape(count, GROUP) @ table[ids[first : first + GROUP]])
 
 
+@intrinsic
+def add_row(typing_context, source, place, table, row):
+    """table[row] += source[place]."""
+
+    def build(context, builder, signature, arguments):
+        left, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 2))
+        a, b = (builder.add(each.start, builder.mul(arguments[n], each.stride)) for each, n in ((left, 1), (right, 3)))
+
+        def body(n, carried):
+            offset = builder.mul(n, _long(LINE))
+            _store(builder, builder.fadd(_load(builder, b, offset), _load(builder, a, offset)), b, offset)
+            return carried
+
+        _loop(builder, left.vectors, [], body)
+        return context.get_dummy_value()
+
+    return types.void(source, types.intp, table, types.intp), build
+
+
+def add_row_plain(source: Any, place: int, table: Any, row: int) -> None:
+    table[row] += source[place]
+
+
 def _fetch(hints: tuple[int, int, int]) -> Any:
     """Ask the memory for all of table[row] before it is needed. Means nothing but time."""
 

@@ -47,6 +47,11 @@ def _give(table, moved, ids, first, other, others, count, slopes):
 
 
 @kernel
+def _add_row(source, place, table, row):
+    rows.add_row(source, place, table, row)
+
+
+@kernel
 def _arrive(flags, turn):
     rows.arrive(flags, turn)
 
@@ -107,6 +112,14 @@ def test_pull_take_and_give(ours: Any, plain: Any, others: list[int]):
     plain(expected[0], expected[1], ids, 1, expected[2], numbers, len(others), slopes)
     for one, another in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, another, rtol=1e-4, atol=1e-4)
+
+
+def test_a_row_is_added_to_another():
+    got, expected = _tables(), _tables()
+    _add_row(got[0], 3, got[1], 7)
+    rows.add_row_plain(expected[0], 3, expected[1], 7)
+    for one, another in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(one, another)
 
 
 def test_a_row_that_is_there_twice_moves_twice():
