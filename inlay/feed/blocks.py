@@ -22,8 +22,8 @@ CALM = 0.025
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
 CAP, BRISK = 4.0, 0.05
-"""Times that a word is expected in a round, at most; and the rate above which rounds are shorter, as more is then learned from scores of the
-same age."""
+"""Times that a word is expected in a round, at most; and the rate above which rounds are shorter, as more is then learned from scores of
+the same age."""
 HELD, MOST_HELD, LEAST_HELD = 200, 2000, 100
 """One sentence in so many is set apart to measure on, but no more than so many, and none where that makes too few."""
 
