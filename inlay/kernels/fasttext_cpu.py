@@ -78,10 +78,8 @@ def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, pa
     objective, window = sizes[0], sizes[3]
     columns, (groups, room) = tables[0].shape[1], desk[0].shape[2:]
     ring = _ring(count, window, groups * GROUP + (0 if objective == SKIPGRAM else 2 * window), columns)
-    owners, rooms = (
-        owners_of(columns, party[2], desk[4].shape[1]),
-        (*table_of(2 * groups * GROUP, columns).reshape(2, -1, columns), table_of(groups, room)),
-    )
+    owners, slopes = owners_of(columns, party[2], desk[4].shape[1]), table_of(groups, room)
+    rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), slopes
     rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, owners, ring, rooms, scratch_for(sizes, columns))
 
 

@@ -4,8 +4,8 @@ Workers that own words would send each other rows all the time. A worker that ow
 thirty times fewer numbers: a word's score with another is the sum of what each part of the columns says. So the text is read in
 rounds. Each worker scores, on its columns, all meetings of a round from the tables as they are; when all have, each adds up the parts
 of every score, makes slopes of them, and moves its columns: a round is one step. Whom the words of the next round meet is found out by
-tiles, mostly by those who have fewer columns. What the columns are cut into depends on their number alone, and so
-does the order of every sum.
+tiles, mostly by those who have fewer columns. What the columns are cut into depends on their number alone, and so does the order of
+every sum.
 """
 
 from __future__ import annotations
@@ -37,12 +37,9 @@ def desk_of(columns: int, sizes: tuple[int, int, int, int], tiles: int) -> tuple
     """
     _, tile, shared, window = sizes
     groups, room, parts = tiles * tile // GROUP, row_width(GROUP * (shared + 2 * window + 3 * GROUP)), parts_of(columns)
-    scores, weights = (
-        table_of(3 * parts * groups, room).reshape(3, parts, groups, room),
-        table_of(3 * groups, room).reshape(3, groups, room),
-    )
+    scores, weights = table_of(3 * parts * groups, room), table_of(3 * groups, room).reshape(3, groups, room)
     others, near = np.zeros((3, groups, room // GROUP), np.int32), np.zeros((3, groups), np.int64)
-    return scores, others, weights, near, no_words(3 * tiles, shared).reshape(3, tiles, -1)
+    return scores.reshape(3, parts, groups, room), others, weights, near, no_words(3 * tiles, shared).reshape(3, tiles, -1)
 
 
 def owners_of(columns: int, workers: int, tiles: int) -> np.ndarray:
@@ -62,10 +59,8 @@ def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
     with; which worker this is; how many there are, at most `parts_of` the columns.
     """
     columns, (groups, room) = tables[0].shape[1], desk[0].shape[2:]
-    owners, rooms = (
-        owners_of(columns, party[2], desk[4].shape[1]),
-        (*table_of(2 * groups * GROUP, columns).reshape(2, -1, columns), table_of(groups, room)),
-    )
+    owners, slopes = owners_of(columns, party[2], desk[4].shape[1]), table_of(groups, room)
+    rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), slopes
     rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, owners, rooms, scratch_for(sizes, columns))
 
 

@@ -46,3 +46,11 @@ def test_more_negatives_are_shared_at_a_higher_rate_and_never_fewer_than_asked_f
     blocks: Blocks, rate: float, negatives: int, shared: int
 ):
     assert replace(blocks, rate=rate, negatives=negatives).shared == shared
+
+
+def test_rounds_are_shorter_at_a_high_rate_and_where_a_word_is_frequent(blocks: Blocks):
+    free = replace(blocks, threshold=1e-5)
+    assert free.round_of(4, 64) == replace(free, rate=0.05).round_of(4, 64) == 16
+    assert replace(free, rate=0.1).round_of(4, 64) == 8
+    assert replace(free, rate=10.0).round_of(4, 64) == 1
+    assert 1 <= replace(blocks, threshold=0.0).round_of(4, 64) < 16
