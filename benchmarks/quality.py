@@ -8,12 +8,13 @@
 `unseen` is the first 30 MB of English without a thousand words, which subwords must make vectors for.
 
 Every trainer reads the same sentences (the words of our corpus, written out) and keeps the same words; vectors are kept by
-text, trainer, setting and seed, so that nothing is trained twice.
+text, trainer, setting, seed and, of ours, the code, so that nothing is trained twice.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import itertools
 import json
@@ -136,10 +137,18 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
 }
 
 
+@functools.cache
+def code() -> str:
+    """A name for what we train with: other code, other vectors."""
+    folder = Path(inlay.__file__).parent
+    files = [path for part in ("fit", "feed", "kernels") for path in sorted((folder / part).glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
 def kept(name: str, language: str, setting: str, seed: int) -> Path:
     """Where the vectors of one run lie."""
     train, more = TRAINERS[name]
-    version = inlay.__version__ if train is ours else ""
+    version = code() if train is ours else ""
     said = json.dumps([name, language, text(language)[0].manifest["hash"], SETTINGS.get(setting), more, seed, version])
     return KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlay"
 

@@ -70,8 +70,16 @@ class Blocks:
     @property
     def shared(self) -> int:
         """Noise words of a tile: at least as many as a pair would have, and more at a higher rate."""
-        asked_for = -(-self.negatives // self.shared_least) * self.shared_least
-        return max(asked_for, min(self.shared_least * round(self.rate / CALM), self.shared_most))
+        return max(self._asked_for, min(self.shared_least * round(self.rate / CALM), self.shared_most))
+
+    @property
+    def shared_to_measure(self) -> int:
+        """Noise words of a tile that is only measured: the same at every rate, so that losses can be compared."""
+        return max(self._asked_for, self.shared_most)
+
+    @property
+    def _asked_for(self) -> int:
+        return -(-self.negatives // self.shared_least) * self.shared_least
 
     @cached_property
     def keep(self) -> np.ndarray:

@@ -149,8 +149,8 @@ class Training:
         if not self.blocks.held:
             return None
         stream, kept = self.blocks.thin_held()
-        sums = np.zeros(2)
-        self._train(stream, kept, np.array([0.0, 0.0, self.settings.negatives / self.blocks.shared]), sums)
+        sums, shared = np.zeros(2), self.blocks.shared_to_measure
+        self._train(stream, kept, np.array([0.0, 0.0, self.settings.negatives / shared]), sums, shared)
         return float(sums[0] / max(sums[1], 1))
 
     def vectors(self, corpus: Corpus) -> Vectors:
@@ -176,7 +176,7 @@ class Training:
         def work(me: int) -> np.ndarray:
             stream, sums = self.blocks.stream(), np.zeros(2)
             for block in blocks[me::workers]:
-                self._train(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums)
+                self._train(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums, self.blocks.shared)
             return sums
 
         return sum(in_threads(work, workers), np.zeros(2))
@@ -198,6 +198,8 @@ class Training:
 
         return sum(in_threads(work, workers), np.zeros(2))
 
-    def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray) -> None:
+    def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
+        objective, tile, _, window = self.sizes
         tables = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"])
-        fasttext_cpu.train(stream, kept, tables, (self.bags.bounds, self.bags.ids), self.blocks.noise, pace, self.sizes, sums)
+        bags, sizes = (self.bags.bounds, self.bags.ids), (objective, tile, shared, window)
+        fasttext_cpu.train(stream, kept, tables, bags, self.blocks.noise, pace, sizes, sums)

@@ -129,8 +129,8 @@ class Training:
         if not self.blocks.held:
             return None
         stream, kept = self.blocks.thin_held()
-        sums = np.zeros(2)
-        self._kernel(stream, kept, np.array([0.0, 0.0, self.settings.negatives / self.blocks.shared]), sums)
+        sums, shared = np.zeros(2), self.blocks.shared_to_measure
+        self._kernel(stream, kept, np.array([0.0, 0.0, self.settings.negatives / shared]), sums, shared)
         return float(sums[0] / max(sums[1], 1))
 
     def vectors(self, corpus: Corpus) -> Vectors:
@@ -149,7 +149,7 @@ class Training:
         def work(me: int) -> np.ndarray:
             stream, sums = self.blocks.stream(), np.zeros(2)
             for block in blocks[me::workers]:
-                self._kernel(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums)
+                self._kernel(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums, self.blocks.shared)
             return sums
 
         return sum(in_threads(work, workers), np.zeros(2))
@@ -179,13 +179,14 @@ class Training:
             kept[me::workers] = found
         return sum(in_threads(work, workers), np.zeros(2))
 
-    def _kernel(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray) -> None:
+    def _kernel(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
         table, contexts = self.arrays["table"], self.arrays["contexts"]
         if self.settings.loss == "softmax":
             room = np.empty(len(table), np.float32), np.empty((2, table.shape[1]), np.float32)
             softmax_cpu.softmax(stream, kept, table, contexts, pace, self.objective, sums, *room)
         else:
-            sgns_cpu.train(stream, kept, table, contexts, self.blocks.noise, pace, self._sizes, sums)
+            sizes = self.objective, self.tile, shared, self.settings.window
+            sgns_cpu.train(stream, kept, table, contexts, self.blocks.noise, pace, sizes, sums)
 
     @property
     def _sizes(self) -> tuple[int, int, int, int]:

@@ -25,7 +25,7 @@ def kernel(function: F) -> F:
 
     Kernels are module-level and take arrays and scalars only; the caller allocates, and Numba is told not to count who holds an
     array: a row of a table taken in a loop would otherwise be counted, with a lock, when it is taken and when it is let go, which
-    was a third of the time of training. Threads are the caller's too: one call works on its part of the arrays, several calls in
+    was a tenth of the time of training. Threads are the caller's too: one call works on its part of the arrays, several calls in
     several threads share the whole.
     """
     compiled: Any = njit(_plain(function), cache=True, nogil=True, fastmath=FAST, error_model="numpy", boundscheck=False, _nrt=False)

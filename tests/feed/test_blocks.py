@@ -45,7 +45,9 @@ def test_the_rate_falls_in_a_straight_line(blocks: Blocks):
 def test_more_negatives_are_shared_at_a_higher_rate_and_never_fewer_than_asked_for(
     blocks: Blocks, rate: float, negatives: int, shared: int
 ):
-    assert replace(blocks, rate=rate, negatives=negatives).shared == shared
+    other = replace(blocks, rate=rate, negatives=negatives)
+    assert other.shared == shared
+    assert other.shared_to_measure == replace(other, rate=0.025).shared_to_measure >= shared
 
 
 def test_rounds_are_shorter_at_a_high_rate_and_where_a_word_is_frequent(blocks: Blocks):

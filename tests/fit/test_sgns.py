@@ -98,6 +98,15 @@ def test_frequent_words_are_read_less_often_as_word2vec_does_it():
     np.testing.assert_array_equal(blocks.keep_share(counts, 0.0), 1)
 
 
+def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(blocks, "HELD", 20)
+    slow, fast = SGNS(epochs=1, dim=20, rate=0.025).start(corpus), SGNS(epochs=1, dim=20, rate=0.1).start(corpus)
+    _finished(slow)
+    fast.arrays = slow.arrays
+    assert slow.blocks.shared < fast.blocks.shared
+    assert slow.held_out(0) == fast.held_out(0) != SGNS(epochs=1, dim=20).start(corpus).held_out(0)
+
+
 def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(blocks, "HELD", 20)
     sentences = list(world.sentences("en", words=30_000))
