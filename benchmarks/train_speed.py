@@ -25,14 +25,12 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import numpy as np
-
 import inlay
 from inlay.encode.corpus import Corpus, Encoding, encode
 from inlay.fit.fasttext import FastText
 from inlay.fit.sgns import SGNS
 from inlay.kernels.compile import kernel
-from inlay.kernels.rows import arrive
+from inlay.kernels.turns import count_one, counters_for, wait_for
 
 ROUNDS = 3
 SAME, EAGER = {"threshold": 1e-3, "rate": 0.025}, {"threshold": 1e-4, "rate": 0.05}
@@ -148,16 +146,17 @@ def whole_way(path: Path, words: int) -> dict[str, Run]:
 
 
 @kernel
-def _meet(flags, turns):
+def _meet(counters, turns):
     for turn in range(turns):
-        arrive(flags, 2 * turn + 2)
+        count_one(counters, 0)
+        wait_for(counters, 0, 2 * turn + 2)
 
 
 def ping_pong(turns: int = 20_000) -> float:
     """Nanoseconds that two threads take to meet: a cache line goes from core to core and back."""
-    flags = np.zeros(1, np.int64)
+    counters = counters_for(1)
     start = time.perf_counter()
-    threads = [threading.Thread(target=_meet, args=(flags, turns)) for _ in range(2)]
+    threads = [threading.Thread(target=_meet, args=(counters, turns)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

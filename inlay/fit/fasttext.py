@@ -20,6 +20,7 @@ from inlay.errors import SettingError
 from inlay.feed.blocks import Block, Blocks, in_threads
 from inlay.jobs.run import Step, carry
 from inlay.kernels import draw, fasttext_cpu, rounds_cpu, tile_cpu
+from inlay.kernels.columns import parts_of, pieces, put, table_in_parts, whole
 from inlay.kernels.compile import is_compiled
 from inlay.kernels.rows import row_width, table_of
 from inlay.report import Note, Report, silent
@@ -132,10 +133,12 @@ class Training:
         self.total = self.blocks.total
         objectives = {"skipgram": tile_cpu.SKIPGRAM, "cbow": fasttext_cpu.WEIGHTED if settings.place_weights else fasttext_cpu.PLAIN}
         self.sizes = objectives[settings.objective], TILE, self.blocks.shared, settings.window
-        self.arrays = {"table": table_of(size + len(self.bags.kept), dim), "contexts": table_of(size, dim)}
-        self.arrays["places"] = table_of(2 * settings.window + 1, dim)
-        self.arrays["places"][:, :dim] = 1
-        draw.uniform(draw.key_of(settings.seed, 0), self.arrays["table"][:, :dim], 1 / dim)
+        table = table_in_parts if settings.deterministic else table_of
+        self.arrays = {"table": table(size + len(self.bags.kept), dim), "contexts": table(size, dim)}
+        self.arrays["places"] = table(2 * settings.window + 1, dim)
+        put(self.arrays["places"], np.ones((2 * settings.window + 1, dim)))
+        for column, piece in pieces(self.arrays["table"], dim):
+            draw.uniform(draw.key_of(settings.seed, 0), piece, 1 / dim, column)
 
     def step(self, done: int) -> Step:
         """Learn from the next few blocks after `done` words."""
@@ -157,13 +160,11 @@ class Training:
         """What was learned so far."""
         vocabulary, dim, settings = corpus.vocabulary, self.settings.dim, self.settings
         size = len(vocabulary)
-        own, buckets, contexts = (
-            np.ascontiguousarray(each[:, :dim])
-            for each in (self.arrays["table"][:size], self.arrays["table"][size:], self.arrays["contexts"])
-        )
+        table, contexts = (whole(self.arrays[name], dim) for name in ("table", "contexts"))
         ngrams = NGrams(
-            own=own, buckets=buckets, size=settings.buckets, shortest=settings.shortest, longest=settings.longest, kept=self.bags.kept
-        )
+            own=table[:size], buckets=table[size:], size=settings.buckets,
+            shortest=settings.shortest, longest=settings.longest, kept=self.bags.kept,
+        )  # fmt: skip
         notes = ()
         if settings.workers > 1 and not settings.deterministic:
             notes = (f"{settings.workers} workers without locks: another run gives slightly different numbers.",)
@@ -183,16 +184,14 @@ class Training:
 
     def _together(self, blocks: list[Block]) -> np.ndarray:
         """All workers on one block, each on its columns; more of them than cores would only wait for each other."""
-        columns = self.arrays["table"].shape[1]
-        workers = min(self.settings.workers, os.cpu_count() or 1, rounds_cpu.parts_of(columns))
-        desk = rounds_cpu.desk_of(columns, self.sizes, self.blocks.round_of(TILE, rounds_cpu.ROUND))
+        workers, desk = min(self.settings.workers, os.cpu_count() or 1, parts_of(row_width(self.settings.dim))), self._desk(self.sizes)
         tables, bags = tuple(self.arrays.values()), (self.bags.bounds, self.bags.ids)
-        flags = np.zeros((len(blocks), 1), np.int64)
+        counters = [rounds_cpu.counters_of_rounds() for _ in blocks]
 
         def work(me: int) -> np.ndarray:
             stream, sums = self.blocks.stream(), np.zeros(2)
             for n, block in enumerate(blocks):
-                kept, pace, party = self.blocks.thin(block, stream), self.blocks.pace(block), (flags[n], me, workers)
+                kept, pace, party = self.blocks.thin(block, stream), self.blocks.pace(block), (counters[n], me, workers)
                 fasttext_cpu.train_rounds(stream, kept, tables, bags, desk, self.blocks.noise, pace, self.sizes, sums, party)
             return sums
 
@@ -200,6 +199,13 @@ class Training:
 
     def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
         objective, tile, _, window = self.sizes
-        tables = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"])
-        bags, sizes = (self.bags.bounds, self.bags.ids), (objective, tile, shared, window)
-        fasttext_cpu.train(stream, kept, tables, bags, self.blocks.noise, pace, sizes, sums)
+        tables, sizes = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"]), (objective, tile, shared, window)
+        bags, noise = (self.bags.bounds, self.bags.ids), self.blocks.noise
+        if self.settings.deterministic:
+            alone = rounds_cpu.counters_of_rounds(), 0, 1
+            fasttext_cpu.train_rounds(stream, kept, tables, bags, self._desk(sizes), noise, pace, sizes, sums, alone)
+        else:
+            fasttext_cpu.train(stream, kept, tables, bags, noise, pace, sizes, sums)
+
+    def _desk(self, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, ...]:
+        return rounds_cpu.desk_of(row_width(self.settings.dim), sizes, self.blocks.round_of(TILE, rounds_cpu.ROUND))

@@ -18,6 +18,7 @@ from inlay.errors import SettingError
 from inlay.feed.blocks import Block, Blocks, in_threads
 from inlay.jobs.run import Step, carry
 from inlay.kernels import draw, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
+from inlay.kernels.columns import parts_of, pieces, put, table_in_parts, whole
 from inlay.kernels.compile import is_compiled
 from inlay.kernels.rows import row_width, table_of
 from inlay.report import Note, Report, silent
@@ -102,25 +103,33 @@ class Training:
         self.total = self.blocks.total
         objectives = {"mean": tile_cpu.CBOW_MEAN, "sum": tile_cpu.CBOW_SUM}
         self.objective = tile_cpu.SKIPGRAM if settings.objective == "skipgram" else objectives[settings.hidden]
-        self.arrays = {"table": table_of(size, settings.dim), "contexts": table_of(size, settings.dim)}
-        # twice as far from nothing as in word2vec's own code, as gensim does it: analogies of CBOW are .004 higher
-        draw.uniform(draw.key_of(settings.seed, 0), self.arrays["table"][:, : settings.dim], 1 / settings.dim)
-        self.fixed = [table_of(0, settings.dim) for _ in range(2)]
+        self.fixed = [table_in_parts(0, settings.dim) for _ in range(2)]
         """Rows of both tables, those of the first words, that never change."""
+        self._begin(in_parts=settings.deterministic and settings.loss == "sampled")
+
+    def _begin(self, *, in_parts: bool) -> None:
+        size, dim, table = len(self.blocks.corpus.vocabulary), self.settings.dim, table_in_parts if in_parts else table_of
+        self.in_parts, self.arrays = in_parts, {"table": table(size, dim), "contexts": table(size, dim)}
+        # twice as far from nothing as in word2vec's own code, as gensim does it: analogies of CBOW are .004 higher
+        for column, piece in pieces(self.arrays["table"], dim):
+            draw.uniform(draw.key_of(self.settings.seed, 0), piece, 1 / dim, column)
 
     def go_on(self, tables: dict[str, np.ndarray], *, anchor: bool) -> None:
         """Old words start from rows learned earlier; anchored, they keep them, which the rounds of `deterministic` see to."""
         if anchor and self.settings.loss == "softmax":
             raise SettingError("anchor is set, and softmax moves every word. Use loss sampled, or let the old words move.")
-        for name, rows in tables.items():
-            self.arrays[name][: len(rows), : self.settings.dim] = rows
         if anchor:
-            self.fixed = [self.arrays[name][: len(rows)].copy() for name, rows in tables.items()]
+            self._begin(in_parts=True)
+            self.fixed = [table_in_parts(len(rows), self.settings.dim) for rows in tables.values()]
+            for table, rows in zip(self.fixed, tables.values(), strict=True):
+                put(table, rows)
+        for name, rows in tables.items():
+            put(self.arrays[name], rows)
 
     def step(self, done: int) -> Step:
         """Learn from the next few blocks after `done` words."""
         blocks = self.blocks.after(done)
-        loss, pairs = self._together(blocks) if self.settings.deterministic or len(self.fixed[0]) else self._apart(blocks)
+        loss, pairs = self._together(blocks) if self.in_parts else self._apart(blocks)
         done = self.blocks.done(blocks[-1])
         return Step(done, float(loss), float(pairs), {"rate": self.blocks.rate_after(done)})
 
@@ -135,9 +144,9 @@ class Training:
 
     def vectors(self, corpus: Corpus) -> Vectors:
         """What was learned so far."""
-        table, contexts = (np.ascontiguousarray(each[:, : self.settings.dim]) for each in self.arrays.values())
+        table, contexts = (whole(each, self.settings.dim) for each in self.arrays.values())
         notes = ()
-        if self.settings.workers > 1 and not (self.settings.deterministic or len(self.fixed[0])) and self.settings.loss == "sampled":
+        if self.settings.workers > 1 and not self.in_parts and self.settings.loss == "sampled":
             notes = (f"{self.settings.workers} workers without locks: another run gives slightly different numbers.",)
         vocabulary = corpus.vocabulary
         return Vectors(vocabulary.words, table, vocabulary.counts, Card(notes=notes), contexts)
@@ -156,13 +165,10 @@ class Training:
 
     def _together(self, blocks: list[Block]) -> np.ndarray:
         """All workers on one block, each on its columns; more of them than cores would only wait for each other."""
-        if self.settings.loss == "softmax":
-            return self._apart(blocks)
-        columns = self.arrays["table"].shape[1]
-        workers = min(self.settings.workers, os.cpu_count() or 1, rounds_cpu.parts_of(columns))
-        desk = rounds_cpu.desk_of(columns, self._sizes, self.blocks.round_of(self.tile, rounds_cpu.ROUND))
+        workers, desk = min(self.settings.workers, os.cpu_count() or 1, parts_of(row_width(self.settings.dim))), self._desk(self._sizes())
         tables = (*self.arrays.values(), *self.fixed)
-        flags, streams = np.zeros((len(blocks), 8), np.int64), [self.blocks.stream() for _ in blocks]
+        counters = [rounds_cpu.counters_of_rounds() for _ in blocks]
+        streams = [self.blocks.stream() for _ in blocks]
 
         def thin(me: int) -> np.ndarray:
             return np.array([self.blocks.thin(blocks[n], streams[n]) for n in range(me, len(blocks), workers)])
@@ -170,8 +176,8 @@ class Training:
         def work(me: int) -> np.ndarray:
             sums = np.zeros(2)
             for n, block in enumerate(blocks):
-                noise, pace, party = self.blocks.noise, self.blocks.pace(block), (flags[n], me, workers)
-                rounds_cpu.train_rounds(streams[n], kept[n], tables, desk, noise, pace, self._sizes, sums, party)
+                noise, pace, party = self.blocks.noise, self.blocks.pace(block), (counters[n], me, workers)
+                rounds_cpu.train_rounds(streams[n], kept[n], tables, desk, noise, pace, self._sizes(), sums, party)
             return sums
 
         kept = np.empty(len(blocks), np.int64)
@@ -181,13 +187,18 @@ class Training:
 
     def _kernel(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
         table, contexts = self.arrays["table"], self.arrays["contexts"]
+        sizes = self._sizes(shared)
         if self.settings.loss == "softmax":
             room = np.empty(len(table), np.float32), np.empty((2, table.shape[1]), np.float32)
             softmax_cpu.softmax(stream, kept, table, contexts, pace, self.objective, sums, *room)
+        elif self.in_parts:
+            tables, alone = (table, contexts, *self.fixed), (rounds_cpu.counters_of_rounds(), 0, 1)
+            rounds_cpu.train_rounds(stream, kept, tables, self._desk(sizes), self.blocks.noise, pace, sizes, sums, alone)
         else:
-            sizes = self.objective, self.tile, shared, self.settings.window
             sgns_cpu.train(stream, kept, table, contexts, self.blocks.noise, pace, sizes, sums)
 
-    @property
-    def _sizes(self) -> tuple[int, int, int, int]:
-        return self.objective, self.tile, self.blocks.shared, self.settings.window
+    def _desk(self, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, ...]:
+        return rounds_cpu.desk_of(row_width(self.settings.dim), sizes, self.blocks.round_of(self.tile, rounds_cpu.ROUND))
+
+    def _sizes(self, shared: int | None = None) -> tuple[int, int, int, int]:
+        return self.objective, self.tile, shared or self.blocks.shared, self.settings.window

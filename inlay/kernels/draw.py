@@ -114,10 +114,10 @@ def noise_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return bounds, np.minimum(np.searchsorted(bounds, starts.astype(np.uint32), "right"), len(weights) - 1).astype(np.int32)
 
 
-def uniform(key: np.uint64, out: np.ndarray, spread: float) -> None:
-    """Fill a table with draws from -spread to spread, a few rows at a time."""
+def uniform(key: np.uint64, out: np.ndarray, spread: float, column: int = 0) -> None:
+    """Fill a table, or its part that begins with a column, with draws from -spread to spread, a few rows at a time."""
     some = max(1, 1_000_000 // out.shape[1])
     for first in range(0, len(out), some):
         rows = np.arange(first, min(first + some, len(out)))
-        random = draws(key, rows[:, None], np.arange(out.shape[1])[None])
+        random = draws(key, rows[:, None], column + np.arange(out.shape[1])[None])
         out[rows] = (random / 2**31 - 1) * spread

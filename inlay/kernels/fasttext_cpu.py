@@ -10,12 +10,24 @@ from __future__ import annotations
 import numpy as np
 
 from inlay.kernels.bags import add_to_rows, mean_rows
+from inlay.kernels.columns import part_of
 from inlay.kernels.compile import kernel, part
 from inlay.kernels.meetings import PLACE, WORD, weigh_contexts
-from inlay.kernels.rounds_cpu import bounds, make_slopes, meet, move_hidden, move_words, owners_of, score_hidden, score_words, side
-from inlay.kernels.rows import GROUP, arrive, claim_row, fetch_row, table_of
+from inlay.kernels.rounds_cpu import (
+    ARRIVED,
+    make_slopes,
+    meet_ahead,
+    meet_all,
+    move_hidden,
+    move_words,
+    score_hidden,
+    score_words,
+    side,
+)
+from inlay.kernels.rows import GROUP, fetch_row, table_of
 from inlay.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
 from inlay.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
+from inlay.kernels.turns import count_one, wait_for
 
 PLAIN, WEIGHTED = 1, 2
 """CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the window weighs."""
@@ -74,41 +86,41 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
 
 
 def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
-    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for desk and party."""
+    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for tables, desk and party."""
     objective, window = sizes[0], sizes[3]
-    columns, (groups, room) = tables[0].shape[1], desk[0].shape[2:]
+    columns, (groups, room) = int(desk[5][-1]), desk[0].shape[2:]
     ring = _ring(count, window, groups * GROUP + (0 if objective == SKIPGRAM else 2 * window), columns)
-    owners, slopes = owners_of(columns, party[2], desk[4].shape[1]), table_of(groups, room)
-    rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), slopes
-    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, owners, ring, rooms, scratch_for(sizes, columns))
+    rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), table_of(groups, room)
+    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch_for(sizes, columns))
 
 
 @kernel
-def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, owners, ring, rooms, scratch):
-    flags, me, workers = party
-    (hidden, news, slopes), parts, size = rooms, desk[0].shape[1], desk[0].shape[2] * GROUP
+def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch):
+    counters, me, workers = party
+    (hidden, news, slopes), parts, size, edges = rooms, desk[0].shape[1], desk[0].shape[2] * GROUP, desk[5]
     begin, end = me * parts // workers, (me + 1) * parts // workers
     rounds = (count + size - 1) // size
-    meet(stream, count, tables, side(desk, 0, slopes), 0, owners, me, noise, pace, sizes, scratch)
-    arrive(flags, workers)
     for now in range(rounds):
-        notes, coming = side(desk, now, slopes), side(desk, now + 1, slopes)
+        notes = side(desk, now, slopes)
+        meet_all(stream, count, desk, slopes, now, counters, noise, pace, sizes, scratch)
         for p in range(begin, end):
-            _score(stream, count, tables, bags, notes, now * size, (p, parts), ring, hidden, sizes, scratch)
-        meet(stream, count, tables, coming, (now + 1) * size, owners, me, noise, pace, sizes, scratch)
-        arrive(flags, (now + 2) * workers)
+            _score(stream, count, tables, bags, notes, now * size, (p, edges), ring, hidden, sizes, scratch)
+        count_one(counters, ARRIVED)
+        meet_ahead(stream, count, desk, slopes, min(now + 3, rounds), (now + 1) * workers, counters, noise, pace, sizes, scratch)
         make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
-        for p in range(begin, end):
-            _move(stream, count, tables, bags, notes, coming, now * size, (p, parts), ring, (hidden, news), sizes, scratch)
-    arrive(flags, (rounds + 2) * workers)
+        for p in range(begin, end if pace[0] > 0 else begin):
+            _move(stream, count, tables, bags, notes, now * size, (p, edges), ring, (hidden, news), sizes, scratch)
+    count_one(counters, ARRIVED)
+    wait_for(counters, ARRIVED, (rounds + 1) * workers)
 
 
 @kernel
 def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes, scratch):
     # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
     objective, _, shared, window = sizes
-    low, high = bounds(tables[0].shape[1], which[1], which[0])
-    table, contexts, words = tables[0][:, low:high], tables[1][:, low:high], stream[WORD]
+    (p, edges), words = which, stream[WORD]
+    table, contexts, weights = part_of(tables[0], edges, p), part_of(tables[1], edges, p), part_of(tables[2], edges, p)
+    low, high = edges[p], edges[p + 1]
     ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
     old, reach, end = hidden[:, low:high], 0 if objective == SKIPGRAM else window, min(begin + hidden.shape[0], count)
     for q in range(max(begin - reach, 0), min(end + reach, count)):
@@ -117,24 +129,23 @@ def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes
         _enter(table, bags, words[q], means, befores, hefts, ring[q])
     for first in range(begin, end, GROUP):
         if objective == SKIPGRAM:
-            score_words(means, ring, first, contexts, notes, which[0], (first - begin) // GROUP, shared)
+            score_words(means, ring, first, contexts, notes, p, (first - begin) // GROUP, shared)
         else:
             rows = means, contexts, ring
-            _gather(stream, first, rows, tables[2][:, low:high], hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
-            score_hidden(stream, contexts, notes, which[0], first, first - begin, old, sizes, scratch[5])
+            _gather(stream, first, rows, weights, hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
+            score_hidden(stream, contexts, notes, p, first, first - begin, old, sizes, scratch[5])
 
 
 @kernel
-def _move(stream, count, tables, bags, notes, coming, begin, which, kept, rooms, sizes, scratch):
+def _move(stream, count, tables, bags, notes, begin, which, kept, rooms, sizes, scratch):
     # what each mean has learned in a round is added to all rows of its word
     objective, _, shared, window = sizes
-    low, high = bounds(tables[0].shape[1], which[1], which[0])
-    table, contexts, weights, words = tables[0][:, low:high], tables[1][:, low:high], tables[2][:, low:high], stream[WORD]
+    (p, edges), words = which, stream[WORD]
+    table, contexts, weights = part_of(tables[0], edges, p), part_of(tables[1], edges, p), part_of(tables[2], edges, p)
+    low, high = edges[p], edges[p + 1]
     ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
     hidden, news, spare = rooms[0][:, low:high], rooms[1][:, low:high], scratch[4][0, :, low:high]
     end, reach = min(begin + rooms[0].shape[0], count), 0 if objective == SKIPGRAM else window
-    for g in range((end - begin + GROUP - 1) // GROUP):
-        claim_row(coming[5][which[0]], g)
     if objective == SKIPGRAM:
         move_words(means, ring, contexts, notes, begin, end, news, shared, scratch[5])
     else:

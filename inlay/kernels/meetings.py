@@ -17,11 +17,12 @@ are written as vectors of 16 and read as such are there at once, others are wait
 
 
 @part
-def weigh_around(stream, group, negatives, rows, scratch):
+def weigh_around(stream, group, negatives, places, noise_places, scratch):
+    # places, noise_places: the rows of the words of the stream and of the negatives
     # others, filled: the rows of the centers around four words, then of the negatives; weights[4 q + i], filled: what other q is to
     # word i; returns how many are around
     first, last, rate, push, window, shared = group
-    others, weights, fours, places, noise_places = scratch[0], scratch[1], scratch[8], rows[3], rows[4]
+    others, weights, fours = scratch[0], scratch[1], scratch[8]
     words, lows, highs = stream[WORD], stream[LOW], stream[HIGH]
     low, high = max(first - window, 0), last + window
     while low < first and highs[low] <= first:  # its window ends before the group

@@ -6,7 +6,6 @@ instructions of LLVM with its meaning in plain Python beside it; four rows are t
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,8 @@ LINE = 64
 BYTE, LONG = ir.IntType(8), ir.IntType(64)
 LANES, GROUP = 16, 4
 """Floats in a vector; rows that the functions below take together, so that each number loaded is used four times."""
-NEAR, OURS = (0, 2, 1), (1, 3, 1)
-"""To read, into the second cache, data: the first has no room for more than what is being worked on. And to write, so that no other
-core has it any more."""
-PATIENCE, NAP = 100_000, 20
-"""Looks at a flag before the core is left to others, and for how many microseconds: on a busy machine the other worker is not running."""
+NEAR = (0, 2, 1)
+"""To read, into the second cache, data: the first has no room for more than what is being worked on."""
 FLOAT, NUMBER = ir.FloatType(), ir.IntType(32)
 FLOATS, NUMBERS = ir.VectorType(FLOAT, LANES), ir.VectorType(NUMBER, LANES)
 ZERO = ir.Constant(FLOATS, [0.0] * LANES)
@@ -280,6 +276,35 @@ def give_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others:
 
 
 @intrinsic
+def add_four(typing_context, table, ids, first, other, others, begin, slopes):
+    """table[ids[first + i]] moves by slopes[i] other[others[begin + i]], for four i, one after another."""
+
+    def build(context, builder, signature, arguments):
+        left, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 3))
+        ids, others, slope = (_data(context, builder, signature.args[n], arguments[n]) for n in (1, 4, 6))
+        a = [left.row(ids, builder.add(arguments[2], _long(i))) for i in range(GROUP)]
+        b = [right.row(others, builder.add(arguments[5], _long(i))) for i in range(GROUP)]
+        g = [_spread(builder, builder.load(builder.gep(slope, [_long(i)]))) for i in range(GROUP)]
+
+        def body(n, carried):
+            offset = builder.mul(n, _long(LINE))
+            for i in range(GROUP):
+                new = _times_plus(builder, g[i], _load(builder, b[i], offset), _load(builder, a[i], offset))
+                _store(builder, new, a[i], offset)
+            return carried
+
+        _loop(builder, left.vectors, [], body)
+        return context.get_dummy_value()
+
+    return types.void(table, ids, types.intp, other, others, types.intp, slopes), build
+
+
+def add_four_plain(table: Any, ids: Any, first: int, other: Any, others: Any, begin: int, slopes: Any) -> None:
+    for i in range(GROUP):
+        table[ids[first + i]] += slopes[i] * other[others[begin + i]]
+
+
+@intrinsic
 def add_row(typing_context, source, place, table, row):
     """table[row] += source[place]."""
 
@@ -302,55 +327,22 @@ def add_row_plain(source: Any, place: int, table: Any, row: int) -> None:
     table[row] += source[place]
 
 
-def _fetch(hints: tuple[int, int, int]) -> Any:
+@intrinsic
+def fetch_row(typing_context, table, row):
     """Ask the memory for all of table[row] before it is needed. Means nothing but time."""
 
-    def fetch(typing_context, table, row):
-        def build(context, builder, signature, arguments):
-            rows = _Table(context, builder, signature.args[0], arguments[0])
-            start = builder.add(rows.start, builder.mul(arguments[1], rows.stride))
-            kind = ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), NUMBER, NUMBER, NUMBER])
-            ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-
-            def body(n, carried):
-                place = builder.inttoptr(builder.add(start, builder.mul(n, _long(LINE))), BYTE.as_pointer())
-                builder.call(ask, [place, *(ir.Constant(NUMBER, each) for each in hints)])
-                return carried
-
-            _loop(builder, rows.vectors, [], body)
-            return context.get_dummy_value()
-
-        return types.void(table, types.intp), build
-
-    return intrinsic(fetch)
-
-
-fetch_row, claim_row = _fetch(NEAR), _fetch(OURS)
-
-
-@intrinsic
-def arrive(typing_context, flags, turn):
-    """Add 1 to flags[0] and wait until it is `turn`: where all workers have arrived, each sees what the others have written."""
-
     def build(context, builder, signature, arguments):
-        place = _data(context, builder, signature.args[0], arguments[0])
-        builder.atomic_rmw("add", place, _long(1), "seq_cst")
-        name, nap = ("SwitchToThread", []) if sys.platform == "win32" else ("usleep", [NAP])
-        give_way = cgutils.get_or_insert_function(builder.module, ir.FunctionType(NUMBER, [NUMBER for _ in nap]), name)
-        look, wait, after = (builder.append_basic_block(name) for name in ("look", "wait", "after"))
-        before = builder.block
-        builder.branch(look)
-        builder.position_at_end(look)
-        tries = builder.phi(LONG)
-        arrived = builder.load_atomic(place, "seq_cst", 8)
-        builder.cbranch(builder.icmp_signed("<", arrived, arguments[1]), wait, after)
-        builder.position_at_end(wait)
-        with builder.if_then(builder.icmp_signed(">", tries, _long(PATIENCE))):
-            builder.call(give_way, [ir.Constant(NUMBER, each) for each in nap])
-        tries.add_incoming(_long(0), before)
-        tries.add_incoming(builder.add(tries, _long(1)), builder.block)
-        builder.branch(look)
-        builder.position_at_end(after)
+        rows = _Table(context, builder, signature.args[0], arguments[0])
+        start = builder.add(rows.start, builder.mul(arguments[1], rows.stride))
+        kind = ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), NUMBER, NUMBER, NUMBER])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+
+        def body(n, carried):
+            place = builder.inttoptr(builder.add(start, builder.mul(n, _long(LINE))), BYTE.as_pointer())
+            builder.call(ask, [place, *(ir.Constant(NUMBER, each) for each in NEAR)])
+            return carried
+
+        _loop(builder, rows.vectors, [], body)
         return context.get_dummy_value()
 
-    return types.void(flags, types.int64), build
+    return types.void(table, types.intp), build

@@ -74,9 +74,9 @@ def skipgram(stream, group, negatives, rows, scratch, task, sums):
     # group: first word, last plus one, what a pair weighs, what a negative weighs for each pair, window, shared negatives
     # As in word2vec's own code, every word of a window predicts its center: four words meet the centers whose windows they are in.
     first, shared = group[0], group[5]
-    table, contexts, places, _, _ = rows
+    table, contexts, places, context_places, noise_places = rows
     others, scores = scratch[0], scratch[2]
-    near = weigh_around(stream, group, negatives, rows, scratch)
+    near = weigh_around(stream, group, negatives, context_places, noise_places, scratch)
     for q in range(0, near + shared, GROUP):
         dots(table, places, first, contexts, others, q, scores)
     learn_slopes(group, scratch, near, task, sums)

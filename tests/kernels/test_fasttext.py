@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from inlay.feed.blocks import in_threads
 from inlay.kernels import bags, draw, fasttext_cpu, reference_fasttext, reference_sgns, rounds_cpu, sgns_cpu, tile_cpu
+from inlay.kernels.columns import parts_of, put, table_in_parts, whole
 from inlay.kernels.compile import kernel
-from inlay.kernels.rows import table_of
+from inlay.kernels.rows import row_width, table_of
 
 RATES = (0.05, 0.01)
 ROUND = 3
@@ -67,19 +68,24 @@ class World:
         return tables, sums
 
     def rounds(self, objective: int, workers: int) -> tuple[np.ndarray, ...]:
-        tables, flags = self.tables(), np.zeros(1, np.int64)
-        sizes = objective, self.case.tile, 16, self.case.window
-        desk = rounds_cpu.desk_of(tables[0].shape[1], sizes, ROUND)
-        workers = min(workers, rounds_cpu.parts_of(tables[0].shape[1]))
-        common = self.stream, self.kept, tables, self.bags, desk, self.noise, np.array([*RATES, 5 / 16]), sizes
-        threads = [
-            threading.Thread(target=fasttext_cpu.train_rounds, args=(*common, np.zeros(2), (flags, me, workers))) for me in range(workers)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return tables
+        columns, sizes = row_width(self.case.dim), (objective, self.case.tile, 16, self.case.window)
+        tables = tuple(table_in_parts(*rows.shape) for rows in self.tables())
+        for table, rows in zip(tables, self.tables(), strict=True):
+            put(table, rows)
+        desk, counters, workers = (
+            rounds_cpu.desk_of(columns, sizes, ROUND),
+            rounds_cpu.counters_of_rounds(),
+            min(workers, parts_of(columns)),
+        )
+
+        def work(me: int) -> np.ndarray:
+            common = self.stream, self.kept, tables, self.bags, desk, self.noise, np.array([*RATES, 5 / 16]), sizes
+            sums = np.zeros(2)
+            fasttext_cpu.train_rounds(*common, sums, (counters, me, workers))
+            return sums
+
+        in_threads(work, workers)
+        return tuple(whole(table, columns) for table in tables)
 
 
 @pytest.fixture(scope="module", params=CASES)

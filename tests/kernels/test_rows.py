@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -52,8 +50,8 @@ def _add_row(source, place, table, row):
 
 
 @kernel
-def _arrive(flags, turn):
-    rows.arrive(flags, turn)
+def _add_four(table, ids, first, other, others, begin, slopes):
+    rows.add_four(table, ids, first, other, others, begin, slopes)
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -122,6 +120,15 @@ def test_a_row_is_added_to_another():
         np.testing.assert_array_equal(one, another)
 
 
+def test_four_rows_move_each_by_its_own_also_where_two_are_the_same():
+    ids, others, slopes = np.array([8, 1, 2, 2, 5], np.int32), np.array([3, 7, 0, 7, 2], np.int32), np.array([0.5, -2, 0.3, 1], np.float32)
+    got, expected = _tables(), _tables()
+    _add_four(got[0], ids, 1, got[1], others, 0, slopes)
+    rows.add_four_plain(expected[0], ids, 1, expected[1], others, 0, slopes)
+    for one, another in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, another, rtol=1e-5, atol=1e-5)
+
+
 def test_a_row_that_is_there_twice_moves_twice():
     table, _, other = _tables()
     before = table[1].copy()
@@ -129,16 +136,3 @@ def test_a_row_that_is_there_twice_moves_twice():
     old = other[0].copy()
     _pull(table, table, ids, 0, other, others, 1, slopes)
     np.testing.assert_allclose(table[1], before + 2 * old, rtol=1e-5)
-
-
-def test_nobody_goes_on_before_all_have_arrived():
-    flags, gone = np.zeros(1, np.int64), []
-    _arrive(flags, 1)
-    flags[:] = 0
-    first = threading.Thread(target=lambda: (_arrive(flags, 2), gone.append("first")))
-    first.start()
-    time.sleep(0.05)
-    assert not gone
-    _arrive(flags, 2)
-    first.join(10)
-    assert gone == ["first"]
