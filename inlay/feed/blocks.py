@@ -19,6 +19,8 @@ BLOCK, BLOCKS = 1 << 16, 8
 """Words that are thinned at once, so that they stay in the cache; blocks in a step, a fraction of a second of work."""
 CALM = 0.025
 """The rate at which the fewest negatives will do."""
+SHARED = 16
+"""Negatives that are shared at a higher rate, for each time that it is as high."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
 CAP, BRISK = 4.0, 0.05
@@ -49,10 +51,10 @@ class Blocks:
     rate: float
     epochs: int
     seed: int
-    shared_least: int = 16
+    shared_least: int = SHARED
     shared_most: int = 64
-    """Negatives that the words of a tile share at a low rate, and at a high one. What chance adds to a step grows with the rate, and falls
-    with their number: at rate 0.05 analogies of skip-gram are .02 higher with 32 than with 16, at 0.025 they are the same."""
+    """Negatives that the words of a tile share at a low rate, and at most. What chance adds to a step grows with the rate, and falls with
+    their number: at rate 0.05 analogies of skip-gram are .02 higher with 32 than with 16, at 0.025 they are the same."""
 
     def __post_init__(self) -> None:
         offsets = self.corpus.offsets
@@ -70,7 +72,8 @@ class Blocks:
     @property
     def shared(self) -> int:
         """Noise words of a tile: at least as many as a pair would have, and more at a higher rate."""
-        return max(self._asked_for, min(self.shared_least * round(self.rate / CALM), self.shared_most))
+        times = round(self.rate / CALM)
+        return max(self._asked_for, min(SHARED * times if times > 1 else self.shared_least, self.shared_most))
 
     @property
     def shared_to_measure(self) -> int:
@@ -86,7 +89,7 @@ class Blocks:
         return (keep_share(self.corpus.vocabulary.counts, self.threshold) * 0xFFFFFFFF).astype(np.uint32)
 
     @cached_property
-    def noise(self) -> tuple[np.ndarray, np.ndarray]:
+    def noise(self) -> np.ndarray:
         return draw.noise_table(self.corpus.vocabulary.counts**self.power)
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from inlay.kernels.compile import part
+from inlay.kernels.compile import kernel, part
 
 FIRST, SECOND, STEP = 0x7FEB352D, 0x846CA68B, 0x9E3779B9
 """Two odd factors under which a flipped bit of the input flips each bit of the output half the time (Wellons 2018), and the
@@ -63,17 +63,14 @@ def below(random, size):
 
 
 @part
-def noise_word(place, number, shared, bounds, guide):
-    # bounds (V,) u4 and guide (G,) i4 from `noise_table`; returns the word of negative `number` of `shared`
+def noise_word(place, number, shared, noise):
+    # noise (V, 2) u4 from `noise_table`; returns the word of negative `number` of `shared`
     # Negatives share out the noise: each falls into a part of its own, so that together they are nearer to the whole than chance.
     part = (1 << 32) // shared
-    random, last = np.uint32(number * part + below(draw(place, 2 + number), part)), bounds.shape[0] - 1
-    word = np.int64(guide[below(random, guide.shape[0])])
-    for _ in range(2):  # mostly far enough; a loop that ends now here, now there would be guessed wrong
-        word = min(word + (bounds[word] <= random), last)
-    while bounds[word] <= random and word < last:
-        word += 1
-    return word
+    random = np.uint64(number * part + below(draw(place, 2 + number), part)) * np.uint64(noise.shape[0])
+    slot = np.int64(random >> np.uint64(32))
+    own, other = noise[slot, 0], np.int64(noise[slot, 1])
+    return slot if np.uint32(random) < own else other
 
 
 def draws(key: np.uint64, position: Any, number: Any) -> np.ndarray:
@@ -95,23 +92,40 @@ def below_of(random: np.ndarray, size: int) -> np.ndarray:
     return (random.astype(np.uint64) * np.uint64(size) >> np.uint64(32)).astype(np.int64)
 
 
-def noise_words(key: np.uint64, position: int, shared: int, bounds: np.ndarray) -> np.ndarray:
+def noise_words(key: np.uint64, position: int, shared: int, noise: np.ndarray) -> np.ndarray:
     """`noise_word` for all numbers."""
     number = np.arange(shared)
     part = (1 << 32) // shared
-    random = number * part + below_of(draws(key, position, NOISE + number), part)
-    return np.minimum(np.searchsorted(bounds, random.astype(np.uint32), "right"), len(bounds) - 1)
+    random = (number * part + below_of(draws(key, position, NOISE + number), part)).astype(np.uint64) * np.uint64(len(noise))
+    slot = (random >> np.uint64(32)).astype(np.int64)
+    return np.where((random & np.uint64(WORD)) < noise[slot, 0], slot, noise[slot, 1])
 
 
-def noise_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where in 0..2^32 the part of each word ends, as large as its share of the weights; and a guide to find the word quickly.
+def noise_table(weights: np.ndarray) -> np.ndarray:
+    """For each word a slot (V, 2) u4, all drawn alike: what share of it, of 2^32, is its own, and whose the rest is (Walker 1977).
 
-    A number of 32 bits belongs to the first word whose bound is above it; guide[n of G] is that word for n / G of the way.
+    One look at one place finds a word, however many there are.
     """
-    bounds = np.minimum(np.cumsum(weights) / weights.sum() * 2**32, WORD).astype(np.uint32)
-    size = 1 << max(10, len(weights).bit_length())
-    starts = (np.arange(size, dtype=np.uint64) << np.uint64(32)) // np.uint64(size)
-    return bounds, np.minimum(np.searchsorted(bounds, starts.astype(np.uint32), "right"), len(weights) - 1).astype(np.int32)
+    shares, others = weights / weights.sum() * len(weights), np.arange(len(weights), dtype=np.int64)
+    _fill_up(shares, others)
+    return np.stack([np.minimum(shares * 2**32, WORD).astype(np.uint32), others.astype(np.uint32)], axis=1)
+
+
+@kernel
+def _fill_up(shares, others):
+    # shares (V,) f8, 1 on average, in place: what is above 1 fills up what is below; others (V,) i8, each itself, becomes who filled it up
+    # In order on both sides: neighbours have the same words in their slots, so that parts of the noise are alike in how frequent they are.
+    size, rich = len(shares), 0
+    for first in range(size):
+        poor = first
+        while shares[poor] < 1 and others[poor] == poor:
+            while rich < size and (shares[rich] < 1 or others[rich] != rich):
+                rich += 1
+            if rich == size:
+                break  # what is missing now, rounding has lost
+            others[poor] = rich
+            shares[rich] -= 1 - shares[poor]
+            poor = rich  # who gave too much is next
 
 
 def uniform(key: np.uint64, out: np.ndarray, spread: float, column: int = 0) -> None:

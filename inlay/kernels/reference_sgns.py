@@ -35,7 +35,7 @@ class Sampling:
     """Where negatives come from: `shared` words drawn for each tile of centers stand for `negatives` words a pair."""
 
     key: np.uint64
-    bounds: np.ndarray
+    noise: np.ndarray
     tile: int
     shared: int
     negatives: int
@@ -86,7 +86,7 @@ def tiles(stream: Stream, sampling: Sampling, rates: tuple[float, float]) -> Ite
     count = len(stream.words)
     for start in range(0, count, sampling.tile):
         stop = min(start + sampling.tile, count)
-        negatives = draw.noise_words(sampling.key, int(stream.positions[start]), sampling.shared, sampling.bounds)
+        negatives = draw.noise_words(sampling.key, int(stream.positions[start]), sampling.shared, sampling.noise)
         groups = [range(first, min(first + GROUP, stop)) for first in range(start, stop, GROUP)]
         yield groups, negatives, rates[0] + (rates[1] - rates[0]) * start / count
 

@@ -49,7 +49,7 @@ def thin(ids, offsets, start, stop, sentence, held, key, keep, window, stream):
 def train(stream, count, table, contexts, noise, pace, sizes, sums):
     """Learn from a stream, or with rate 0 measure it.
 
-    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise: bounds and guide from `noise_table`;
+    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise from `noise_table`;
     pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective, words in a tile and shared
     (multiples of GROUP), window; sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all are, and nothing changes.
     """
@@ -97,6 +97,5 @@ def fetch_noise(contexts, negatives, begin, some):
 
 @kernel
 def draw_noise(place, noise, negatives):
-    bounds, guide = noise
     for n in range(negatives.shape[0]):
-        negatives[n] = noise_word(np.uint32(place), n, negatives.shape[0], bounds, guide)
+        negatives[n] = noise_word(np.uint32(place), n, negatives.shape[0], noise)

@@ -50,6 +50,11 @@ def test_more_negatives_are_shared_at_a_higher_rate_and_never_fewer_than_asked_f
     assert other.shared_to_measure == replace(other, rate=0.025).shared_to_measure >= shared
 
 
+def test_fewer_are_shared_at_a_low_rate_where_fewer_will_do(blocks: Blocks):
+    fewer = replace(blocks, shared_least=12)
+    assert [replace(fewer, rate=rate, negatives=n).shared for rate, n in ((0.025, 5), (0.025, 13), (0.05, 5))] == [12, 24, 32]
+
+
 def test_rounds_are_shorter_at_a_high_rate_and_where_a_word_is_frequent(blocks: Blocks):
     free = replace(blocks, threshold=1e-5)
     assert free.round_of(4, 64) == replace(free, rate=0.05).round_of(4, 64) == 16

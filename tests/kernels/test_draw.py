@@ -16,9 +16,9 @@ def _draws(key, positions, numbers, out):
 
 
 @kernel
-def _noise(key, position, bounds, guide, out):
+def _noise(key, position, noise, out):
     for n in range(len(out)):
-        out[n] = draw.noise_word(draw.at(key, position), n, len(out), bounds, guide)
+        out[n] = draw.noise_word(draw.at(key, position), n, len(out), noise)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32 + 1, 2**40])
@@ -58,21 +58,30 @@ def test_streams_that_differ_in_one_thing_are_independent(other: tuple[int, int,
 
 def test_noise_has_the_distribution_asked_for():
     weights = np.array([1000, 300, 0, 20, 3, 1]) ** 0.75
-    bounds, _ = draw.noise_table(weights)
-    drawn = np.concatenate([draw.noise_words(draw.key_of(1, 1), position, 16, bounds) for position in range(4000)])
+    noise = draw.noise_table(weights)
+    drawn = np.concatenate([draw.noise_words(draw.key_of(1, 1), position, 16, noise) for position in range(4000)])
     share = np.bincount(drawn, minlength=6) / len(drawn)
     expected = weights / weights.sum()
     np.testing.assert_allclose(share, expected, atol=5 * np.sqrt(0.25 / len(drawn)))
     assert share[2] == 0
 
 
+@pytest.mark.parametrize("weights", [[5], [1, 1], [9, 1], [1, 9], [1, 0, 2, 0, 97, 3], [3, 3, 3, 3], np.arange(2000) ** 1.5])
+def test_slots_of_the_noise_come_to_the_weights(weights: list[int] | np.ndarray):
+    noise = draw.noise_table(np.array(weights, float))
+    own, others = noise[:, 0] / 2**32, noise[:, 1]
+    own[others == np.arange(len(noise))] = 1
+    share = (own + np.bincount(others, 1 - own, minlength=len(noise))) / len(noise)
+    np.testing.assert_allclose(share, np.array(weights, float) / np.sum(weights), atol=1e-9)
+
+
 @pytest.mark.parametrize("size", [1, 2, 7, 5000])
 def test_kernel_and_array_find_the_same_noise_words(size: int):
-    bounds, guide = draw.noise_table(np.random.default_rng(1).zipf(1.3, size).astype(float))
+    noise = draw.noise_table(np.random.default_rng(1).zipf(1.3, size).astype(float))
     for position in range(50):
         out = np.zeros(32, np.int32)
-        _noise(draw.key_of(7, 2), position, bounds, guide, out)
-        np.testing.assert_array_equal(out, draw.noise_words(draw.key_of(7, 2), position, 32, bounds))
+        _noise(draw.key_of(7, 2), position, noise, out)
+        np.testing.assert_array_equal(out, draw.noise_words(draw.key_of(7, 2), position, 32, noise))
 
 
 def test_first_vectors_are_uniform_and_each_row_its_own():

@@ -48,7 +48,7 @@ class World:
         self.stream = np.zeros((4, len(ids) + sgns_cpu.SPARE + case.window), np.int32)
         self.kept = sgns_cpu.thin(ids, offsets, 0, len(ids), 0, 7, key, keep, case.window, self.stream)
         self.plain = reference_sgns.thin(ids, offsets, 7, key, keep, case.window)
-        self.sampling = reference_sgns.Sampling(key, self.noise[0], case.tile, 16, 5)
+        self.sampling = reference_sgns.Sampling(key, self.noise, case.tile, 16, 5)
         self.rows = case.words + 60
         self.plain_bags = [np.array([word, *random.integers(case.words, self.rows, random.integers(0, 9))]) for word in range(case.words)]
         self.bags = np.cumsum([0, *map(len, self.plain_bags)]), np.concatenate(self.plain_bags).astype(np.int32)

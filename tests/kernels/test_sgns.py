@@ -50,7 +50,7 @@ class World:
         self.stream = np.zeros((4, len(self.ids) + sgns_cpu.SPARE + case.window), np.int32)
         self.kept = sgns_cpu.thin(self.ids, self.offsets, 0, len(self.ids), 0, 7, self.key, self.keep, case.window, self.stream)
         self.plain = reference_sgns.thin(self.ids, self.offsets, 7, self.key, self.keep, case.window)
-        self.sampling = reference_sgns.Sampling(self.key, self.noise[0], case.tile, case.shared, 5)
+        self.sampling = reference_sgns.Sampling(self.key, self.noise, case.tile, case.shared, 5)
         self.pace = np.array([*RATES, 5 / case.shared])
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +196,9 @@ def test_softmax_equals_the_specification(world: World):
 
 def test_shared_negatives_have_the_expected_gradient_of_negatives_drawn_for_each_pair():
     world = World(CASES["usual"])
-    group, (words, contexts), counts = range(20, 24), _plain_tables(world), np.diff(world.noise[0].astype(float), prepend=0) / 2**32
+    group, (words, contexts) = range(20, 24), _plain_tables(world)
+    counts = np.bincount(world.ids, minlength=world.case.words) ** 0.75
+    counts /= counts.sum()
     pairs = [(word, center) for center in range(world.kept) for word in group if word in world.plain.contexts(center)]
     expected = np.zeros_like(contexts)
     for word, center in pairs:  # of 5 words drawn by the noise for this pair, those that are not the center
@@ -206,7 +208,7 @@ def test_shared_negatives_have_the_expected_gradient_of_negatives_drawn_for_each
         expected -= np.outer(away, x)
     drawn, rounds = np.zeros_like(contexts), 3000
     for n in range(rounds):
-        negatives = draw.noise_words(world.key, 10_000 + n, world.case.shared, world.noise[0])
+        negatives = draw.noise_words(world.key, 10_000 + n, world.case.shared, world.noise)
         others, labels, weights = reference_sgns.skipgram_meetings(world.plain, group, negatives, 5 / world.case.shared)
         slopes = weights * (labels[:, None] - reference_sgns.sigmoid(contexts[others] @ words[world.plain.words[group]].T))
         np.add.at(drawn, others[labels == 0], slopes[labels == 0] @ words[world.plain.words[group]])
