@@ -17,7 +17,7 @@ from numba.core import cgutils
 intrinsic: Any = extending.intrinsic  # what it makes of a function, no type checker can follow
 
 LONG, NUMBER = ir.IntType(64), ir.IntType(32)
-PATIENCE, NAP = 100_000, 20
+PATIENCE, NAP = 200_000, 20
 """Looks at a counter before the core is left to others, and for how many microseconds: on a busy machine the other is not running."""
 
 
