@@ -106,7 +106,7 @@ def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, p
         for p in range(begin, end):
             _score(stream, count, tables, bags, notes, now * size, (p, edges), ring, hidden, sizes, scratch)
         count_one(counters, ARRIVED)
-        meet_ahead(stream, count, desk, slopes, min(now + 3, rounds), (now + 1) * workers, counters, noise, pace, sizes, scratch)
+        meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch)
         make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
         for p in range(begin, end if pace[0] > 0 else begin):
             _move(stream, count, tables, bags, notes, now * size, (p, edges), ring, (hidden, news), sizes, scratch)

@@ -72,7 +72,7 @@ def rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, 
         for p in range(begin, end):
             _score(stream, count, tables, notes, now * size, (p, edges), hidden, sizes, scratch)
         count_one(counters, ARRIVED)
-        meet_ahead(stream, count, desk, slopes, min(now + 3, rounds), (now + 1) * workers, counters, noise, pace, sizes, scratch)
+        meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch)
         make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
         for p in range(begin, end if pace[0] > 0 else begin):
             _move(stream, count, tables, notes, now * size, (p, edges), (hidden, news), sizes, scratch)
@@ -96,9 +96,10 @@ def meet_all(stream, count, desk, slopes, now, counters, noise, pace, sizes, scr
 
 
 @part
-def meet_ahead(stream, count, desk, slopes, rounds, arrivals, counters, noise, pace, sizes, scratch):
-    # wait for the others, and meanwhile find out whom the words meet that are still to come
-    while counted(counters, ARRIVED) < arrivals and meet_next(stream, count, desk, slopes, rounds, counters, noise, pace, sizes, scratch):
+def meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch):
+    # wait until all have scored round `now`, and meanwhile find out whom the words meet that are still to come, as far as there is room
+    arrivals, end = (now + 1) * workers, now + SIDES - 1
+    while counted(counters, ARRIVED) < arrivals and meet_next(stream, count, desk, slopes, end, counters, noise, pace, sizes, scratch):
         pass
     wait_for(counters, ARRIVED, arrivals)
 
