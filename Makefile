@@ -1,4 +1,4 @@
-# Two commands: `make demo` shows what Inlay does, `make test` proves it. Everything lives in .venv.
+# Two commands: `make demo` shows what Inlaid does, `make test` proves it. Everything lives in .venv.
 PYTHON ?= python3
 EXTRAS ?=
 FILES ?= 20000
@@ -11,7 +11,7 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 .PHONY: demo test check format bench fuzz kill-test docs pictures clean
 
 demo: $(VENV)/installed
-	$(BIN)/inlay demo
+	$(BIN)/inlaid demo
 
 test: $(VENV)/installed-$(DEV)
 	$(BIN)/python -m pytest
@@ -55,5 +55,5 @@ $(VENV)/installed-$(DEV): $(VENV)/installed
 	touch $@
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Inlay needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Inlaid needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)

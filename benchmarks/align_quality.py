@@ -1,6 +1,6 @@
 """How well are English words translated into Chinese after alignment, and how does it grow with the text?
 
-    INLAY_DATA=... python benchmarks/align_quality.py [--method sgns] [--dim 100] [--shares 0.125 0.25 0.5 1]
+    INLAID_DATA=... python benchmarks/align_quality.py [--method sgns] [--dim 100] [--shares 0.125 0.25 0.5 1]
 
 Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its defaults. Learned from
 four fifths of the MUSE dictionary of the 5,000 most frequent words; asked for the last fifth, which nothing was learned from
@@ -17,11 +17,11 @@ from pathlib import Path
 
 from quality import text
 
-import inlay
-from inlay.study.align import Aligning, align
-from inlay.study.bilingual import AT, Between, Precision, precision
-from inlay.study.dictionaries import Pairs, known_ids, read_dictionary, split
-from inlay.vectors import Vectors
+import inlaid
+from inlaid.study.align import Aligning, align
+from inlaid.study.bilingual import AT, Between, Precision, precision
+from inlaid.study.dictionaries import Pairs, known_ids, read_dictionary, split
+from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "align"
 
@@ -29,17 +29,17 @@ KEPT = Path(__file__).parent / "results" / "align"
 def space(language: str, method: str, dim: int, share: float) -> Vectors:
     """Vectors of a share of the slice, trained once."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    path = KEPT / f"{language}-{method}-{dim}-{share:g}.inlay"
+    path = KEPT / f"{language}-{method}-{dim}-{share:g}.inlaid"
     if not path.exists():
         corpus, lines = text(language)
         if share < 1:
             part = KEPT / f"{language}.txt"
             with lines.open("rb") as file:
                 part.write_bytes(file.read(int(lines.stat().st_size * share)).rpartition(b"\n")[0] + b"\n")
-            corpus = inlay.corpus(part, tokenizer="whitespace", normalize=corpus.manifest["encoding"]["normalize"])
+            corpus = inlaid.corpus(part, tokenizer="whitespace", normalize=corpus.manifest["encoding"]["normalize"])
             part.unlink()
-        inlay.save(inlay.train(corpus, method, dim=dim), path)
-    return inlay.load(path)
+        inlaid.save(inlaid.train(corpus, method, dim=dim), path)
+    return inlaid.load(path)
 
 
 def baseline(source: Vectors, target: Vectors, learned: Pairs, asked: Pairs) -> list[Precision]:
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--shares", type=float, nargs="+", default=[0.125, 0.25, 0.5, 1.0])
     options = parser.parse_args()
-    dictionary = read_dictionary(Path(os.environ["INLAY_DATA"]) / "dict_en_zh" / "muse_en-zh.0-5000.txt")
+    dictionary = read_dictionary(Path(os.environ["INLAID_DATA"]) / "dict_en_zh" / "muse_en-zh.0-5000.txt")
     learned, asked = split(dictionary, None, Aligning().held_out, Aligning().seed)
     print("| share of the text | asked | pairs | by | " + " | ".join(f"at {k}" for k in AT) + " |\n|" + " --- |" * (4 + len(AT)))
     for share in options.shares:

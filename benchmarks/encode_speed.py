@@ -1,6 +1,6 @@
 """How fast does text become ids? MB of UTF-8 a second, beside the tools people use, in the same run.
 
-    INLAY_DATA=... python benchmarks/encode_speed.py [MB of English] [MB of Chinese]
+    INLAID_DATA=... python benchmarks/encode_speed.py [MB of English] [MB of Chinese]
 
 English: count, prune at 5 and encode, for one and two workers; gensim's vocabulary scan plus the splitting it does again
 while training; plain `str.split` with Counter and dict. Chinese words: beside `rjieba.cut` alone on the same text.
@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from inlay.encode.corpus import Encoding, encode
+from inlaid.encode.corpus import Encoding, encode
 
 ROUNDS = 5
 RESULTS = Path(__file__).parent / "results" / "encode_speed.jsonl"
@@ -64,13 +64,13 @@ def rjieba_alone(path: Path) -> None:
 
 
 def opencc_alone(path: Path) -> None:
-    from inlay.collect.normalize import simplified
+    from inlaid.collect.normalize import simplified
 
     simplified(path.read_text("utf-8"))
 
 
 def tokenizers_alone(path: Path, vocabulary: Path) -> None:
-    from inlay.encode.subword_files import load
+    from inlaid.encode.subword_files import load
 
     load(vocabulary).engine.encode_batch_fast(path.read_text("utf-8").split("\n"), add_special_tokens=False)
 
@@ -103,7 +103,7 @@ def peak_memory(path: Path) -> None:
     """What encoding a file into a folder takes, and what a process takes that has encoded next to nothing."""
     code = f"""
 from pathlib import Path
-from inlay.encode.corpus import Encoding, encode
+from inlaid.encode.corpus import Encoding, encode
 def peak():  # not getrusage: its figure is handed down from the parent
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024
 encode(["warm up"], Encoding(min_count=1))
@@ -116,7 +116,7 @@ print(peak(), before)
 
 
 def main() -> None:
-    data = Path(os.environ["INLAY_DATA"])
+    data = Path(os.environ["INLAID_DATA"])
     english_size, chinese_size = map(int, sys.argv[1:3]) if len(sys.argv) > 2 else (160, 40)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -128,10 +128,10 @@ def main() -> None:
             "English",
             english,
             {
-                "inlay word, nfc lower, 1 worker": run(ours, english, 1),
-                "inlay word, nfc lower, 2 workers": run(ours, english, 2),
-                "inlay whitespace, no normalisation, 1 worker": run(ours, english, 1, tokenizer="whitespace", normalize=()),
-                "inlay whitespace, no normalisation, 2 workers": run(ours, english, 2, tokenizer="whitespace", normalize=()),
+                "inlaid word, nfc lower, 1 worker": run(ours, english, 1),
+                "inlaid word, nfc lower, 2 workers": run(ours, english, 2),
+                "inlaid whitespace, no normalisation, 1 worker": run(ours, english, 1, tokenizer="whitespace", normalize=()),
+                "inlaid whitespace, no normalisation, 2 workers": run(ours, english, 2, tokenizer="whitespace", normalize=()),
                 "str.split, Counter, dict": run(plain_python, english),
                 "gensim scan + split": run(gensim_scan_and_split, english),
             },
@@ -141,8 +141,8 @@ def main() -> None:
             "Chinese words",
             chinese,
             {
-                "inlay word, nfc lower, 1 worker": run(ours, chinese, 1),
-                "inlay word, nfc lower, 2 workers": run(ours, chinese, 2),
+                "inlaid word, nfc lower, 1 worker": run(ours, chinese, 1),
+                "inlaid word, nfc lower, 2 workers": run(ours, chinese, 2),
                 "rjieba.cut alone": run(rjieba_alone, chinese),
                 "opencc alone": run(opencc_alone, chinese),
             },
@@ -152,7 +152,7 @@ def main() -> None:
         compared(
             "GPT-2 subwords",
             small,
-            {"inlay": run(ours, small, 2, tokenizer_file=gpt2), "tokenizers batch": run(tokenizers_alone, small, gpt2)},
+            {"inlaid": run(ours, small, 2, tokenizer_file=gpt2), "tokenizers batch": run(tokenizers_alone, small, gpt2)},
             "tokenizers batch",
         )
         peak_memory(english)

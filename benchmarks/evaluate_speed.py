@@ -1,6 +1,6 @@
 """How fast are Google's 19,544 analogies answered? Ours (3CosAdd and 3CosMul, with intervals) beside gensim's 3CosAdd.
 
-    INLAY_DATA=/path/to/data python benchmarks/evaluate_speed.py [words: 100000] [dim: 300]
+    INLAID_DATA=/path/to/data python benchmarks/evaluate_speed.py [words: 100000] [dim: 300]
 
 The table is random, which changes no timing; its words hold those of the questions. gensim answers one question after
 another, so it is asked a part of them, evenly taken, between our runs, and the time for all is reckoned from that.
@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlay.study.evaluate import evaluate
-from inlay.study.lookup import GENSIM
-from inlay.vectors import Vectors
+from inlaid.study.evaluate import evaluate
+from inlaid.study.lookup import GENSIM
+from inlaid.vectors import Vectors
 
 TURNS = 3
 EVERY = 100
@@ -42,7 +42,7 @@ def some(path: Path) -> list[str]:
 
 
 def main(words: int, dim: int) -> None:
-    path = Path(os.environ["INLAY_DATA"]) / "analogy_en" / "questions-words.txt"
+    path = Path(os.environ["INLAID_DATA"]) / "analogy_en" / "questions-words.txt"
     lines = path.read_text("utf-8").splitlines()
     asked = sorted({word.lower() for line in lines if not line.startswith(":") for word in line.split()})
     names = asked + [f"word{n}" for n in range(words - len(asked))]
@@ -63,7 +63,7 @@ def main(words: int, dim: int) -> None:
     one, two = statistics.median(mine), statistics.median(other)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{scores[0].used:,} questions, {words:,} words x {dim}; median of {TURNS}, peak memory of all {peak:.1f} GiB")
-    print(f"inlay {one:7.1f} s   gensim {two:7.1f} s (reckoned)   x {two / one:.0f}   the same score on the part: {same}")
+    print(f"inlaid {one:7.1f} s   gensim {two:7.1f} s (reckoned)   x {two / one:.0f}   the same score on the part: {same}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast are counting and GloVe? Seconds on English Wikipedia, by workers, with the memory it took.
 
-    INLAY_DATA=/path/to/data python benchmarks/glove_speed.py [MB of text: 100] [workers: 1 2]
+    INLAID_DATA=/path/to/data python benchmarks/glove_speed.py [MB of text: 100] [workers: 1 2]
 
 On the first 100 MB, a-z only, window 10, dim 100, the original C program took 12.5 s to count, 10.2 s to shuffle and 46 s an
 epoch, on two threads. It is not in this run: there is no package of it. SciPy is: one product of the sparse matrix with 120
@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.feed.cooccurrence import cooccurrence
-from inlay.fit.glove import GloVe
-from inlay.fit.ppmi import PPMI, Matrix
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.feed.cooccurrence import cooccurrence
+from inlaid.fit.glove import GloVe
+from inlaid.fit.ppmi import PPMI, Matrix
 
 C_READY, C_EPOCH = 22.7, 46.0
 """Seconds of the C program on two threads, for 100 MB."""
@@ -35,7 +35,7 @@ C_READY, C_EPOCH = 22.7, 46.0
 
 def lines(size: int) -> Iterator[str]:
     """Lower-case words a-z, a line a sentence, until `size` characters were read."""
-    path = Path(os.environ["INLAY_DATA"]) / "corpus_enwiki" / "enwiki_slice.txt.xz"
+    path = Path(os.environ["INLAID_DATA"]) / "corpus_enwiki" / "enwiki_slice.txt.xz"
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield " ".join(re.findall("[a-z]+", line.lower()))
@@ -81,7 +81,7 @@ def products(corpus: Corpus) -> None:
     dense = np.random.default_rng(1).standard_normal((cells.size, 120), np.float32)
     pairs = [(seconds(lambda: PPMI()._times(matrix, dense))[0], seconds(lambda: peer @ dense)[0]) for _ in range(3)]
     ours, theirs = (statistics.median(each) for each in zip(*pairs, strict=True))
-    print(f"sparse times dense, {len(cells) / 1e6:.1f} M cells   inlay {ours:.2f} s   SciPy {theirs:.2f} s   x {theirs / ours:.1f}")
+    print(f"sparse times dense, {len(cells) / 1e6:.1f} M cells   inlaid {ours:.2f} s   SciPy {theirs:.2f} s   x {theirs / ours:.1f}")
 
 
 def main(megabytes: int, workers: list[int]) -> None:

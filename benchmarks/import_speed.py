@@ -1,4 +1,4 @@
-"""How long does a user wait before anything happens? `import inlay` under 0.15 s, `inlay --help` under 0.4 s."""
+"""How long does a user wait before anything happens? `import inlaid` under 0.15 s, `inlaid --help` under 0.4 s."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-INLAY = str(Path(sys.executable).with_name("inlay"))
+INLAID = str(Path(sys.executable).with_name("inlaid"))
 QUESTIONS = {
     "python -c pass": ([sys.executable, "-c", "pass"], None),
-    "import inlay": ([sys.executable, "-c", "import inlay"], 0.15),
-    "inlay --help": ([INLAY, "--help"], 0.4),
-    "inlay train --help": ([INLAY, "train", "--help"], 0.4),
+    "import inlaid": ([sys.executable, "-c", "import inlaid"], 0.15),
+    "inlaid --help": ([INLAID, "--help"], 0.4),
+    "inlaid train --help": ([INLAID, "train", "--help"], 0.4),
 }
 if importlib.util.find_spec("gensim"):
     QUESTIONS["import gensim (peer)"] = ([sys.executable, "-c", "import gensim"], None)

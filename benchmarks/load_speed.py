@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlay.arrays import open_arrays
-from inlay.encode.vocabulary import Words
-from inlay.formats import native, word2vec
-from inlay.formats.text import GLOVE, WORD2VEC_TEXT
-from inlay.vectors import Vectors
+from inlaid.arrays import open_arrays
+from inlaid.encode.vocabulary import Words
+from inlaid.formats import native, word2vec
+from inlaid.formats.text import GLOVE, WORD2VEC_TEXT
+from inlaid.vectors import Vectors
 
 DIM = 300
 RUNS = 3
@@ -63,15 +63,15 @@ def medians(questions: dict[str, Callable[[], Any]]) -> dict[str, Taken]:
 
 def own_format(folder: Path, words: int) -> None:
     words = min(words, shutil.disk_usage(folder).free // 3 // (DIM * 4))
-    native.write(made(words), folder / "v.inlay")
-    size = (folder / "v.inlay").stat().st_size
+    native.write(made(words), folder / "v.inlaid")
+    size = (folder / "v.inlaid").stat().st_size
     last = f"word{words - 1}"
     answers = medians(
         {
-            "open": lambda: native.read(folder / "v.inlay"),
-            "open and first row": lambda: native.read(folder / "v.inlay").rows([0]),
-            "open and find a word": lambda: native.read(folder / "v.inlay")[last],
-            "verify every byte": lambda: open_arrays(folder / "v.inlay").verify(),
+            "open": lambda: native.read(folder / "v.inlaid"),
+            "open and first row": lambda: native.read(folder / "v.inlaid").rows([0]),
+            "open and find a word": lambda: native.read(folder / "v.inlaid")[last],
+            "verify every byte": lambda: open_arrays(folder / "v.inlaid").verify(),
         }
     )
     print(f"native, {words:,} words of {DIM}, {size / 1e9:.2f} GB")
@@ -98,10 +98,10 @@ def others(folder: Path, words: int) -> None:
 
 def compare(name: str, path: Path, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
     ours()  # compile, and fill the page cache, before the clock runs
-    answers, size = medians({"inlay": ours, "gensim": theirs}), path.stat().st_size / 1e6
-    inlay, gensim = answers["inlay"], answers["gensim"]
+    answers, size = medians({"inlaid": ours, "gensim": theirs}), path.stat().st_size / 1e6
+    inlaid, gensim = answers["inlaid"], answers["gensim"]
     said = "   ".join(f"{who} {each.clock:6.2f} s {size / each.clock:5.0f} {each.cpu:6.2f}" for who, each in answers.items())
-    print(f"  {name:<22}{said}   x {gensim.clock / inlay.clock:.1f} {gensim.cpu / inlay.cpu:.1f}")
+    print(f"  {name:<22}{said}   x {gensim.clock / inlaid.clock:.1f} {gensim.cpu / inlaid.cpu:.1f}")
 
 
 if __name__ == "__main__":

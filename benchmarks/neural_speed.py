@@ -22,13 +22,13 @@ import transformers
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inlay.neural.checkpoint import load_model
-from inlay.neural.embedding import TokenEmbedding
-from inlay.neural.families import GPT2
-from inlay.neural.generate import Generation, generate
-from inlay.neural.loss import word_loss
-from inlay.neural.network import make_network
-from inlay.neural.optimizer import RowAdam
+from inlaid.neural.checkpoint import load_model
+from inlaid.neural.embedding import TokenEmbedding
+from inlaid.neural.families import GPT2
+from inlaid.neural.generate import Generation, generate
+from inlaid.neural.loss import word_loss
+from inlaid.neural.network import make_network
+from inlaid.neural.optimizer import RowAdam
 
 ROUNDS = 3
 STEPS, UPDATES = 4, 20
@@ -65,7 +65,7 @@ def race(question: str, unit: str, amount: float, runners: dict[str, Callable[[]
     for _ in range(ROUNDS):
         for name, runner in runners.items():
             best[name] = min(best[name], seconds(runner, device) / times)
-    peer = next(time for name, time in best.items() if not name.startswith("inlay"))
+    peer = next(time for name, time in best.items() if not name.startswith("inlaid"))
     for name, taken in best.items():
         line = {
             "question": question,
@@ -136,16 +136,16 @@ def train(device: str, weights: torch.dtype) -> None:
     before, targets = ids[:, :-1], ids[:, 1:]
     config = transformers.GPT2Config(resid_pdrop=0.0, attn_pdrop=0.0, embd_pdrop=0.0)
     networks: dict[str, Any] = {
-        "inlay": make_network(GPT2.read({"resid_pdrop": 0.0, "attn_pdrop": 0.0})),
+        "inlaid": make_network(GPT2.read({"resid_pdrop": 0.0, "attn_pdrop": 0.0})),
         "transformers": transformers.GPT2LMHeadModel(config),
         "plain torch": Plain(50257, 1024, 768, 12, 12),
         "plain torch, padded": Plain(50304, 1024, 768, 12, 12),
     }
     for network in networks.values():
         network.to(device, weights).apply(_start)
-    head = networks["inlay"].head
+    head = networks["inlaid"].head
     losses: dict[str, Callable[[Any], Tensor]] = {
-        "inlay": lambda network: word_loss(network(before, logits=False).hidden, head, targets),
+        "inlaid": lambda network: word_loss(network(before, logits=False).hidden, head, targets),
         "transformers": lambda network: functional.cross_entropy(network(before).logits.flatten(0, 1), targets.flatten()),
         "plain torch": lambda network: functional.cross_entropy(network(before).flatten(0, 1), targets.flatten()),
         "plain torch, padded": lambda network: functional.cross_entropy(network(before)[..., :50257].flatten(0, 1), targets.flatten()),
@@ -191,15 +191,15 @@ def table(device: str) -> None:
     upstream = torch.randn(count, dim, device=device)
     runners: dict[str, Callable[[], None]] = {}
     kinds: dict[str, tuple[Callable[[], nn.Module], Callable[[Any], torch.optim.Optimizer]]] = {
-        "inlay": (lambda: TokenEmbedding(rows, dim, sparse=True, device=device), lambda p: RowAdam(p, rate=1e-3)),
+        "inlaid": (lambda: TokenEmbedding(rows, dim, sparse=True, device=device), lambda p: RowAdam(p, rate=1e-3)),
         "SparseAdam": (lambda: nn.Embedding(rows, dim, sparse=True, device=device), lambda p: torch.optim.SparseAdam(list(p), lr=1e-3)),
         "dense Adam": (lambda: nn.Embedding(rows, dim, device=device), lambda p: torch.optim.Adam(p, lr=1e-3)),
     }
     for name, (layer, optimizer) in kinds.items():
         made = layer()
         runners[name] = repeat(_update(made, optimizer(made.parameters()), ids, upstream), times)
-        if name == "inlay" and device == "cuda":
-            runners["inlay, captured"] = repeat(_captured(_update(made, optimizer(made.parameters()), ids, upstream)), times)
+        if name == "inlaid" and device == "cuda":
+            runners["inlaid, captured"] = repeat(_captured(_update(made, optimizer(made.parameters()), ids, upstream)), times)
     race("table", "ids/s", count, runners, device, times, rows=rows, dim=dim, different=len(ids.unique()))
 
 
@@ -253,12 +253,12 @@ def beam(device: str) -> None:
         ids = torch.randint(1, 60_000, (texts, 20), device=device)
         mask = torch.ones_like(ids)
         runners = {
-            "inlay": lambda ids=ids, mask=mask: generate(ours, ids, mask, chosen),
+            "inlaid": lambda ids=ids, mask=mask: generate(ours, ids, mask, chosen),
             "transformers": lambda ids=ids, mask=mask: theirs.generate(
                 ids, attention_mask=mask, num_beams=4, max_new_tokens=new, do_sample=False
             ),
         }
-        found, expected = runners["inlay"](), runners["transformers"]()
+        found, expected = runners["inlaid"](), runners["transformers"]()
         same = [row[1:] for row in expected.tolist()] == found  # pyright: ignore
         race("beam", "tokens/s", texts * new, runners, device, texts=texts, beams=4, new_tokens=new, same_ids=same)
 

@@ -19,11 +19,11 @@ import fasttext as peer
 import numpy as np
 from gensim.models.fasttext import load_facebook_vectors
 
-from inlay.encode.ngrams import Mixed, NGrams, bucket_ids
-from inlay.encode.vocabulary import Words
-from inlay.formats import fasttext
-from inlay.kernels import reference
-from inlay.vectors import Vectors
+from inlaid.encode.ngrams import Mixed, NGrams, bucket_ids
+from inlaid.encode.vocabulary import Words
+from inlaid.formats import fasttext
+from inlaid.kernels import reference
+from inlaid.vectors import Vectors
 
 DIM, SHORTEST, LONGEST = 100, 3, 6
 
@@ -70,10 +70,10 @@ def main(size: int) -> None:
             lambda: fasttext.read(path), lambda: peer.load_model(str(path)), lambda: load_facebook_vectors(str(path)), times=1
         )
     print(f"{len(words):,} words; the same vectors, bit for bit: {same}")
-    print(f"hash all n-grams      inlay {hashed:.2f} s, plain Python {plain:.2f} s: x {plain / hashed:.0f}")
-    print(f"vectors of all words  inlay {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: x {lookups / table:.1f}")
+    print(f"hash all n-grams      inlaid {hashed:.2f} s, plain Python {plain:.2f} s: x {plain / hashed:.0f}")
+    print(f"vectors of all words  inlaid {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: x {lookups / table:.1f}")
     ratios = f"x {theirs / read:.1f}, x {gensim / read:.0f}"
-    print(f"open the file         inlay {read:.2f} s, fastText {theirs:.2f} s, gensim {gensim:.2f} s: {ratios}")
+    print(f"open the file         inlaid {read:.2f} s, fastText {theirs:.2f} s, gensim {gensim:.2f} s: {ratios}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast are phrases learned and joined? Ours beside gensim's on the same sentences of English Wikipedia.
 
-    INLAY_DATA=/path/to/data python benchmarks/phrases_speed.py [words, in millions: 3]
+    INLAID_DATA=/path/to/data python benchmarks/phrases_speed.py [words, in millions: 3]
 
 Both start from what they work on, ids or lists of words, in memory; one thread each. gensim applies its frozen phrases,
 the faster of its two ways.
@@ -20,13 +20,13 @@ from typing import Any
 
 from gensim.models import phrases as peer
 
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.encode.phrases import Phrases, collocations, join
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.encode.phrases import Phrases, collocations, join
 
 
 def sentences(words: int) -> Iterator[list[str]]:
     """Lower-case words a-z, a line a sentence, until there are enough."""
-    path = Path(os.environ["INLAY_DATA"]) / "corpus_enwiki" / "enwiki_slice.txt.xz"
+    path = Path(os.environ["INLAID_DATA"]) / "corpus_enwiki" / "enwiki_slice.txt.xz"
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             found = re.findall("[a-z]+", line.lower())
@@ -68,7 +68,7 @@ def main(millions: float) -> None:
     rate = len(corpus.ids) / 1e6
     for name, (ours, theirs) in questions.items():
         mine, other = min(seconds(ours)[0] for _ in range(3)), seconds(theirs)[0]
-        print(f"{name:<26}inlay {mine:6.2f} s {rate / mine:6.1f}   gensim {other:6.2f} s {rate / other:6.2f}   x {other / mine:.0f}")
+        print(f"{name:<26}inlaid {mine:6.2f} s {rate / mine:6.1f}   gensim {other:6.2f} s {rate / other:6.2f}   x {other / mine:.0f}")
     same = words_of(join(corpus, Phrases(passes=1))) == gensim_join(text, 1)
     print(f"the same sentences after one pass: {same}")
 

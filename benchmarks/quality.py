@@ -3,7 +3,7 @@
     python benchmarks/quality.py train gensim-skipgram --language en --seeds 5     # peers first, kept in benchmarks/results/quality
     python benchmarks/quality.py train sgns-skipgram --language en --seeds 5
     python benchmarks/quality.py report gensim-skipgram sgns-skipgram --language en --seeds 5
-    python benchmarks/quality.py report fasttext-skipgram inlay-fasttext --language unseen --setting eager --seeds 3
+    python benchmarks/quality.py report fasttext-skipgram inlaid-fasttext --language unseen --setting eager --seeds 3
 
 `unseen` is the first 30 MB of English without a thousand words, which subwords must make vectors for.
 
@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-import inlay
-from inlay.encode.corpus import Corpus
-from inlay.study.evaluate import Score
-from inlay.vectors import Vectors
+import inlaid
+from inlaid.encode.corpus import Corpus
+from inlaid.study.evaluate import Score
+from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "quality"
 SLICES = {
@@ -54,15 +54,15 @@ def text(language: str) -> tuple[Corpus, Path]:
     if not folder.exists():
         name, size = SLICES[language]
         raw = KEPT / f"{language}.raw.txt"
-        with lzma.open(Path(os.environ["INLAY_DATA"]) / name) as file:
+        with lzma.open(Path(os.environ["INLAID_DATA"]) / name) as file:
             raw.write_bytes(file.read(size or -1).rpartition(b"\n")[0] + b"\n")
-        inlay.corpus(raw, folder, min_count=MIN_COUNT, **ENCODING[language])
+        inlaid.corpus(raw, folder, min_count=MIN_COUNT, **ENCODING[language])
         raw.unlink()
         if language == "unseen":
-            _write_lines(inlay.corpus(folder), lines, withheld())
+            _write_lines(inlaid.corpus(folder), lines, withheld())
             shutil.rmtree(folder)
-            inlay.corpus(lines, folder, min_count=MIN_COUNT, tokenizer="whitespace")
-    corpus = inlay.corpus(folder)
+            inlaid.corpus(lines, folder, min_count=MIN_COUNT, tokenizer="whitespace")
+    corpus = inlaid.corpus(folder)
     if not lines.exists():
         _write_lines(corpus, lines, frozenset())
     return corpus, lines
@@ -80,7 +80,7 @@ def _write_lines(corpus: Corpus, path: Path, without: frozenset[str]) -> None:
 
 def withheld() -> frozenset[str]:
     """Words of MTurk-771 and SimVerb that no other task has, in an order that only their spelling decides."""
-    data = Path(os.environ["INLAY_DATA"])
+    data = Path(os.environ["INLAID_DATA"])
     used = set(" ".join((data / task).read_text(encoding="utf-8").replace(",", " ") for task in TASKS["en"]).lower().split())
     pairs = [line.lower().split()[:2] for task in UNSEEN_TASKS for line in (data / task).read_text(encoding="utf-8").splitlines()]
     candidates = {word for pair in pairs for word in pair}
@@ -118,7 +118,7 @@ def _unseen(lines: Path) -> list[str]:
 
 def ours(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, *, method: str, **more: Any) -> Vectors:
     chosen = {} if setting is None else {**setting, "dim": DIM, "window": WINDOW, "negatives": NEGATIVES, "epochs": EPOCHS}
-    vectors = inlay.train(corpus, method, seed=seed, workers=1, **chosen, **more)
+    vectors = inlaid.train(corpus, method, seed=seed, workers=1, **chosen, **more)
     if not (unseen := _unseen(lines)):
         return vectors
     return Vectors.of([*vectors.words, *unseen], np.concatenate([vectors.table, [vectors[word] for word in unseen]]))
@@ -131,8 +131,8 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
     "fasttext-cbow": (fasttext_model, {"model": "cbow"}),
     "sgns-skipgram": (ours, {"method": "sgns", "objective": "skipgram"}),
     "sgns-cbow": (ours, {"method": "sgns", "objective": "cbow"}),
-    "inlay-fasttext": (ours, {"method": "fasttext"}),
-    "inlay-fasttext-cbow": (ours, {"method": "fasttext", "objective": "cbow"}),
+    "inlaid-fasttext": (ours, {"method": "fasttext"}),
+    "inlaid-fasttext-cbow": (ours, {"method": "fasttext", "objective": "cbow"}),
     "deterministic": (ours, {"method": "sgns", "deterministic": True}),
 }
 
@@ -140,7 +140,7 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
 @functools.cache
 def code() -> str:
     """A name for what we train with: other code, other vectors."""
-    folder = Path(inlay.__file__).parent
+    folder = Path(inlaid.__file__).parent
     files = [path for part in ("fit", "feed", "kernels") for path in sorted((folder / part).glob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
@@ -150,7 +150,7 @@ def kept(name: str, language: str, setting: str, seed: int) -> Path:
     train, more = TRAINERS[name]
     version = code() if train is ours else ""
     said = json.dumps([name, language, text(language)[0].manifest["hash"], SETTINGS.get(setting), more, seed, version])
-    return KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlay"
+    return KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlaid"
 
 
 def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
@@ -161,9 +161,9 @@ def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
         train, more = TRAINERS[name]
         start = time.perf_counter()
         vectors = train(lines, corpus, seed, SETTINGS.get(setting), **more)
-        inlay.save(vectors, place)
+        inlaid.save(vectors, place)
         print(f"{name} {language} {setting} seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
-    return inlay.load(place)
+    return inlaid.load(place)
 
 
 TASKS = {
@@ -179,7 +179,7 @@ TOP = 30_000
 
 def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
     """All scores of all seeds that are there; a report trains nothing."""
-    paths = [Path(os.environ["INLAY_DATA"]) / each for each in TASKS[options.language]]
+    paths = [Path(os.environ["INLAID_DATA"]) / each for each in TASKS[options.language]]
     found: list[list[Score]] = []
     for seed in range(1, options.seeds + 1):
         if kept(name, options.language, options.setting, seed).exists():
@@ -188,8 +188,8 @@ def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
             others = [path for path in paths if path not in analogies]
             # Case is folded for all: questions are in capitals, and only our own files remember that the text was not.
             found.append(
-                inlay.evaluate(vectors, analogies, policy=inlay.Policy(top=TOP, fold=True))
-                + inlay.evaluate(vectors, others, policy=inlay.Policy(fold=True))
+                inlaid.evaluate(vectors, analogies, policy=inlaid.Policy(top=TOP, fold=True))
+                + inlaid.evaluate(vectors, others, policy=inlaid.Policy(fold=True))
             )
     return found
 

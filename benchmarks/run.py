@@ -9,7 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from inlay.errors import MissingExtra
+from inlaid.errors import MissingExtra
 
 
 def main() -> None:
@@ -18,15 +18,15 @@ def main() -> None:
     try:
         runpy.run_path(str(question), run_name="__main__")
     except ModuleNotFoundError as error:
-        if (error.name or "inlay").split(".")[0] == "inlay":
+        if (error.name or "inlaid").split(".")[0] == "inlaid":
             raise  # ours is never missing
         print(f"{question.name} is left out: {error.name} is not installed, which it compares with. Run `pip install {error.name}`.")
     except MissingExtra as error:
         print(f"{question.name} is left out: {error}")
     except KeyError as error:
-        if error.args != ("INLAY_DATA",):
+        if error.args != ("INLAID_DATA",):
             raise
-        print(f"{question.name} is left out: INLAY_DATA is not set. Let it name the folder that holds the texts.")
+        print(f"{question.name} is left out: INLAID_DATA is not set. Let it name the folder that holds the texts.")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ import faiss
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlay.study.approximate import Approximate, approximate
-from inlay.study.search import neighbors, neighbors_of_each
-from inlay.vectors import Codes, Vectors
+from inlaid.study.approximate import Approximate, approximate
+from inlaid.study.search import neighbors, neighbors_of_each
+from inlaid.vectors import Codes, Vectors
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -60,7 +60,7 @@ def interleaved(work: dict[str, Callable[[], Any]], rounds: int) -> dict[str, fl
 
 
 def told(title: str, medians: dict[str, float], queries: int) -> None:
-    peers = {name: each for name, each in medians.items() if not name.startswith(("inlay", "roof"))}
+    peers = {name: each for name, each in medians.items() if not name.startswith(("inlaid", "roof"))}
     best = min(peers.values())
     print(f"\n{title}: ms a query, and times the best peer ({min(peers, key=lambda name: peers[name])})")
     for name, each in medians.items():
@@ -73,25 +73,25 @@ def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int
     medians = interleaved({
         "roof: read the table": lambda: np.einsum("wd->", vectors.table),
         "roof: numpy sgemv alone": lambda: np.dot(vectors.table, row[0], out=other),
-        "inlay": lambda: neighbors(vectors, word),
-        "inlay, int8 codes": lambda: neighbors(vectors, word, codes=codes),
+        "inlaid": lambda: neighbors(vectors, word),
+        "inlaid, int8 codes": lambda: neighbors(vectors, word, codes=codes),
         "numpy": lambda: by_numpy(peers["unit"], row, 11),
         "gensim": lambda: peers["gensim"].most_similar(word),
         "faiss flat": lambda: peers["faiss"].search(row, 11),
     }, rounds)  # fmt: skip
     told("one query", medians, 1)
-    print(f"  int8 over float32: {medians['inlay, int8 codes'] / medians['inlay']:.2f}")
+    print(f"  int8 over float32: {medians['inlaid, int8 codes'] / medians['inlaid']:.2f}")
 
 
 def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Codes, count: int, rounds: int) -> None:
     words = [vectors.words[id] for id in range(0, len(vectors), len(vectors) // count)][:count]
     rows = peers["unit"][[vectors.id(word) for word in words]]
     work: dict[str, Callable[[], Any]] = {
-        "inlay": lambda: neighbors_of_each(vectors, words),
+        "inlaid": lambda: neighbors_of_each(vectors, words),
         "faiss flat": lambda: peers["faiss"].search(rows, 11),
     }
     if count <= 16:
-        work["inlay, int8 codes"] = lambda: neighbors_of_each(vectors, words, codes=codes)
+        work["inlaid, int8 codes"] = lambda: neighbors_of_each(vectors, words, codes=codes)
     if count * len(vectors) <= 1 << 27:  # by hand all scores are held at once
         work["numpy"] = lambda: by_numpy(peers["unit"], rows, 11)
         work["gensim"] = lambda: [peers["gensim"].most_similar(word) for word in words]  # it takes one query at a time

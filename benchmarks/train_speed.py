@@ -1,6 +1,6 @@
 """How fast do word vectors learn? Words a second beside gensim and fastText, in the same run.
 
-    INLAY_DATA=... python benchmarks/train_speed.py [MB of English] [dim]
+    INLAID_DATA=... python benchmarks/train_speed.py [MB of English] [dim]
 
 Words are those of the vocabulary (seen 5 times or more), before frequent ones are thinned out, by all at the threshold of gensim's
 defaults, 1e-3, where not said otherwise; only training is timed, but for the last race, from raw text to saved vectors. One thread,
@@ -25,12 +25,12 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import inlay
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.fit.fasttext import FastText
-from inlay.fit.sgns import SGNS
-from inlay.kernels.compile import kernel
-from inlay.kernels.turns import count_one, counters_for, wait_for
+import inlaid
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.fit.fasttext import FastText
+from inlaid.fit.sgns import SGNS
+from inlaid.kernels.compile import kernel
+from inlaid.kernels.turns import count_one, counters_for, wait_for
 
 ROUNDS = 3
 SAME, EAGER = {"threshold": 1e-3, "rate": 0.025}, {"threshold": 1e-4, "rate": 0.05}
@@ -120,11 +120,11 @@ def compare_ngrams(data: Path, megabytes: int, dim: int, folder: Path) -> None:
     for objective in ("skipgram", "cbow"):
         runs = {
             "fasttext": fasttext_ngrams(path, words, objective, dim),
-            "inlay": ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05),
+            "inlaid": ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05),
         }
-        runs["inlay, deterministic"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05, deterministic=True)
+        runs["inlaid, deterministic"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05, deterministic=True)
         if objective == "cbow":
-            runs["inlay, places weighed"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05, place_weights=True)
+            runs["inlaid, places weighed"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05, place_weights=True)
         compared(f"{objective} over n-grams of 3 to 6, first {megabytes} MB, one core", runs, "fasttext")
 
 
@@ -139,10 +139,10 @@ def whole_way(path: Path, words: int) -> dict[str, Run]:
 
     def mine() -> float:
         start = time.process_time()
-        inlay.save(inlay.train(path, "sgns", tokenizer="whitespace", normalize=(), **SAME), path.with_suffix(".inlay"))
+        inlaid.save(inlaid.train(path, "sgns", tokenizer="whitespace", normalize=(), **SAME), path.with_suffix(".inlaid"))
         return words / (time.process_time() - start)
 
-    return {"inlay": mine, "gensim": theirs}
+    return {"inlaid": mine, "gensim": theirs}
 
 
 @kernel
@@ -199,22 +199,22 @@ def peers(path: Path, words: int, objective: str, dim: int) -> dict[str, Run]:
 def main() -> None:
     megabytes, dim = int(sys.argv[1]) if len(sys.argv) > 1 else 20, int(sys.argv[2]) if len(sys.argv) > 2 else 100
     with tempfile.TemporaryDirectory() as name:
-        path = plain_text(Path(os.environ["INLAY_DATA"]), megabytes, Path(name))
+        path = plain_text(Path(os.environ["INLAID_DATA"]), megabytes, Path(name))
         corpus = encode(path, Encoding(tokenizer="whitespace", normalize=()))
         words = len(corpus.ids)
         print(f"first {megabytes} MB of English: {words / 1e6:.2f} M words, {len(corpus.vocabulary):,} different; dim {dim}")
         cpu, wall = time.process_time, time.perf_counter
         for objective in ("skipgram", "cbow"):
-            mine = {"inlay": ours(corpus, cpu, objective=objective, dim=dim)}
-            mine["inlay, deterministic"] = ours(corpus, cpu, objective=objective, dim=dim, deterministic=True)
+            mine = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim)}
+            mine["inlaid, deterministic"] = ours(corpus, cpu, objective=objective, dim=dim, deterministic=True)
             compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
-            eager = {"inlay": ours(corpus, cpu, objective=objective, dim=dim, **EAGER)}
+            eager = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim, **EAGER)}
             eager["gensim"] = gensim(path, words, int(objective == "skipgram"), dim, EAGER)
             compared(f"{objective}, one thread, threshold 1e-4, rate 0.05", eager, "gensim")
         if dim < 300:
-            wide = {"inlay": ours(corpus, cpu, dim=300), "gensim": gensim(path, words, 1, 300)}
+            wide = {"inlaid": ours(corpus, cpu, dim=300), "gensim": gensim(path, words, 1, 300)}
             compared("skipgram of dim 300, one thread", wide, "gensim")
-        compare_ngrams(Path(os.environ["INLAY_DATA"]), min(megabytes, NGRAM_MEGABYTES), dim, Path(name))
+        compare_ngrams(Path(os.environ["INLAID_DATA"]), min(megabytes, NGRAM_MEGABYTES), dim, Path(name))
         ping_pong(10)
         threads = {
             f"{workers} worker{'s' * (workers > 1)}{', deterministic' * fixed}": ours(

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-import inlay
-from inlay.collect import world
-from inlay.report import silent
-from inlay.study.align import Aligning, align
-from inlay.study.bilingual import Between, precision
-from inlay.study.statistics import student
-from inlay.vectors import Vectors
+import inlaid
+from inlaid.collect import world
+from inlaid.report import silent
+from inlaid.study.align import Aligning, align
+from inlaid.study.bilingual import Between, precision
+from inlaid.study.statistics import student
+from inlaid.vectors import Vectors
 
 FOLDS, DIM = 5, 100
 METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -42,15 +42,15 @@ def looked_at(space: Vectors, found: Found, road: str) -> None:
     zh, en = ([space[pair[side]] for pair in ASKED] for side in (0, 1))
     found[f"{road}: cosine of 男人 and man"].append(cosine(zh[0], en[0]))
     found[f"{road}: cosine of 女人 - woman + man and 男人"].append(cosine(zh[1] - en[1] + en[0], zh[0]))
-    nearest = [each.word for each in inlay.neighbors(space, "男人", n=1)]
+    nearest = [each.word for each in inlaid.neighbors(space, "男人", n=1)]
     found[f"{road}: the nearest of 男人 is man"].append(float(nearest == ["man"]))
-    answer = [each.word for each in inlay.analogy(space, "女人 - woman + man", n=1)]
+    answer = [each.word for each in inlaid.analogy(space, "女人 - woman + man", n=1)]
     found[f"{road}: 女人 - woman + man is 男人"].append(float(answer == ["男人"]))
 
 
 def aligned(method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found) -> None:
     zh, en = (
-        inlay.train(
+        inlaid.train(
             world.sentences(language, words=words, seed=seed), method, dim=DIM, report=silent,
             **settings, **({"dictionary": world.dictionary()} if language == "zh" else {}), **({"seed": seed} if method == "sgns" else {}),
         )
@@ -75,7 +75,7 @@ def together(method: str, settings: dict[str, Any], words: int, seed: int, pairs
     lines = iter(world.sentences("both", words=words, seed=seed))
     joined = [f"{zh} {next(lines, '')}" for zh in lines]
     more = {"seed": seed} if method == "sgns" else {}
-    space = inlay.train(joined, method, dim=DIM, dictionary=world.dictionary(), report=silent, **settings, **more)
+    space = inlaid.train(joined, method, dim=DIM, dictionary=world.dictionary(), report=silent, **settings, **more)
     is_zh = np.array([not word.isascii() for word in space.words])
     sides = [
         Vectors.of([space.words[id] for id in ids.tolist()], space.table[ids], space.card) for ids in map(np.flatnonzero, (is_zh, ~is_zh))

@@ -28,10 +28,10 @@ def make(folder: Path, words: int, dim: int) -> None:
     """Two spaces, a dictionary between them, and a text."""
     import numpy as np
 
-    import inlay
-    from inlay.collect import world
-    from inlay.encode.vocabulary import Words
-    from inlay.vectors import Vectors
+    import inlaid
+    from inlaid.collect import world
+    from inlaid.encode.vocabulary import Words
+    from inlaid.vectors import Vectors
 
     random = np.random.default_rng(1)
     real = list(dict.fromkeys(word for concept in world.concepts() for word in (concept.en.lower(), concept.zh)))
@@ -46,21 +46,21 @@ def make(folder: Path, words: int, dim: int) -> None:
         table[block] = centers[random.integers(0, CLUSTERS, size)] + random.standard_normal((size, dim), dtype=np.float32)
         other[block] = table[block] @ turn + 0.5 * random.standard_normal((size, dim), dtype=np.float32)
     for name, rows in (("a", table), ("b", other)):
-        inlay.save(Vectors(Words.of(named), rows, counts), folder / f"{name}.inlay")
+        inlaid.save(Vectors(Words.of(named), rows, counts), folder / f"{name}.inlaid")
     (folder / "pairs.txt").write_text("".join(f"{word}\t{word}\n" for word in named[:PAIRS]), encoding="utf-8")
     chances = counts[:TEXT] / counts[:TEXT].sum()
     ids = random.choice(len(chances), (TEXT, 20), p=chances)
     (folder / "text.txt").write_text("\n".join(" ".join(named[id] for id in line) for line in ids.tolist()), encoding="utf-8")
-    inlay.corpus(folder / "text.txt", folder / "corpus", tokenizer="whitespace", normalize=())
+    inlaid.corpus(folder / "text.txt", folder / "corpus", tokenizer="whitespace", normalize=())
 
 
 def questions(folder: Path) -> dict[str, list[str]]:
-    a, b = str(folder / "a.inlay"), str(folder / "b.inlay")
+    a, b = str(folder / "a.inlaid"), str(folder / "b.inlaid")
     return {
         "compare": ["compare", a, b, "--words", "cat"],
         "compare, 2 seeds": ["compare", a, b, "--seeds", b, a],
         "align": ["align", a, b, str(folder / "pairs.txt"), "--words", "cat"],
-        "align, saved": ["align", a, b, str(folder / "pairs.txt"), "-o", str(folder / "joint.inlay")],
+        "align, saved": ["align", a, b, str(folder / "pairs.txt"), "-o", str(folder / "joint.inlaid")],
         "doctor": ["doctor", a],
         "map": ["map", a, "-o", str(folder / "map.html"), "--sample"],
         "explain": ["explain", a, "cat", "dog", "--corpus", str(folder / "corpus")],
@@ -71,7 +71,7 @@ def questions(folder: Path) -> dict[str, list[str]]:
 
 def asked(arguments: list[str], sender: Any) -> None:
     """Run one command, listening to its events; sends its exit status, processor seconds, megabytes, longest silence and where it was."""
-    from inlay import terminal
+    from inlaid import terminal
 
     heard = [("start", time.process_time())]
     longest = (0.0, "")
@@ -87,7 +87,7 @@ def asked(arguments: list[str], sender: Any) -> None:
         heard.append((stage, now))
 
     terminal.drawn = listening  # before the commands take it from there
-    from inlay.cli import main
+    from inlaid.cli import main
 
     with contextlib.redirect_stdout(io.StringIO()):
         status = main(arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 
-from inlay.collect import world
+from inlaid.collect import world
 
 if __name__ == "__main__":
     times: list[float] = []

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
-from inlay.study.pictures import COLORS, FONTS, PLAIN
+from inlaid.study.pictures import COLORS, FONTS, PLAIN
 
 Say = Callable[[str, str], str]
 """Which of two texts to write: the English one or the Chinese one."""

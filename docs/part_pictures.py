@@ -10,11 +10,11 @@ from drawing import BLUE, DARK, ORANGE, SHADES, SIGNS, Picture, Say, box, cells,
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from inlay.neural.architecture import Architecture
-from inlay.neural.attention import Attention, View, causal_mask
-from inlay.neural.decoder import Decoder
-from inlay.neural.embedding import TokenEmbedding
-from inlay.neural.positions import Alibi, Rotary, T5Bias, sinusoids
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.attention import Attention, View, causal_mask
+from inlaid.neural.decoder import Decoder
+from inlaid.neural.embedding import TokenEmbedding
+from inlaid.neural.positions import Alibi, Rotary, T5Bias, sinusoids
 
 
 def embedding(figure: Figure, say: Say) -> None:

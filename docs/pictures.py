@@ -9,7 +9,7 @@ import part_pictures
 import torch
 from drawing import draw
 
-import inlay
+import inlaid
 
 FOLDER = Path(__file__).parent / "pictures"
 WORDS = {
@@ -20,8 +20,8 @@ WORDS = {
 if __name__ == "__main__":
     torch.set_num_threads(1)
     FOLDER.mkdir(exist_ok=True)
-    for language, vectors in inlay.demo().items():
-        inlay.draw_map(inlay.map_words(vectors, WORDS[language].split(), perplexity=2), FOLDER / f"map-{language}.png")
+    for language, vectors in inlaid.demo().items():
+        inlaid.draw_map(inlaid.map_words(vectors, WORDS[language].split(), perplexity=2), FOLDER / f"map-{language}.png")
     for language in WORDS:
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():
             draw(FOLDER / f"{picture.__name__}-{language}.png", language, size, picture)

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "inlay"
+PACKAGE = ROOT / "inlaid"
 FIRST = ("__init__", "pipeline", "cli")
 """The files to open first stand first; the rest follow the alphabet, and so do the stages."""
 
 
 def tree() -> str:
     files = sorted(PACKAGE.glob("*.py"), key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name))
-    lines = ["inlay/"] + [_line(path, 2) for path in files]
+    lines = ["inlaid/"] + [_line(path, 2) for path in files]
     for folder in sorted(path.parent for path in PACKAGE.glob("*/__init__.py")):
         lines.append(f"  {folder.name + '/':<22}{_summary(folder / '__init__.py')}")
         lines += [_line(path, 4) for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]

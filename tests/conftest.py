@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jaxtyping import install_import_hook
 
-install_import_hook("inlay", "beartype.beartype")
+install_import_hook("inlaid", "beartype.beartype")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores Ctrl-C, and some tests press it
 
@@ -18,12 +18,12 @@ IN_CI = os.environ.get("CI", "").lower() == "true"
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of real corpora and files that INLAY_DATA names."""
-    if not os.environ.get("INLAY_DATA"):
-        pytest.skip("INLAY_DATA is not set: it names a folder of real data, which the project does not carry")
-    folder = Path(os.environ["INLAY_DATA"]).resolve()
+    """The folder of real corpora and files that INLAID_DATA names."""
+    if not os.environ.get("INLAID_DATA"):
+        pytest.skip("INLAID_DATA is not set: it names a folder of real data, which the project does not carry")
+    folder = Path(os.environ["INLAID_DATA"]).resolve()
     if not folder.is_dir():
-        pytest.fail(f"INLAY_DATA names {folder}, which is not a folder")
+        pytest.fail(f"INLAID_DATA names {folder}, which is not a folder")
     return folder
 
 

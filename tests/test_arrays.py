@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file
 
-from inlay import arrays
-from inlay.errors import FormatError
+from inlaid import arrays
+from inlaid.errors import FormatError
 
 CONTENT = {
     "table": np.arange(600_000, dtype=np.float32).reshape(-1, 3),  # more than two chunks
@@ -112,7 +112,7 @@ def test_a_missing_array_is_named(path: Path):
         st.sampled_from([np.float32, np.float16, np.int8, np.int64, np.uint8, np.bool_]),
         hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5),
     ),
-    text=st.dictionaries(st.text(min_size=1), st.text(), max_size=3).filter(lambda keys: not any(k.startswith("inlay.") for k in keys)),
+    text=st.dictionaries(st.text(min_size=1), st.text(), max_size=3).filter(lambda keys: not any(k.startswith("inlaid.") for k in keys)),
 )
 @settings(max_examples=60, deadline=None)
 def test_any_array_and_any_text_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, text: dict[str, str]):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from inlay.cli import main
+from inlaid.cli import main
 
 TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\n我 喜欢 吃 苹果\n我 喜欢 吃 香蕉\n"
 
@@ -24,7 +24,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def vectors(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    path = tmp_path / "v.inlay"
+    path = tmp_path / "v.inlaid"
     assert main(["train", "ppmi", str(text), "-o", str(path), "--min-count", "1", "--dim", "6"]) == 0
     capsys.readouterr()
     return path
@@ -86,20 +86,20 @@ def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):
 def test_a_corpus_serves_several_methods(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
     corpus, flags = str(tmp_path / "c"), ["--min-count", "1"]
     assert main(["corpus", str(text), "-o", corpus, *flags]) == 0
-    assert main(["train", "onehot", corpus, "-o", str(tmp_path / "a.inlay")]) == 0
-    assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "b.inlay"), "--dim", "5"]) == 0
+    assert main(["train", "onehot", corpus, "-o", str(tmp_path / "a.inlaid")]) == 0
+    assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "b.inlaid"), "--dim", "5"]) == 0
     assert main(["verify", corpus]) == 0
     capsys.readouterr()
     assert main(["info", corpus]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["kind"], said["tokens"]["used"], said["sentences"]["used"], said["words"]["used"]) == ("corpus", 28, 6, 14)
-    assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "c.inlay"), *flags]) == 2
+    assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "c.inlaid"), *flags]) == 2
     assert "is a corpus already" in capsys.readouterr().err
 
 
 def test_settings_come_from_a_file_and_flags_override_it(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "s.toml").write_text("min_count = 1\ndim = 3\nwindow = 2\n")
-    output = str(tmp_path / "v.inlay")
+    output = str(tmp_path / "v.inlaid")
     assert main(["train", "ppmi", str(text), "-o", output, "--config", str(tmp_path / "s.toml"), "--dim", "4"]) == 0
     assert main(["info", output]) == 0
     out = capsys.readouterr().out
@@ -135,16 +135,16 @@ def test_phrases_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "t.txt").write_text("new york is big\nnew york is far\nold town is far\n" * 10)
     assert main(["corpus", str(tmp_path / "t.txt"), "-o", str(tmp_path / "c")]) == 0
     assert main(["phrases", str(tmp_path / "c"), "-o", str(tmp_path / "p"), "--threshold", "0.1", "--passes", "1"]) == 0
-    assert main(["train", "ppmi", str(tmp_path / "p"), "-o", str(tmp_path / "v.inlay"), "--dim", "3"]) == 0
+    assert main(["train", "ppmi", str(tmp_path / "p"), "-o", str(tmp_path / "v.inlaid"), "--dim", "3"]) == 0
     capsys.readouterr()
-    assert main(["neighbors", str(tmp_path / "v.inlay"), "new_york"]) == 0
+    assert main(["neighbors", str(tmp_path / "v.inlaid"), "new_york"]) == 0
 
 
 MISTAKES = {
     "no such command": (["trian"], "There is no command 'trian'. Did you mean 'train'?"),
     "no such method": (["train", "pmi", "TEXT", "-o", "OUT"], "No method is called 'pmi'. Did you mean 'ppmi'?"),
     "no such flag": (["train", "ppmi", "TEXT", "-o", "OUT", "--windw", "3"], "There is no option --windw. Did you mean --window?"),
-    "no output": (["train", "ppmi", "TEXT"], "Missing from inlay train ppmi: -o PATH"),
+    "no output": (["train", "ppmi", "TEXT"], "Missing from inlaid train ppmi: -o PATH"),
     "no text": (["train", "ppmi", "-o", "OUT"], "No text was named"),
     "zero window": (["train", "ppmi", "TEXT", "-o", "OUT", "--window", "0"], "window is 0; expected at least 1"),
     "negative dim": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "-5"], "dim is -5; expected at least 1"),
@@ -157,13 +157,13 @@ MISTAKES = {
     "a vocabulary of one": (["train", "onehot", "REPEATED", "-o", "OUT"], "The vocabulary is one word, 'hello'"),
     "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words were seen less than 5 times"),
     "not UTF-8": (["train", "ppmi", "BINARY", "-o", "OUT"], "is not UTF-8"),
-    "no such folder": (["train", "ppmi", "TEXT", "-o", "NONE/v.inlay"], "there is no folder"),
+    "no such folder": (["train", "ppmi", "TEXT", "-o", "NONE/v.inlaid"], "there is no folder"),
     "a folder as output": (["train", "ppmi", "TEXT", "-o", "FOLDER"], "it is a folder"),
     "unknown setting in a file": (
         ["train", "ppmi", "TEXT", "-o", "OUT", "--config", "TOML"],
         "No setting is called 'widnow'. Did you mean 'window'?",
     ),
-    "not vectors": (["neighbors", "TEXT", "cat"], "none of the formats Inlay reads"),
+    "not vectors": (["neighbors", "TEXT", "cat"], "none of the formats Inlaid reads"),
     "missing vectors": (["neighbors", "NONE", "cat"], "There is no file"),
     "no tasks fit": (["evaluate", "NONE"], "There is no file"),
     "negative words": (["world", "-o", "OUT", "--words", "-1"], "words"),
@@ -201,9 +201,9 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, text: Path):
     """A limit on file size stands in for a full disk."""
     code = f"""
 import resource, sys
-from inlay.cli import main
+from inlaid.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-sys.exit(main(["train", "onehot", {str(text)!r}, "-o", {str(tmp_path / "v.inlay")!r}, "--min-count", "1"]))
+sys.exit(main(["train", "onehot", {str(text)!r}, "-o", {str(tmp_path / "v.inlaid")!r}, "--min-count", "1"]))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 2
@@ -212,7 +212,7 @@ sys.exit(main(["train", "onehot", {str(text)!r}, "-o", {str(tmp_path / "v.inlay"
 
 
 def test_debug_shows_where_it_came_from(text: Path):
-    ended = subprocess.run([sys.executable, "-m", "inlay.cli", "neighbors", str(text), "x", "--debug"], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-m", "inlaid.cli", "neighbors", str(text), "x", "--debug"], capture_output=True, text=True)
     assert "Traceback" in ended.stderr
     assert ended.returncode == 1
 
@@ -233,14 +233,14 @@ def test_help_of_a_method_lists_its_settings(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path, vectors: Path):
-    command = f"{sys.executable} -m inlay.cli neighbors {vectors} cat -n 12 | head -1"
+    command = f"{sys.executable} -m inlaid.cli neighbors {vectors} cat -n 12 | head -1"
     ended = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert ended.stderr == ""
 
 
 def test_the_demo_ends_by_itself_and_shows_both_languages():
     ended = subprocess.run(
-        [sys.executable, "-m", "inlay.cli", "demo", "--words", "100000"], capture_output=True, text=True, stdin=subprocess.DEVNULL
+        [sys.executable, "-m", "inlaid.cli", "demo", "--words", "100000"], capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
     assert ended.returncode == 0, ended.stderr
     assert "king - man + woman = queen" in ended.stdout

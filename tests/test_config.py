@@ -8,8 +8,8 @@ from typing import Literal
 
 import pytest
 
-from inlay.config import Count, Fraction, Positive, check, read_toml, settings_of, values_of
-from inlay.errors import SettingError, SourceError, UnknownName
+from inlaid.config import Count, Fraction, Positive, check, read_toml, settings_of, values_of
+from inlaid.errors import SettingError, SourceError, UnknownName
 
 
 @dataclass(frozen=True, kw_only=True)

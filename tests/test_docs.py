@@ -34,15 +34,15 @@ def _went_well(ended: subprocess.CompletedProcess[str]) -> None:
 def test_python_runs(page: Path, tmp_path: Path):
     code = "\n".join(blocks(page, "python"))
     if "import torch" in code:
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
+        pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
     ended = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     _went_well(ended)
 
 
 @pytest.mark.parametrize("page", with_code("sh"))
 def test_commands_run(page: Path, tmp_path: Path):
-    """Every `inlay` line, in order; what installs or tests the project itself is run elsewhere."""
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("inlay ")]
+    """Every `inlaid` line, in order; what installs or tests the project itself is run elsewhere."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("inlaid ")]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     ended = subprocess.run(["bash", "-e", "-c", "\n".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True)
     _went_well(ended)
@@ -60,7 +60,7 @@ def test_the_tree_is_the_package(name: str):
 
 
 def test_every_module_says_what_it_is():
-    for path in (ROOT / "inlay").rglob("*.py"):
+    for path in (ROOT / "inlaid").rglob("*.py"):
         assert path.read_text("utf-8").startswith('"""'), path
 
 
@@ -68,10 +68,10 @@ def test_both_readmes_run_the_same_commands():
     """The two languages are twins: same commands, same calls, other words."""
     shapes = [
         [
-            re.sub(r"\s.*", "", line.removeprefix("inlay "))
+            re.sub(r"\s.*", "", line.removeprefix("inlaid "))
             for block in blocks(ROOT / name, "sh")
             for line in block.splitlines()
-            if line.startswith("inlay ")
+            if line.startswith("inlaid ")
         ]
         for name in ("README.md", "README.zh.md")
     ]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from inlay import files
-from inlay.errors import WriteError
+from inlaid import files
+from inlaid.errors import WriteError
 
 
 def test_a_file_appears_whole(tmp_path: Path):
@@ -36,11 +36,11 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path):
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 from pathlib import Path
-from inlay import files
+from inlaid import files
 files.write_bytes(Path({str(tmp_path / "a")!r}), bytes(100_000))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "inlay.errors.WriteError: Cannot write" in ended.stderr
+    assert "inlaid.errors.WriteError: Cannot write" in ended.stderr
     assert os.listdir(tmp_path) == []
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1000  # the limit was the child's alone
 
@@ -101,7 +101,7 @@ def test_killed_while_writing_leaves_the_old_file(tmp_path: Path):
     files.write_bytes(path, b"a" * 300_000)
     code = f"""
 from pathlib import Path
-from inlay import files
+from inlaid import files
 print("ready", flush=True)
 while True:
     for letter in (b"b", b"a"):

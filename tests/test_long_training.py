@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import inlay
-from inlay.arrays import open_arrays
-from inlay.arrays import write as write_arrays
-from inlay.cli import main
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import Diverged, FormatError, SettingError, SourceError
-from inlay.jobs import plan
-from inlay.jobs.work import Safety
-from inlay.report import Event, Note
+import inlaid
+from inlaid.arrays import open_arrays
+from inlaid.arrays import write as write_arrays
+from inlaid.cli import main
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import Diverged, FormatError, SettingError, SourceError
+from inlaid.jobs import plan
+from inlaid.jobs.work import Safety
+from inlaid.report import Event, Note
 
 EPOCHS = 300
 """Makes a run over the small text below take a few seconds."""
@@ -42,12 +42,12 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_one_word_is_nothing_to_learn_from():
     with pytest.raises(SourceError, match="The vocabulary is one word, 'a'"):
-        inlay.train(["a a a", "a a"], "sgns", min_count=1)
+        inlaid.train(["a a a", "a a"], "sgns", min_count=1)
 
 
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
 def test_fewer_words_than_a_window_and_fewer_than_negatives_are_learned_from(objective: str):
-    vectors = inlay.train(["a b c", "c b"], "sgns", min_count=1, window=50, negatives=100, objective=objective, dim=5)
+    vectors = inlaid.train(["a b c", "c b"], "sgns", min_count=1, window=50, negatives=100, objective=objective, dim=5)
     assert len(vectors) == 3
     assert np.isfinite(vectors.table).all()
 
@@ -57,25 +57,25 @@ def test_fewer_words_than_a_window_and_fewer_than_negatives_are_learned_from(obj
 )
 def test_a_setting_out_of_range_is_named(corpus: Corpus, setting: str, value: Any):
     with pytest.raises(SettingError, match=setting):
-        inlay.train(corpus, "sgns", **{setting: value})
+        inlaid.train(corpus, "sgns", **{setting: value})
 
 
 def test_the_command_line_names_it_too(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for flags in (["--dim", "0"], ["--workers", "-1"], ["--rate", "0"]):
-        assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlay"), *flags]) == 2
+        assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlaid"), *flags]) == 2
         assert flags[0].lstrip("-") in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_what_diverges_leaves_no_vectors_that_are_not_numbers(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlay"), "--rate", "1e30", "--dim", "10"]) == 2
+    assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlaid"), "--rate", "1e30", "--dim", "10"]) == 2
     assert "Halve `rate` (it is 1e+30)" in capsys.readouterr().err
-    if (tmp_path / "v.inlay").exists():
-        assert np.isfinite(inlay.load(tmp_path / "v.inlay").table).all()
+    if (tmp_path / "v.inlaid").exists():
+        assert np.isfinite(inlaid.load(tmp_path / "v.inlaid").table).all()
 
 
 def _checkpoint(corpus: Corpus, path: Path) -> None:
-    inlay.train(corpus, "sgns", safety=Safety(checkpoint=path), dim=10, epochs=1)
+    inlaid.train(corpus, "sgns", safety=Safety(checkpoint=path), dim=10, epochs=1)
 
 
 def test_a_checkpoint_of_other_settings_or_another_text_is_refused(corpus: Corpus, tmp_path: Path):
@@ -83,10 +83,10 @@ def test_a_checkpoint_of_other_settings_or_another_text_is_refused(corpus: Corpu
     _checkpoint(corpus, path)
     again = Safety(checkpoint=path, resume=True)
     with pytest.raises(SettingError, match=r"another run: .*window is 5 there and 3 here"):
-        inlay.train(corpus, "sgns", safety=again, dim=10, epochs=1, window=3)
+        inlaid.train(corpus, "sgns", safety=again, dim=10, epochs=1, window=3)
     other = encode(world.sentences("en", words=6000), Encoding(min_count=1))
     with pytest.raises(SettingError, match="another run: corpus is"):
-        inlay.train(other, "sgns", safety=again, dim=10, epochs=1)
+        inlaid.train(other, "sgns", safety=again, dim=10, epochs=1)
 
 
 def test_a_checkpoint_with_a_number_that_is_none_is_refused(corpus: Corpus, tmp_path: Path):
@@ -97,24 +97,24 @@ def test_a_checkpoint_with_a_number_that_is_none_is_refused(corpus: Corpus, tmp_
     arrays["contexts"][3, 2] = np.nan
     write_arrays(path, arrays, opened.metadata)
     with pytest.raises(FormatError, match="It cannot be resumed"):
-        inlay.train(corpus, "sgns", safety=Safety(checkpoint=path, resume=True), dim=10, epochs=1)
+        inlaid.train(corpus, "sgns", safety=Safety(checkpoint=path, resume=True), dim=10, epochs=1)
 
 
 def test_tables_that_do_not_fit_into_memory_are_refused_first(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(plan, "available_memory", lambda: 50_000)
     with pytest.raises(SettingError, match="needs about .* of memory, and .* are free"):
-        inlay.train(corpus, "sgns", dim=300)
+        inlaid.train(corpus, "sgns", dim=300)
 
 
 def test_a_rate_that_is_too_high_stops_with_an_error(corpus: Corpus):
     with pytest.raises(Diverged, match="Halve `rate`"):
-        inlay.train(corpus, "sgns", rate=1e30, dim=10)
+        inlaid.train(corpus, "sgns", rate=1e30, dim=10)
 
 
 def _command(text: Path, output: Path, *flags: str, before: str = "", epochs: int = EPOCHS) -> list[str]:
     """The command line in a process of its own; `before` runs first."""
     words = ["train", "sgns", str(text), "-o", str(output), "--dim", "16", "--epochs", str(epochs), "--min-count", "1", *flags]
-    return [sys.executable, "-c", f"{before}\nimport sys\nfrom inlay.cli import main\nsys.exit(main({words!r}))"]
+    return [sys.executable, "-c", f"{before}\nimport sys\nfrom inlaid.cli import main\nsys.exit(main({words!r}))"]
 
 
 def _once_saved(program: subprocess.Popen[bytes], kept: Path, earlier: int) -> bool:
@@ -128,8 +128,8 @@ def _once_saved(program: subprocess.Popen[bytes], kept: Path, earlier: int) -> b
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 def test_killed_three_times_and_resumed_it_comes_to_the_same_bits(text: Path, tmp_path: Path):
-    whole, broken = tmp_path / "whole.inlay", tmp_path / "broken.inlay"
-    kept, often = tmp_path / "broken.inlay.checkpoint", ("--checkpoint-minutes", "0.0005")
+    whole, broken = tmp_path / "whole.inlaid", tmp_path / "broken.inlaid"
+    kept, often = tmp_path / "broken.inlaid.checkpoint", ("--checkpoint-minutes", "0.0005")
     subprocess.run(_command(text, whole), check=True, capture_output=True)
     earlier = 0
     for _ in range(3):
@@ -149,17 +149,17 @@ def test_killed_three_times_and_resumed_it_comes_to_the_same_bits(text: Path, tm
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to a process is of POSIX")
 def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: Path):
-    path = tmp_path / "v.inlay"
+    path = tmp_path / "v.inlaid"
     flags = ("--checkpoint-minutes", "0.0005")
     with subprocess.Popen(_command(text, path, *flags, epochs=100_000), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
-        assert _once_saved(program, tmp_path / "v.inlay.checkpoint", 0)
+        assert _once_saved(program, tmp_path / "v.inlaid.checkpoint", 0)
         program.send_signal(signal.SIGINT)
         program.communicate(timeout=60)
     assert program.returncode == 130
-    vectors = inlay.load(path)
+    vectors = inlaid.load(path)
     assert np.isfinite(vectors.table[:]).all()
     assert "Training was interrupted at" in vectors.card.notes[-1]
-    assert (tmp_path / "v.inlay.checkpoint").exists()
+    assert (tmp_path / "v.inlaid.checkpoint").exists()
 
 
 FULL = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
@@ -167,7 +167,7 @@ FULL = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process are of POSIX")
 def test_a_disk_that_is_full_is_told_and_leaves_nothing_half_written(text: Path, tmp_path: Path):
-    ended = subprocess.run(_command(text, tmp_path / "v.inlay", before=FULL, epochs=2), capture_output=True, check=False)
+    ended = subprocess.run(_command(text, tmp_path / "v.inlaid", before=FULL, epochs=2), capture_output=True, check=False)
     said = " ".join(ended.stderr.decode().split())
     assert ended.returncode == 2
     assert "training goes on" in said
@@ -183,6 +183,6 @@ def test_a_checkpoint_that_fails_does_not_end_the_training(corpus: Corpus, tmp_p
         if folder.exists():
             folder.rmdir()
 
-    vectors = inlay.train(corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c"))
+    vectors = inlaid.train(corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c"))
     assert np.isfinite(vectors.table).all()
     assert any(isinstance(event, Note) and "training goes on" in event.text for event in events)

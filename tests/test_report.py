@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from inlay.report import Note, Progress, bytes_in_words, counted, log, time_in_words
+from inlaid.report import Note, Progress, bytes_in_words, counted, log, time_in_words
 
 
 def test_counted_passes_items_on_and_ends_at_the_total():
@@ -17,7 +17,7 @@ def test_counted_passes_items_on_and_ends_at_the_total():
 
 def test_notes_reach_a_program_that_set_up_nothing(caplog: pytest.LogCaptureFixture):
     log(Note("three words were left out"))
-    assert caplog.record_tuples == [("inlay", logging.WARNING, "three words were left out")]
+    assert caplog.record_tuples == [("inlaid", logging.WARNING, "three words were left out")]
 
 
 def test_times_and_sizes_in_words():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.errors import FormatError, UnknownWord
-from inlay.vectors import Card, Codes, Vectors
+from inlaid.errors import FormatError, UnknownWord
+from inlaid.vectors import Card, Codes, Vectors
 
 
 def test_a_word_finds_its_row():

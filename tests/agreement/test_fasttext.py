@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import inlay
-from inlay.encode.ngrams import NGrams
-from inlay.vectors import Vectors
+import inlaid
+from inlaid.encode.ngrams import NGrams
+from inlaid.vectors import Vectors
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, on import
@@ -49,7 +49,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["crime-and-punishment", "toy-model", "toy-model-pretrained"])
 def test_real_models_agree(data: Path, name: str):
     path = data / "pretrained_gensim_test" / f"{name}.bin"
-    vectors, peer = inlay.load(path), gensim.load_facebook_vectors(str(path))
+    vectors, peer = inlaid.load(path), gensim.load_facebook_vectors(str(path))
     agree(vectors, fasttext.load_model(str(path)))
     assert list(vectors.words) == peer.index_to_key
     like = [row for row, word in enumerate(vectors.words) if word != "</s>"]  # gensim gives </s> n-grams, fastText does not
@@ -64,7 +64,7 @@ def test_real_models_agree(data: Path, name: str):
 
 def test_a_model_older_than_the_magic_number_agrees_with_gensim(data: Path):
     path = data / "pretrained_gensim_test" / "lee_fasttext.bin"
-    vectors, peer = inlay.load(path), gensim.load_facebook_vectors(str(path))
+    vectors, peer = inlaid.load(path), gensim.load_facebook_vectors(str(path))
     np.testing.assert_allclose(vectors.table, [peer[word] for word in vectors.words], atol=1e-6)
     np.testing.assert_allclose(vectors["unheardof"], peer["unheardof"], atol=1e-6)
     with (data / "pretrained_gensim_test" / "lee_fasttext.vec").open(encoding="utf-8") as file:
@@ -76,7 +76,7 @@ def test_a_model_older_than_the_magic_number_agrees_with_gensim(data: Path):
 
 def test_a_compressed_model_with_few_buckets_agrees(data: Path):
     path = data / "pretrained_fasttext_lid" / "lid.176.ftz"
-    agree(inlay.load(path), fasttext.load_model(str(path)), exact=False)
+    agree(inlaid.load(path), fasttext.load_model(str(path)), exact=False)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_compressed_model_with_few_buckets_agrees(data: Path):
 def test_chinese_and_english_models_agree_and_go_back(corpus: Path, tmp_path: Path, settings: dict[str, Any]):
     theirs = fasttext.train_unsupervised(str(corpus), dim=8, epoch=1, bucket=500, thread=12, verbose=0, minCount=2, **settings)
     theirs.save_model(str(tmp_path / "theirs.bin"))
-    vectors = inlay.load(tmp_path / "theirs.bin")
+    vectors = inlaid.load(tmp_path / "theirs.bin")
     assert "猫" in vectors
     assert list(vectors.words) == theirs.get_words()
     agree(vectors, theirs)
@@ -100,10 +100,10 @@ def test_chinese_and_english_models_agree_and_go_back(corpus: Path, tmp_path: Pa
         assert vectors.contexts is None
     else:
         np.testing.assert_array_equal(vectors.contexts.whole(), theirs.get_output_matrix())  # pyright: ignore
-    inlay.save(vectors, tmp_path / "ours.bin", format="fasttext")
+    inlaid.save(vectors, tmp_path / "ours.bin", format="fasttext")
     agree(vectors, fasttext.load_model(str(tmp_path / "ours.bin")))
-    inlay.save(vectors, tmp_path / "ours.inlay")
-    agree(inlay.load(tmp_path / "ours.inlay"), theirs)
+    inlaid.save(vectors, tmp_path / "ours.inlaid")
+    agree(inlaid.load(tmp_path / "ours.inlaid"), theirs)
 
 
 def test_supervised_models_agree_compressed_and_not(corpus: Path, tmp_path: Path):
@@ -115,7 +115,7 @@ def test_supervised_models_agree_compressed_and_not(corpus: Path, tmp_path: Path
     )
     theirs.save_model(str(tmp_path / "labels.bin"))
     notes: list[object] = []
-    vectors = inlay.load(tmp_path / "labels.bin", report=notes.append)
+    vectors = inlaid.load(tmp_path / "labels.bin", report=notes.append)
     assert "300 labels" in str(notes)
     assert vectors.contexts is None
     agree(vectors, theirs)
@@ -123,12 +123,12 @@ def test_supervised_models_agree_compressed_and_not(corpus: Path, tmp_path: Path
         theirs = fasttext.load_model(str(tmp_path / "labels.bin"))
         theirs.quantize(input=str(tmp_path / "labels.txt"), dsub=3, verbose=0, **options)  # 10 = 3 + 3 + 3 + 1: a narrower last part
         theirs.save_model(str(tmp_path / f"{name}.ftz"))
-        agree(inlay.load(tmp_path / f"{name}.ftz"), theirs, exact=False)
+        agree(inlaid.load(tmp_path / f"{name}.ftz"), theirs, exact=False)
 
 
 def test_vectors_without_ngrams_are_loaded_by_both(tmp_path: Path):
     vectors = Vectors.of(["cat", "猫", "c++"], np.random.default_rng(1).standard_normal((3, 7)))
-    inlay.save(vectors, tmp_path / "v.bin", format="fasttext")
+    inlaid.save(vectors, tmp_path / "v.bin", format="fasttext")
     theirs, peer = fasttext.load_model(str(tmp_path / "v.bin")), gensim.load_facebook_vectors(str(tmp_path / "v.bin"))
     assert theirs.get_words() == ["cat", "猫", "c++"]
     for word in vectors.words:
@@ -139,11 +139,11 @@ def test_vectors_without_ngrams_are_loaded_by_both(tmp_path: Path):
 
 @pytest.mark.parametrize("settings", [{}, {"objective": "cbow", "shortest": 1, "longest": 3}], ids=["skipgram", "cbow"])
 def test_what_we_train_fasttext_loads_unseen_words_too(corpus: Path, tmp_path: Path, settings: dict[str, Any]):
-    vectors = inlay.train(corpus, "fasttext", tokenizer="whitespace", dim=12, epochs=2, buckets=3000, **settings)
+    vectors = inlaid.train(corpus, "fasttext", tokenizer="whitespace", dim=12, epochs=2, buckets=3000, **settings)
     notes: list[object] = []
-    inlay.save(vectors, tmp_path / "ours.bin", format="fasttext", report=notes.append)
+    inlaid.save(vectors, tmp_path / "ours.bin", format="fasttext", report=notes.append)
     assert "buckets have no row" in str(notes)
-    theirs, back = fasttext.load_model(str(tmp_path / "ours.bin")), inlay.load(tmp_path / "ours.bin")
+    theirs, back = fasttext.load_model(str(tmp_path / "ours.bin")), inlaid.load(tmp_path / "ours.bin")
     assert theirs.get_words() == list(vectors.words)
     np.testing.assert_allclose([theirs.get_word_vector(word) for word in vectors.words], vectors.table, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(theirs.get_output_matrix(), vectors.contexts)

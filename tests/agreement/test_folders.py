@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import inlay
-from inlay.vectors import Card, Vectors
+import inlaid
+from inlaid.vectors import Card, Vectors
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, on import
@@ -31,7 +31,7 @@ def vectors() -> Vectors:
 
 @pytest.fixture(params=["static-embedding", "model2vec"])
 def folder(request: pytest.FixtureRequest, vectors: Vectors, tmp_path: Path) -> Path:
-    inlay.save(vectors, tmp_path / "folder", format=request.param)
+    inlaid.save(vectors, tmp_path / "folder", format=request.param)
     return tmp_path / "folder"
 
 
@@ -68,16 +68,16 @@ def test_running_text_is_cut_into_our_words(folder: Path, vectors: Vectors):
 
 
 def test_what_we_wrote_is_read_back(folder: Path, vectors: Vectors):
-    found = inlay.load(folder)
+    found = inlaid.load(folder)
     assert list(found.words) == [*WORDS, "[UNK]"]
     np.testing.assert_array_equal(found.table, np.vstack([vectors.table, np.zeros((1, 6))]))
     assert found.find("CAT") == 0
 
 
 def test_their_own_folders_are_read(tmp_path: Path, vectors: Vectors):
-    inlay.save(vectors, tmp_path / "ours", format="model2vec")
+    inlaid.save(vectors, tmp_path / "ours", format="model2vec")
     peer.SentenceTransformer(str(tmp_path / "ours"), device="cpu").save(str(tmp_path / "st"))
-    np.testing.assert_array_equal(inlay.load(tmp_path / "st").table[: len(WORDS)], vectors.table)
+    np.testing.assert_array_equal(inlaid.load(tmp_path / "st").table[: len(WORDS)], vectors.table)
     model = model2vec.StaticModel.from_pretrained(tmp_path / "ours")
     random, size = np.random.default_rng(2), len(WORDS) + 1
     mapping, weights = random.integers(0, 4, size), random.random(size).astype(np.float32)
@@ -85,7 +85,7 @@ def test_their_own_folders_are_read(tmp_path: Path, vectors: Vectors):
         rows = random.standard_normal((4, 6)).astype(kind)
         shared = model2vec.StaticModel(rows, model.tokenizer, weights=weights, token_mapping=mapping, normalize=False)
         shared.save_pretrained(tmp_path / kind.__name__)
-        found = inlay.load(tmp_path / kind.__name__)
+        found = inlaid.load(tmp_path / kind.__name__)
         for word in ("cat", "猫", "c++"):
             np.testing.assert_allclose(found[word], shared.encode([word])[0], rtol=1e-3 if kind is np.float16 else 1e-6)
 
@@ -129,7 +129,7 @@ def test_the_input_table_of_any_checkpoint(tmp_path: Path, family: str, kind: st
     model.save_pretrained(tmp_path, max_shard_size="2KB")
     (tmp_path / "vocab.json").write_text('{"Ġking": 3, "çĮ«": 5, "king": 7, "Ġqueen": 8}')
     notes: list[object] = []
-    found = inlay.load(tmp_path, report=notes.append)
+    found = inlaid.load(tmp_path, report=notes.append)
     np.testing.assert_array_equal(found.table, model.get_input_embeddings().weight.detach().float().numpy())
     np.testing.assert_array_equal(found.rows([5, 39]), found.table[[5, 39]])
     assert "36 of 40 rows belong to no token" in str(notes)
@@ -148,4 +148,4 @@ def test_of_two_input_tables_the_one_that_reads(tmp_path: Path, family: str):
     if family == "t5":
         encoder.embed_tokens.weight = torch.nn.Parameter(torch.randn(40, 8))
     model.save_pretrained(tmp_path)
-    np.testing.assert_array_equal(inlay.load(tmp_path).table, encoder.embed_tokens.weight.detach().numpy())
+    np.testing.assert_array_equal(inlaid.load(tmp_path).table, encoder.embed_tokens.weight.detach().numpy())

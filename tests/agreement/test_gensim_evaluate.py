@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlay.study.evaluate import Score, evaluate
-from inlay.study.lookup import GENSIM, Policy
-from inlay.study.task_files import read_file
-from inlay.study.tasks import Analogies
-from inlay.vectors import Vectors
+from inlaid.study.evaluate import Score, evaluate
+from inlaid.study.lookup import GENSIM, Policy
+from inlaid.study.task_files import read_file
+from inlaid.study.tasks import Analogies
+from inlaid.vectors import Vectors
 
 peer = pytest.importorskip("gensim.models.keyedvectors", reason="gensim comes with the extra `peers`")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay import pipeline
-from inlay.errors import FormatError
-from inlay.formats import lines
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.errors import FormatError
+from inlaid.formats import lines
+from inlaid.vectors import Vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")  # gensim's open files
 peer = pytest.importorskip("gensim.models.keyedvectors").KeyedVectors

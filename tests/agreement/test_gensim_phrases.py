@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.encode.phrases import Phrases, collocations, join
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.encode.phrases import Phrases, collocations, join
 
 peer = pytest.importorskip("gensim.models.phrases", reason="gensim comes with the extra `peers`")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study.search import analogy, neighbors
-from inlay.vectors import Vectors
+from inlaid.study.search import analogy, neighbors
+from inlaid.vectors import Vectors
 
 gensim = pytest.importorskip("gensim.models", reason="gensim is not installed")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.collect import world
-from inlay.encode.corpus import Encoding, encode
-from inlay.feed.cooccurrence import cooccurrence
-from inlay.fit import ppmi
-from inlay.fit.ppmi import PPMI
+from inlaid.collect import world
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.feed.cooccurrence import cooccurrence
+from inlaid.fit import ppmi
+from inlaid.fit.ppmi import PPMI
 
 sparse = pytest.importorskip("scipy.sparse", reason="SciPy comes with the extra `peers`")
 linalg = pytest.importorskip("scipy.sparse.linalg", reason="SciPy comes with the extra `peers`")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study.align import Aligning, align
-from inlay.study.rotation import procrustes, straightened
-from inlay.vectors import Vectors
+from inlaid.study.align import Aligning, align
+from inlaid.study.rotation import procrustes, straightened
+from inlaid.vectors import Vectors
 
 linalg = pytest.importorskip("scipy.linalg", reason="SciPy comes with the extra `peers`")
 

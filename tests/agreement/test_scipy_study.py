@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study.classify import minimum
-from inlay.study.statistics import area, pearson, spearman, student_point, value_of
+from inlaid.study.classify import minimum
+from inlaid.study.statistics import area, pearson, spearman, student_point, value_of
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy comes with the extra `peers`")
 optimize = pytest.importorskip("scipy.optimize", reason="SciPy comes with the extra `peers`")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study.faithfulness import faithfulness
-from inlay.study.map import map_words
-from inlay.vectors import Vectors
+from inlaid.study.faithfulness import faithfulness
+from inlaid.study.map import map_words
+from inlaid.vectors import Vectors
 
 manifold = pytest.importorskip("sklearn.manifold", reason="scikit-learn comes with the extra `explore`")
 decomposition = pytest.importorskip("sklearn.decomposition", reason="scikit-learn comes with the extra `explore`")

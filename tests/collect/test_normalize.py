@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import inlay
-from inlay.collect.normalize import normalizer, origins
-from inlay.errors import UnknownName
+import inlaid
+from inlaid.collect.normalize import normalizer, origins
+from inlaid.errors import UnknownName
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"])) | st.text("Aé e\u0301Σς中ＡİK\u1100\u1161")
 
@@ -47,7 +47,7 @@ def test_origins_lead_back_to_what_a_character_was_made_of(text: str):
 
 def test_tokens_stand_where_the_text_has_them():
     text = "CAFE\u0301 ＡＢ，我喜欢苹果"
-    shown = inlay.tokenize(text, normalize=["nfkc", "lower"])
+    shown = inlaid.tokenize(text, normalize=["nfkc", "lower"])
     assert [token.text for token in shown.tokens] == ["café", "ab", "我", "喜欢", "苹果"]
     assert shown.original is not None
     assert [unicodedata.normalize("NFKC", text[a:b]).lower() for a, b in shown.original] == [token.text for token in shown.tokens]

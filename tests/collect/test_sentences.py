@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from inlay.collect import sentences
-from inlay.collect.sentences import spans, split
+from inlaid.collect import sentences
+from inlaid.collect.sentences import spans, split
 
 ENGLISH = [
     "It rained.| We stayed.",

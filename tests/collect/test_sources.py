@@ -15,10 +15,10 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.collect import packed, sources
-from inlay.collect.sources import Block, Source
-from inlay.errors import SourceError
-from inlay.report import Note, Progress
+from inlaid.collect import packed, sources
+from inlaid.collect.sources import Block, Source
+from inlaid.errors import SourceError
+from inlaid.report import Note, Progress
 
 TEXT = "the cat\n我喜欢苹果\n" * 100
 

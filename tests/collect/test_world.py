@@ -13,8 +13,8 @@ import rjieba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.collect import grammar, world
-from inlay.errors import SettingError
+from inlaid.collect import grammar, world
+from inlaid.errors import SettingError
 
 HAN = re.compile(r"[\u4e00-\u9fff]+")
 
@@ -62,7 +62,7 @@ def test_every_concept_occurs_in_300_000_words(language):
 
 
 def test_same_seed_same_text_whatever_the_hash_seed():
-    script = "from inlay.collect import world; print([p for p in world.pairs(words=3000, seed=7)], world.truth('en'))"
+    script = "from inlaid.collect import world; print([p for p in world.pairs(words=3000, seed=7)], world.truth('en'))"
     runs = [
         subprocess.run(
             [sys.executable, "-X", "utf8", "-c", script],
@@ -121,7 +121,7 @@ def test_known_sentences_occur(many, sentence):
 
 
 def test_importing_reads_nothing():
-    script = "import inlay.collect.world, inlay.collect.grammar as g; assert g.grammar.cache_info().currsize == 0"
+    script = "import inlaid.collect.world, inlaid.collect.grammar as g; assert g.grammar.cache_info().currsize == 0"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
@@ -135,7 +135,7 @@ def test_refuses_no_words(words):
 @pytest.mark.parametrize("call", ["sentences('fr')", "truth('both')"])
 def test_refuses_an_unknown_language(call):
     """In a process of its own, for here the tests' type checks would refuse it first."""
-    script = f"from inlay.collect import world; world.{call}"
+    script = f"from inlaid.collect import world; world.{call}"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "SettingError: The world has no language" in run.stderr
     assert "choose one of these" in run.stderr

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay import pipeline
-from inlay.cli import main
-from inlay.encode.corpus import Encoding, encode
-from inlay.report import silent
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.cli import main
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.report import silent
+from inlaid.vectors import Vectors
 
 TEXT = ["the cat sits on the mat", "the dog sits on the mat", "the cat eats fish", "the dog eats meat", "the cow eats grass", "猫 吃 鱼"]
 
@@ -24,8 +24,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     corpus = encode(TEXT, Encoding(min_count=1), workers=1)
     corpus.save(Path("corpus"))
     vectors = pipeline.train(corpus, "ppmi", dim=6, report=silent)
-    pipeline.save(vectors, Path("one.inlay"))
-    pipeline.save(dataclasses.replace(vectors, contexts=vectors.table), Path("two.inlay"))
+    pipeline.save(vectors, Path("one.inlaid"))
+    pipeline.save(dataclasses.replace(vectors, contexts=vectors.table), Path("two.inlaid"))
     return tmp_path
 
 
@@ -35,26 +35,26 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]):
-    out = said(capsys, "explain", "one.inlay", "cat", "dog", "--corpus", "corpus", "-n", "3")
+    out = said(capsys, "explain", "one.inlaid", "cat", "dog", "--corpus", "corpus", "-n", "3")
     assert out.startswith("cat ~ dog: cosine ")
     for part in ("sits", "the cat sits on the mat", "sentences of dog", "dimensions"):
         assert part in out
-    found = json.loads(said(capsys, "explain", "one.inlay", "cat", "dog", "--corpus", "corpus", "--json"))
+    found = json.loads(said(capsys, "explain", "one.inlaid", "cat", "dog", "--corpus", "corpus", "--json"))
     assert sum(each["share"] for each in found["dimensions"]) == pytest.approx(found["cosine"])
     assert found["text"]["contexts"][0]["weight"] > 0
-    assert json.loads(said(capsys, "explain", "one.inlay", "cat", "dog", "--json"))["text"] is None
+    assert json.loads(said(capsys, "explain", "one.inlaid", "cat", "dog", "--json"))["text"] is None
 
 
 def test_fill(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert "sits" in said(capsys, "fill", "two.inlay", "the zebra ___ on the mat", "-n", "20")
-    assert "without a vector: zebra" in said(capsys, "fill", "two.inlay", "the zebra ___ on the mat")
-    found = json.loads(said(capsys, "fill", "two.inlay", "the ___ eats", "--json", "--no-prior"))
+    assert "sits" in said(capsys, "fill", "two.inlaid", "the zebra ___ on the mat", "-n", "20")
+    assert "without a vector: zebra" in said(capsys, "fill", "two.inlaid", "the zebra ___ on the mat")
+    found = json.loads(said(capsys, "fill", "two.inlaid", "the ___ eats", "--json", "--no-prior"))
     assert found["context"] == ["the", "eats"]
     assert found["prior"] is False
 
 
 def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
-    words = ("axis", "one.inlay", "--from", "cat", "dog", "--to", "fish", "meat", "--words", "cow", "猫")
+    words = ("axis", "one.inlaid", "--from", "cat", "dog", "--to", "fish", "meat", "--words", "cow", "猫")
     out = said(capsys, *words)
     assert out.splitlines()[0].split() == ["place", "95", "%", "word"]
     assert "(from)" in out
@@ -62,16 +62,16 @@ def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
     found = json.loads(said(capsys, *words, "--json", "--paired"))
     assert {each["word"] for each in found["words"]} == {"cat", "dog", "fish", "meat", "cow", "猫"}
     assert len(found["direction"]) == 6
-    assert "not tested" in said(capsys, "axis", "one.inlay", "--from", "cat", "--to", "fish")
-    assert json.loads(said(capsys, "axis", "one.inlay", "--from", "cat", "--to", "fish", "--json"))["p"] is None
+    assert "not tested" in said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish")
+    assert json.loads(said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish", "--json"))["p"] is None
 
 
 def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
     Path("pairs.txt").write_text("cat\tdog\t9\ncat\tmat\t3\nfish\tmeat\t7\ndog\tgrass\t1\n", "utf-8")
-    out = said(capsys, "dimensions", "one.inlay", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2")
+    out = said(capsys, "dimensions", "one.inlaid", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2")
     assert "removed first" in out
     assert "goes with" in out
-    found = json.loads(said(capsys, "dimensions", "one.inlay", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2", "--json"))
+    found = json.loads(said(capsys, "dimensions", "one.inlaid", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2", "--json"))
     assert {each["order"] for each in found["removal"]} == {"most", "least", "random"}
     assert len(found["traits"]) == 2
 
@@ -79,25 +79,25 @@ def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_doctor(folder: Path, capsys: pytest.CaptureFixture[str]):
     rows = np.random.default_rng(1).standard_normal((200, 5))
     rows[:50] = 0
-    pipeline.save(Vectors.of([f"w{id}" for id in range(200)], rows), Path("ill.inlay"))
-    out = said(capsys, "doctor", "ill.inlay", "--corpus", "corpus")
+    pipeline.save(Vectors.of([f"w{id}" for id in range(200)], rows), Path("ill.inlaid"))
+    out = said(capsys, "doctor", "ill.inlaid", "--corpus", "corpus")
     assert "serious: Rows of zeros" in out
     assert "50 of 200 words (25.00%)" in out
     assert "most frequent words of the corpus" in out
-    found = json.loads(said(capsys, "doctor", "ill.inlay", "--json", "--show", "serious"))
+    found = json.loads(said(capsys, "doctor", "ill.inlaid", "--json", "--show", "serious"))
     assert {each["check"] for each in found["findings"]} == {"zeros"}
     assert found["verdict"].startswith("Found 1 serious")
 
 
 MISTAKES = {
-    "an unknown word": (["explain", "one.inlay", "catt", "dog"], "Did you mean 'cat'"),
-    "no corpus": (["explain", "one.inlay", "cat", "dog", "--corpus", "nowhere"], "is not a corpus"),
-    "one table": (["fill", "one.inlay", "the ___ sits"], "takes two tables"),
-    "no blank": (["fill", "two.inlay", "the cat sits"], "holds 0 blanks"),
-    "an empty list": (["axis", "one.inlay", "--from", "--to", "cat"], "'from' is empty"),
-    "a word on both sides": (["axis", "one.inlay", "--from", "cat", "--to", "cat", "dog"], "stands in both lists"),
-    "no task": (["dimensions", "one.inlay", "world-field"], "Did you mean 'world-fields'"),
-    "no sample": (["doctor", "one.inlay", "--sample", "1"], "expected at least 2"),
+    "an unknown word": (["explain", "one.inlaid", "catt", "dog"], "Did you mean 'cat'"),
+    "no corpus": (["explain", "one.inlaid", "cat", "dog", "--corpus", "nowhere"], "is not a corpus"),
+    "one table": (["fill", "one.inlaid", "the ___ sits"], "takes two tables"),
+    "no blank": (["fill", "two.inlaid", "the cat sits"], "holds 0 blanks"),
+    "an empty list": (["axis", "one.inlaid", "--from", "--to", "cat"], "'from' is empty"),
+    "a word on both sides": (["axis", "one.inlaid", "--from", "cat", "--to", "cat", "dog"], "stands in both lists"),
+    "no task": (["dimensions", "one.inlaid", "world-field"], "Did you mean 'world-fields'"),
+    "no sample": (["doctor", "one.inlaid", "--sample", "1"], "expected at least 2"),
 }
 
 

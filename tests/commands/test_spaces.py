@@ -1,4 +1,4 @@
-"""`inlay compare` and `inlay align` as a user meets them: tables, JSON, a joint space, mistakes in one line."""
+"""`inlaid compare` and `inlaid align` as a user meets them: tables, JSON, a joint space, mistakes in one line."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import inlay
-from inlay.cli import main
-from inlay.vectors import Card, Vectors
+import inlaid
+from inlaid.cli import main
+from inlaid.vectors import Card, Vectors
 
 WORDS = 120
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Five runs of one space, another in which w7 has moved, and zh.inlay: the same turned, with words of its own."""
+    """Five runs of one space, another in which w7 has moved, and zh.inlaid: the same turned, with words of its own."""
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(1)
     rows = random.standard_normal((WORDS, 8))
@@ -27,10 +27,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("en", "a", "b", "c", "moved"):
         noisy = rows + 0.05 * random.standard_normal(rows.shape)
         noisy[7] *= -1 if name == "moved" else 1
-        inlay.save(Vectors.of(words, noisy, card), f"{name}.inlay")
+        inlaid.save(Vectors.of(words, noisy, card), f"{name}.inlaid")
     rotation = np.linalg.qr(random.standard_normal((8, 8)))[0]
-    inlay.save(Vectors.of([f"词{n}" for n in range(WORDS - 1)] + ["dna"], rows @ rotation), "zh.inlay")
-    inlay.save(Vectors.of(["w1", "w2"], np.eye(2)), "small.inlay")
+    inlaid.save(Vectors.of([f"词{n}" for n in range(WORDS - 1)] + ["dna"], rows @ rotation), "zh.inlaid")
+    inlaid.save(Vectors.of(["w1", "w2"], np.eye(2)), "small.inlaid")
     Path("zh-en.txt").write_text("".join(f"词{n} W{n}\n" for n in range(WORDS)), "utf-8")
     Path("other.txt").write_text("chat cat\n", "utf-8")
     return tmp_path
@@ -42,7 +42,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str):
 
 
 def test_compare_with_runs(capsys: pytest.CaptureFixture[str]):
-    lines = told(capsys, "compare", "en.inlay", "moved.inlay", "--seeds", "a.inlay", "b.inlay", "c.inlay", "--words", "w7").out.splitlines()
+    lines = told(capsys, "compare", "en.inlaid", "moved.inlaid", "--seeds", "a.inlaid", "b.inlaid", "c.inlaid", "--words", "w7").out.splitlines()
     assert lines[0] == "120 words in common, 0 only in the first, 0 only in the second"
     assert lines[1].startswith("of 10 neighbors both give a word 0.")
     assert lines[2].startswith("between runs of the first: 0.")
@@ -55,7 +55,7 @@ def test_compare_with_runs(capsys: pytest.CaptureFixture[str]):
 
 
 def test_compare_as_json(capsys: pytest.CaptureFixture[str]):
-    found = json.loads(told(capsys, "compare", "en.inlay", "moved.inlay", "--words", "w7", "--moved", "3", "--json").out)
+    found = json.loads(told(capsys, "compare", "en.inlaid", "moved.inlaid", "--words", "w7", "--moved", "3", "--json").out)
     assert found["moved"][0]["word"] == "w7"
     assert len(found["moved"]) == 3
     assert found["moved"][0]["p"] is None
@@ -65,7 +65,7 @@ def test_compare_as_json(capsys: pytest.CaptureFixture[str]):
 
 
 def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixture[str]):
-    said = told(capsys, "align", "zh.inlay", "en.inlay", "zh-en.txt", "-o", "joint.inlay", "--words", "词5")
+    said = told(capsys, "align", "zh.inlaid", "en.inlaid", "zh-en.txt", "-o", "joint.inlaid", "--words", "词5")
     lines = [line.split() for line in said.out.splitlines()]
     assert lines[0][:4] == ["learned", "from", "95", "pairs;"]
     assert [line[:3] for line in lines[2:20]] == [
@@ -73,14 +73,14 @@ def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixtur
     ]
     assert lines[2][3] == "1.000"
     assert lines[20][1] == "w5"
-    assert lines[-1] == ["joint.inlay:", "240", "words", "x", "8"]
-    assert told(capsys, "neighbors", "joint.inlay", "词9", "-n", "1").out.split()[1] == "w9"
-    assert told(capsys, "neighbors", "joint.inlay", "W9", "-n", "1").out.split()[1] == "词9"
-    assert told(capsys, "neighbors", "joint.inlay", "dna", "-n", "1").out.split()[1] == "zh:dna"
+    assert lines[-1] == ["joint.inlaid:", "240", "words", "x", "8"]
+    assert told(capsys, "neighbors", "joint.inlaid", "词9", "-n", "1").out.split()[1] == "w9"
+    assert told(capsys, "neighbors", "joint.inlaid", "W9", "-n", "1").out.split()[1] == "词9"
+    assert told(capsys, "neighbors", "joint.inlaid", "dna", "-n", "1").out.split()[1] == "zh:dna"
 
 
 def test_align_as_json(capsys: pytest.CaptureFixture[str]):
-    said = told(capsys, "align", "en.inlay", "zh.inlay", "zh-en.txt", "--words", "w3", "--refine", "0", "--json")
+    said = told(capsys, "align", "en.inlaid", "zh.inlaid", "zh-en.txt", "--words", "w3", "--refine", "0", "--json")
     found = json.loads(said.out)
     assert found["words"]["w3"][0]["word"] == "词3"
     assert found["refined"] == []
@@ -91,14 +91,14 @@ def test_align_as_json(capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["align", "zh.inlay", "en.inlay", "other.txt"], "none of the 1 pairs"),
-        (["align", "zh.inlay", "small.inlay", "zh-en.txt"], "8 and 2 dimensions"),
-        (["align", "zh.inlay", "en.inlay", "none.txt"], "There is no dictionary"),
-        (["align", "zh.inlay", "en.inlay", "zh-en.txt", "--held-out", "2"], "held_out is 2.0; expected from 0 to 1"),
-        (["compare", "en.inlay", "small.inlay"], "have 2 words in common"),
-        (["compare", "en.inlay", "moved.inlay", "--seeds", "a.inlay"], "One other run"),
-        (["compare", "en.inlay", "moved.inlay", "--words", "x"], "'x' is not among the 120 words"),
-        (["compare", "en.inlay", "none.inlay"], "There is no file"),
+        (["align", "zh.inlaid", "en.inlaid", "other.txt"], "none of the 1 pairs"),
+        (["align", "zh.inlaid", "small.inlaid", "zh-en.txt"], "8 and 2 dimensions"),
+        (["align", "zh.inlaid", "en.inlaid", "none.txt"], "There is no dictionary"),
+        (["align", "zh.inlaid", "en.inlaid", "zh-en.txt", "--held-out", "2"], "held_out is 2.0; expected from 0 to 1"),
+        (["compare", "en.inlaid", "small.inlaid"], "have 2 words in common"),
+        (["compare", "en.inlaid", "moved.inlaid", "--seeds", "a.inlaid"], "One other run"),
+        (["compare", "en.inlaid", "moved.inlaid", "--words", "x"], "'x' is not among the 120 words"),
+        (["compare", "en.inlaid", "none.inlaid"], "There is no file"),
     ],
 )
 def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], words: list[str], said: str):

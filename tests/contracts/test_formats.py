@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import inlay
-from inlay import registry
-from inlay.encode.vocabulary import Words
-from inlay.errors import FormatError, InlayError
-from inlay.formats.reading import NO_END, Start
-from inlay.report import Event
-from inlay.vectors import Vectors
+import inlaid
+from inlaid import registry
+from inlaid.encode.vocabulary import Words
+from inlaid.errors import FormatError, InlaidError
+from inlaid.formats.reading import NO_END, Start
+from inlaid.report import Event
+from inlaid.vectors import Vectors
 
 WRITTEN = [entry for entry in registry.entries("format") if not entry.extra or importlib.util.find_spec("pyarrow")]
 FILES = {"projector": "v", "static-embedding": "v", "model2vec": "v", "fasttext": "v.bin", "word2vec": "v.bin"}
@@ -38,22 +38,22 @@ def _path(name: str, folder: Path) -> Path:
 
 
 def test_vectors_come_back_bit_for_bit(name: str, vectors: Vectors, tmp_path: Path):
-    inlay.save(vectors, _path(name, tmp_path), format=name)
-    found = inlay.load(_path(name, tmp_path))
+    inlaid.save(vectors, _path(name, tmp_path), format=name)
+    found = inlaid.load(_path(name, tmp_path))
     assert found.words[: len(WORDS)] == WORDS
     assert found.table[: len(WORDS)].tobytes() == vectors.table.tobytes()
     assert list(found.words[len(WORDS) :]) in ([], ["[UNK]"])  # folders of other libraries need a row for what is unknown
 
 
 def test_what_was_written_is_recognized_by_one_format_alone(name: str, vectors: Vectors, tmp_path: Path):
-    inlay.save(vectors, _path(name, tmp_path), format=name)
+    inlaid.save(vectors, _path(name, tmp_path), format=name)
     start = Start.of(_path(name, tmp_path))
     assert [entry.name for entry in registry.entries("format") if entry.load().recognizes(start)] == [name]
 
 
 def test_the_first_words_alone(name: str, vectors: Vectors, tmp_path: Path):
-    inlay.save(vectors, _path(name, tmp_path), format=name)
-    found = inlay.load(_path(name, tmp_path), top=3)
+    inlaid.save(vectors, _path(name, tmp_path), format=name)
+    found = inlaid.load(_path(name, tmp_path), top=3)
     assert list(found.words) == WORDS[:3]
     assert found.table.tobytes() == vectors.table[:3].tobytes()
 
@@ -65,12 +65,12 @@ def test_an_empty_file_is_refused(name: str, tmp_path: Path):
     else:
         path.write_bytes(b"")
     with pytest.raises(FormatError):
-        inlay.load(path)
+        inlaid.load(path)
 
 
 def test_a_file_cut_anywhere_is_refused_or_said_never_silently_wrong(name: str, vectors: Vectors, tmp_path: Path):
     path = _path(name, tmp_path)
-    inlay.save(vectors, path, format=name)
+    inlaid.save(vectors, path, format=name)
     whole = {word: vectors[word].tobytes() for word in WORDS}
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     for file in (each for each in files if each.is_file()):
@@ -79,10 +79,10 @@ def test_a_file_cut_anywhere_is_refused_or_said_never_silently_wrong(name: str, 
             file.write_bytes(data[:size])
             events: list[Event] = []
             try:
-                found = inlay.load(path, report=events.append)
+                found = inlaid.load(path, report=events.append)
                 assert any(NO_END in str(event) for event in events) or all(
                     whole.get(word) == found[word].tobytes() for word in found.words if word in whole
                 )
-            except InlayError:
+            except InlaidError:
                 pass
         file.write_bytes(data)

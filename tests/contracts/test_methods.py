@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import inlay
-from inlay import registry
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
+import inlaid
+from inlaid import registry
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
 
 METHODS = [entry.name for entry in registry.entries("method")]
 
@@ -32,32 +32,32 @@ class TestMethod:
         assert not encoding & {field.name for field in dataclasses.fields(kind)}
 
     def test_one_finite_vector_for_each_word_in_order(self, name: str, corpus: Corpus):
-        vectors = inlay.train(corpus, name)
+        vectors = inlaid.train(corpus, name)
         assert list(vectors.words) == list(corpus.vocabulary.words)
         assert vectors.table.dtype == np.float32
         assert np.isfinite(vectors.table).all()
 
     def test_the_same_seed_gives_the_same_bits(self, name: str, corpus: Corpus):
-        assert inlay.train(corpus, name).table.tobytes() == inlay.train(corpus, name).table.tobytes()
+        assert inlaid.train(corpus, name).table.tobytes() == inlaid.train(corpus, name).table.tobytes()
 
     def test_the_card_says_how_it_was_made(self, name: str, corpus: Corpus):
-        card = inlay.train(corpus, name).card
+        card = inlaid.train(corpus, name).card
         assert card.method == name
         assert set(card.settings) == {field.name for field in dataclasses.fields(registry.find("method", name))}
         assert card.corpus == corpus.manifest["hash"]
-        assert card.version == inlay.__version__
+        assert card.version == inlaid.__version__
 
     def test_a_saved_file_is_the_same_vectors(self, name: str, corpus: Corpus, tmp_path: Path):
-        vectors = inlay.train(corpus, name)
-        inlay.save(vectors, tmp_path / "v.inlay")
-        loaded = inlay.load(tmp_path / "v.inlay")
+        vectors = inlaid.train(corpus, name)
+        inlaid.save(vectors, tmp_path / "v.inlaid")
+        loaded = inlaid.load(tmp_path / "v.inlaid")
         assert loaded.table.tobytes() == vectors.table.tobytes()
         assert loaded.words == vectors.words
         assert loaded.card == vectors.card
 
     def test_progress_ends_at_its_total(self, name: str, corpus: Corpus):
         events: list[object] = []
-        inlay.train(corpus, name, report=events.append)
+        inlaid.train(corpus, name, report=events.append)
         last = {event.stage: event for event in events if hasattr(event, "stage")}  # pyright: ignore[reportAttributeAccessIssue]
         assert all(event.done == event.total for event in last.values())
 
@@ -66,7 +66,7 @@ class TestMethod:
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_finds_planted_fields_and_analogies(name: str, language: world.Language):
     dictionary = world.dictionary() if language == "zh" else None
-    vectors = inlay.train(world.sentences(language, words=300_000), name, dictionary=dictionary)
-    scores = {each.task: each for each in inlay.evaluate(vectors) if each.language == language}
+    vectors = inlaid.train(world.sentences(language, words=300_000), name, dictionary=dictionary)
+    scores = {each.task: each for each in inlaid.evaluate(vectors) if each.language == language}
     assert scores["world-fields"].value >= 0.90
     assert scores["world-analogies"].value >= 0.60

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from inlay import registry
-from inlay.errors import UnknownName
+from inlaid import registry
+from inlaid.errors import UnknownName
 
 
 @pytest.mark.parametrize("entry", registry.ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")

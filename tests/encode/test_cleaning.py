@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.collect.normalize import normalizer
-from inlay.collect.sentences import split
-from inlay.collect.sources import Block
-from inlay.encode import processes
-from inlay.encode.cleaning import Cleaned, Cleaning
-from inlay.encode.processes import PYTHON_BOUND, Cleaners
-from inlay.encode.tokenizers import Char, Tokenizer, Whitespace, Word
-from inlay.errors import SourceError
+from inlaid.collect.normalize import normalizer
+from inlaid.collect.sentences import split
+from inlaid.collect.sources import Block
+from inlaid.encode import processes
+from inlaid.encode.cleaning import Cleaned, Cleaning
+from inlaid.encode.processes import PYTHON_BOUND, Cleaners
+from inlaid.encode.tokenizers import Char, Tokenizer, Whitespace, Word
+from inlaid.errors import SourceError
 
 TOKENIZERS = [Word(), Whitespace(), Char(), Word(dictionary=("喜欢苹", "明"))]
 STEPS: list[tuple[str, ...]] = [("nfc", "lower"), (), ("lower",), ("nfc",), ("lower", "nfc"), ("nfkc", "lower")]

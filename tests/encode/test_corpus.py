@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.collect import sources, world
-from inlay.encode import processes
-from inlay.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
-from inlay.encode.subwords import Subwords
-from inlay.errors import FormatError, SettingError, SourceError, UnknownName, WriteError
+from inlaid.collect import sources, world
+from inlaid.encode import processes
+from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
+from inlaid.encode.subwords import Subwords
+from inlaid.errors import FormatError, SettingError, SourceError, UnknownName, WriteError
 
 
 def decoded(corpus: Corpus) -> list[list[str]]:
@@ -161,7 +161,7 @@ def test_a_line_of_a_hundred_megabytes_takes_little_memory(tmp_path: Path):
             file.write("all work and no play makes a dull line " * 26_000)
     code = f"""
 from pathlib import Path
-from inlay.encode.corpus import Encoding, encode
+from inlaid.encode.corpus import Encoding, encode
 def peak():  # not getrusage: its figure is handed down from the parent
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024
 encode(["warm up"], Encoding(min_count=1))
@@ -284,7 +284,7 @@ def test_subwords_cannot_be_learned_from_standard_input():
 def test_a_killed_run_leaves_nothing_that_looks_whole(tmp_path: Path):
     text = tmp_path / "t.txt"
     text.write_text("".join(f"{sentence}\n" for sentence in world.sentences("both", words=300_000)), "utf-8")
-    command = [sys.executable, "-m", "inlay.cli", "corpus", str(text), "-o", str(tmp_path / "c")]
+    command = [sys.executable, "-m", "inlaid.cli", "corpus", str(text), "-o", str(tmp_path / "c")]
     for wait in (0.3, 0.6, 0.8, 1.0, 1.3):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

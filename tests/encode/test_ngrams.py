@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode import ngrams
-from inlay.encode.ngrams import Mixed, NGrams
-from inlay.encode.vocabulary import Words
-from inlay.errors import FormatError
-from inlay.vectors import Codes, LazyTable, Subwords, Vectors
+from inlaid.encode import ngrams
+from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.vocabulary import Words
+from inlaid.errors import FormatError
+from inlaid.vectors import Codes, LazyTable, Subwords, Vectors
 
 WORDS = ["cat", "猫", "</s>", "café", "人工智能", ""]
 
@@ -22,7 +22,7 @@ def make(*, size: int = 50, dim: int = 4, kept: np.ndarray | None = None, shorte
 
 
 def test_the_hash_is_fnv_with_signed_bytes():
-    from inlay.kernels.reference import fnv
+    from inlaid.kernels.reference import fnv
 
     assert fnv(b"") == 2166136261
     assert fnv(b"a") == 0xE40C292C  # as published

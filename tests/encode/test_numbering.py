@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.encode.numbering import FastNumbering, PlainNumbering, padded
+from inlaid.encode.numbering import FastNumbering, PlainNumbering, padded
 
 WORDS = st.lists(st.sampled_from(["a", "b", "cc", "e" * 7, "e" * 8, "f" * 9, "g" * 16, "g" * 17, "g" * 16 + "h", "é", "中文", "h" * 70]))
 SENTENCES = st.lists(WORDS, min_size=1, max_size=30)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.encode import phrases
-from inlay.encode.corpus import Corpus, Encoding, encode, open_corpus
-from inlay.encode.phrases import Phrases, collocations, join
-from inlay.errors import SettingError
-from inlay.kernels import reference
-from inlay.report import Event, Note
+from inlaid.encode import phrases
+from inlaid.encode.corpus import Corpus, Encoding, encode, open_corpus
+from inlaid.encode.phrases import Phrases, collocations, join
+from inlaid.errors import SettingError
+from inlaid.kernels import reference
+from inlaid.report import Event, Note
 
 EASY = Phrases(min_count=1, threshold=0.1, passes=1)
 PLANTED = Phrases(threshold=3.0, passes=1)  # below what planted phrases score in so little text

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from inlay.encode.spelling import spellings
-from inlay.vectors import Card, Vectors
+from inlaid.encode.spelling import spellings
+from inlaid.vectors import Card, Vectors
 
 
 @given(text=st.text(min_size=1))

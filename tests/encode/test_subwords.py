@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Engine
 
-from inlay.collect import world
-from inlay.encode import subword_training, subwords
-from inlay.encode.subword_files import load, of_model
-from inlay.encode.subword_training import train
-from inlay.encode.subwords import SPECIAL, Subwords
-from inlay.encode.tokenizers import Tokenizer
-from inlay.errors import FormatError, MissingExtra, SettingError, SourceError, UnknownName, UnknownWord
+from inlaid.collect import world
+from inlaid.encode import subword_training, subwords
+from inlaid.encode.subword_files import load, of_model
+from inlaid.encode.subword_training import train
+from inlaid.encode.subwords import SPECIAL, Subwords
+from inlaid.encode.tokenizers import Tokenizer
+from inlaid.errors import FormatError, MissingExtra, SettingError, SourceError, UnknownName, UnknownWord
 
 KINDS = tuple(subword_training.TRAINERS)
 SIZES = {"bpe": 500, "wordpiece": 1200, "unigram": 1500}
@@ -75,7 +75,7 @@ def test_training_gives_the_size_asked_special_tokens_first(kind: str, trained: 
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_same_text_gives_the_same_tokenizer_on_any_number_of_threads(threads: str, trained: dict[str, Subwords]):
     program = (
-        "import json, sys; from inlay.encode.subword_training import train; sizes, text = json.load(sys.stdin);"
+        "import json, sys; from inlaid.encode.subword_training import train; sizes, text = json.load(sys.stdin);"
         "print(json.dumps([train(kind, text, size=size).to_json() for kind, size in sizes.items()]))"
     )
     done = subprocess.run(
@@ -477,7 +477,7 @@ def test_a_tokenizer_that_cannot_read_says_so():
 def test_a_missing_extra_is_named(data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     for attempt in (lambda: load(data / "vocab_sentencepiece" / "test_model.model"), lambda: train("unigram", ["a"])):
-        with pytest.raises(MissingExtra, match=r"pip install 'inlay\[sentencepiece\]'"):
+        with pytest.raises(MissingExtra, match=r"pip install 'inlaid\[sentencepiece\]'"):
             attempt()
 
 

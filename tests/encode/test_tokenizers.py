@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inlay import registry
-from inlay.encode.tokenizers import Char, Whitespace, Word, read_dictionary
-from inlay.errors import SourceError
+from inlaid import registry
+from inlaid.encode.tokenizers import Char, Whitespace, Word, read_dictionary
+from inlaid.errors import SourceError
 
 NAMES = [entry.name for entry in registry.entries("tokenizer")]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inlay.encode.vocabulary import Vocabulary, Words, by_count, pack_words
-from inlay.errors import FormatError, SourceError
+from inlaid.encode.vocabulary import Vocabulary, Words, by_count, pack_words
+from inlaid.errors import FormatError, SourceError
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=["Cs"])), unique=True), st.text())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer as Engine
 
-from inlay.encode.tokenizers import Char, Whitespace, Word
-from inlay.encode.vocabulary import Words
-from inlay.encode.word_level import UNKNOWN, tokenizer_for
-from inlay.report import Note, silent
+from inlaid.encode.tokenizers import Char, Whitespace, Word
+from inlaid.encode.vocabulary import Words
+from inlaid.encode.word_level import UNKNOWN, tokenizer_for
+from inlaid.report import Note, silent
 
 TEXT = "I don't like 3.14 cats, New York's 2,000 cafés — naïve Straße ①²."
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inlay.collect import world
-from inlay.encode.corpus import Encoding, encode
-from inlay.feed.blocks import BLOCK, BLOCKS, Blocks
+from inlaid.collect import world
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.feed.blocks import BLOCK, BLOCKS, Blocks
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import SettingError
-from inlay.feed import cooccurrence as feed
-from inlay.kernels import reference
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import SettingError
+from inlaid.feed import cooccurrence as feed
+from inlaid.kernels import reference
 
 
 def test_three_sentences_give_the_known_table():
@@ -121,7 +121,7 @@ def test_no_room_to_put_cells_aside_is_an_error_that_says_so(tmp_path: Path):
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 import numpy as np
-from inlay import files
+from inlaid import files
 for work in (lambda: files.Spool(np.int64, keep=10, spill=True).append(np.zeros(1000, np.int64)), lambda: files.scratch((9999,), np.int64)):
     try:
         work()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Encoding, encode
-from inlay.feed.cooccurrence import cooccurrence
-from inlay.feed.tiles import Tiles, tiles
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.feed.cooccurrence import cooccurrence
+from inlaid.feed.tiles import Tiles, tiles
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inlay.encode.corpus import Encoding, encode, open_corpus
-from inlay.errors import SettingError, SourceError
-from inlay.feed.windows import Windows, batches, one_hot, windows
+from inlaid.encode.corpus import Encoding, encode, open_corpus
+from inlaid.errors import SettingError, SourceError
+from inlaid.feed.windows import Windows, batches, one_hot, windows
 
 
 def counting(length: int) -> np.ndarray:

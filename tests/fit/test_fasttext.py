@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import inlay
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.encode.ngrams import NGrams
-from inlay.errors import Diverged, SettingError, SourceError, UnknownWord
-from inlay.feed import blocks
-from inlay.fit import fasttext
-from inlay.fit.fasttext import Bags, FastText, Training
+import inlaid
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.encode.ngrams import NGrams
+from inlaid.errors import Diverged, SettingError, SourceError, UnknownWord
+from inlaid.feed import blocks
+from inlaid.fit import fasttext
+from inlaid.fit.fasttext import Bags, FastText, Training
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
     topics = [[f"{stem}{end}" for end in ("", "s", "er", "ing", "able", "ed")] for stem in ("garden", "planet", "market", "violin")]
     sentences = [random.choice(topics[random.integers(4)], 8).tolist() for _ in range(1500)]
     held = {"gardening", "planets", "marketer", "violinable"}
-    vectors = inlay.train([[word for word in sentence if word not in held] for sentence in sentences], "fasttext", dim=30, epochs=10)
+    vectors = inlaid.train([[word for word in sentence if word not in held] for sentence in sentences], "fasttext", dim=30, epochs=10)
     for word, stem in [
         ("gardening", "garden"),
         ("planets", "planet"),
@@ -122,14 +122,14 @@ def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
 
 
 def test_chinese_words_share_their_characters():
-    vectors = inlay.train(world.sentences("zh", words=40_000), "fasttext", dictionary=world.dictionary(), shortest=1, dim=30)
+    vectors = inlaid.train(world.sentences("zh", words=40_000), "fasttext", dictionary=world.dictionary(), shortest=1, dim=30)
     assert isinstance(vectors.subwords, NGrams)
     word = next(word for word in vectors.words if len(word) == 2)
     assert vectors.subwords.vector(word[0]) is not None  # a character that stands in a word is a row
 
 
 def test_all_that_was_learned_comes_back(corpus: Corpus):
-    vectors = inlay.train(corpus, "fasttext", workers=2, epochs=1, dim=20)
+    vectors = inlaid.train(corpus, "fasttext", workers=2, epochs=1, dim=20)
     assert vectors.contexts is not None
     assert vectors.contexts.shape == vectors.table.shape == (len(corpus.vocabulary), 20)
     assert "without locks" in vectors.card.notes[0]
@@ -150,20 +150,20 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, object], said: 
 
 def test_what_cannot_be_learned_from_is_refused():
     with pytest.raises(SourceError, match="No two words meet"):
-        inlay.train(encode(["a", "b", "a"], Encoding(min_count=1)), "fasttext")
+        inlaid.train(encode(["a", "b", "a"], Encoding(min_count=1)), "fasttext")
 
 
 def test_a_rate_that_is_too_high_is_named(corpus: Corpus):
     with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
-        inlay.train(corpus, "fasttext", rate=1e30)
+        inlaid.train(corpus, "fasttext", rate=1e30)
 
 
 def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
-    vectors = inlay.train(corpus, "fasttext", epochs=3, dim=30)
+    vectors = inlaid.train(corpus, "fasttext", epochs=3, dim=30)
     longest = max((word for word in vectors.words if word.isascii()), key=len)
     misspelt = longest[:-2] + longest[-1] + longest[-2]
     assert vectors.find(misspelt) is None
-    assert longest in [each.word for each in inlay.neighbors(vectors, misspelt, n=5)]
-    assert inlay.neighbors(vectors, [misspelt, longest], n=1)[0].word != longest
+    assert longest in [each.word for each in inlaid.neighbors(vectors, misspelt, n=5)]
+    assert inlaid.neighbors(vectors, [misspelt, longest], n=1)[0].word != longest
     with pytest.raises(UnknownWord):
-        inlay.neighbors(inlay.Vectors.of(["cat"], [[1.0]]), "dog")
+        inlaid.neighbors(inlaid.Vectors.of(["cat"], [[1.0]]), "dog")

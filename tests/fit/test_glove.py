@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import inlay
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import Diverged, SettingError, SourceError
-from inlay.feed.cooccurrence import cooccurrence
-from inlay.fit import glove
-from inlay.fit.glove import GloVe
-from inlay.jobs.run import carry
+import inlaid
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import Diverged, SettingError, SourceError
+from inlaid.feed.cooccurrence import cooccurrence
+from inlaid.fit import glove
+from inlaid.fit.glove import GloVe
+from inlaid.jobs.run import carry
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_words_that_never_meet_are_refused():
 
 def test_one_word_is_refused():
     with pytest.raises(SourceError, match="The vocabulary is one word"):
-        inlay.train(["a a a"], "glove", min_count=1)
+        inlaid.train(["a a a"], "glove", min_count=1)
 
 
 def test_two_words_in_a_sentence_shorter_than_the_window_are_enough():

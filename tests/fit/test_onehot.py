@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Encoding, encode
-from inlay.errors import SettingError
-from inlay.fit.onehot import OneHot
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.errors import SettingError
+from inlaid.fit.onehot import OneHot
 
 FRUIT = ["apple banana cherry date elder"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import SettingError, SourceError
-from inlay.feed.cooccurrence import Cells
-from inlay.fit import ppmi
-from inlay.fit.ppmi import PPMI
-from inlay.kernels import reference
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import SettingError, SourceError
+from inlaid.feed.cooccurrence import Cells
+from inlaid.fit import ppmi
+from inlaid.fit.ppmi import PPMI
+from inlaid.kernels import reference
 
 
 @pytest.fixture(scope="module")

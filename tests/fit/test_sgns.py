@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import inlay
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import Diverged, SettingError, SourceError
-from inlay.feed import blocks
-from inlay.fit import sgns
-from inlay.fit.sgns import SGNS, Training
+import inlaid
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import Diverged, SettingError, SourceError
+from inlaid.feed import blocks
+from inlaid.fit import sgns
+from inlaid.fit.sgns import SGNS, Training
 
 
 @pytest.fixture(scope="module")
@@ -150,23 +150,23 @@ def test_the_sampled_loss_learns_what_the_exact_softmax_learns(objective: str):
 
 
 def test_both_tables_come_back_and_several_workers_leave_a_note(corpus: Corpus):
-    vectors = inlay.train(corpus, "sgns", workers=2, epochs=1, dim=20)
+    vectors = inlaid.train(corpus, "sgns", workers=2, epochs=1, dim=20)
     assert vectors.contexts is not None
     assert vectors.contexts.shape == vectors.table.shape == (len(corpus.vocabulary), 20)
     assert np.abs(vectors.contexts).max() > 0.1
     assert "without locks" in vectors.card.notes[0]
-    assert not inlay.train(corpus, "sgns", workers=2, epochs=1, dim=20, deterministic=True).card.notes
+    assert not inlaid.train(corpus, "sgns", workers=2, epochs=1, dim=20, deterministic=True).card.notes
 
 
 @pytest.mark.parametrize("rate", [10.0, 1e30])
 def test_a_rate_that_is_too_high_is_named(corpus: Corpus, rate: float):
     with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
-        inlay.train(corpus, "sgns", rate=rate)
+        inlaid.train(corpus, "sgns", rate=rate)
 
 
 def test_what_cannot_be_learned_from_is_refused(corpus: Corpus):
     with pytest.raises(SourceError, match="No two words meet"):
-        inlay.train(encode(["a", "b", "a"], Encoding(min_count=1)), "sgns")
+        inlaid.train(encode(["a", "b", "a"], Encoding(min_count=1)), "sgns")
 
 
 def test_more_words_than_softmax_can_take_are_refused(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import inlay
-from inlay.encode.ngrams import Mixed, NGrams
-from inlay.encode.vocabulary import Words
-from inlay.errors import FormatError, InlayError, SettingError
-from inlay.formats import fasttext
-from inlay.formats.reading import Reading, Start
-from inlay.report import Note
-from inlay.vectors import Card, Vectors
+import inlaid
+from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.vocabulary import Words
+from inlaid.errors import FormatError, InlaidError, SettingError
+from inlaid.formats import fasttext
+from inlaid.formats.reading import Reading, Start
+from inlaid.report import Note
+from inlaid.vectors import Card, Vectors
 
 WORDS = ["the", "猫", "</s>", "café", "人工智能"]
 RANDOM = np.random.default_rng(5)
@@ -62,9 +62,9 @@ def test_everything_comes_back(vectors: Vectors, written: Path):
 def test_it_is_recognized_by_content_and_read_packed(vectors: Vectors, written: Path):
     assert fasttext.recognizes(Start.of(written))
     assert not fasttext.recognizes(Start(written, b"1000 300\nthe "))
-    inlay.save(vectors, written.with_name("v.bin.gz"), format="fasttext")
+    inlaid.save(vectors, written.with_name("v.bin.gz"), format="fasttext")
     assert gzip.decompress(written.with_name("v.bin.gz").read_bytes()) == written.read_bytes()
-    same(inlay.load(written.with_name("v.bin.gz")), vectors)
+    same(inlaid.load(written.with_name("v.bin.gz")), vectors)
 
 
 def test_the_first_words_keep_all_buckets(vectors: Vectors, written: Path):
@@ -181,7 +181,7 @@ def test_changed_bytes_never_crash_or_take_memory(written: Path):
             found = fasttext.read(written)
             assert found.table.shape == (len(found), found.dim)
             found["unseen"]
-        except InlayError:
+        except InlaidError:
             pass
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-import inlay
-from inlay.errors import FormatError, WriteError
-from inlay.formats.folder import MODEL2VEC, STATIC_EMBEDDING
-from inlay.formats.reading import Reading
-from inlay.vectors import Vectors
+import inlaid
+from inlaid.errors import FormatError, WriteError
+from inlaid.formats.folder import MODEL2VEC, STATIC_EMBEDDING
+from inlaid.formats.reading import Reading
+from inlaid.vectors import Vectors
 
 
 def make(folder: Path, tensors: dict[str, np.ndarray], config: object = None, words: list[str] | None = None) -> Path:
@@ -31,7 +31,7 @@ def table(*shape: int, seed: int = 1) -> np.ndarray:
 
 def test_by_size_where_the_name_is_unusual(tmp_path: Path):
     tensors = {"strange.name": table(4, 2), "lm_head.weight": table(4, 2, seed=2), "other": table(3, 2)}
-    found = inlay.load(make(tmp_path / "f", tensors, {"vocab_size": 4}, ["a", "b", "猫", "[UNK]"]))
+    found = inlaid.load(make(tmp_path / "f", tensors, {"vocab_size": 4}, ["a", "b", "猫", "[UNK]"]))
     assert found.table.tobytes() == tensors["strange.name"].tobytes()
     assert found.id("猫") == 2
     assert found.card.notes == ("input table strange.name",)
@@ -40,19 +40,19 @@ def test_by_size_where_the_name_is_unusual(tmp_path: Path):
 def test_candidates_are_named_where_it_cannot_be_told(tmp_path: Path):
     two = {"a.embed_tokens.weight": table(4, 2), "b.embed_tokens.weight": table(4, 2, seed=2)}
     with pytest.raises(FormatError, match=r"candidates: a.embed_tokens.weight \(4, 2\), b.embed_tokens.weight"):
-        inlay.load(make(tmp_path / "f", two, {"vocab_size": 4}))
+        inlaid.load(make(tmp_path / "f", two, {"vocab_size": 4}))
     with pytest.raises(FormatError, match="no matrix at all"):
-        inlay.load(make(tmp_path / "g", {"bias": table(4)}))
+        inlaid.load(make(tmp_path / "g", {"bias": table(4)}))
     tied = dict.fromkeys(two, two["a.embed_tokens.weight"].copy())
-    assert len(inlay.load(make(tmp_path / "h", {name: each.copy() for name, each in tied.items()}))) == 4
+    assert len(inlaid.load(make(tmp_path / "h", {name: each.copy() for name, each in tied.items()}))) == 4
 
 
 def test_rows_and_words_that_do_not_match_are_said(tmp_path: Path):
     notes: list[object] = []
-    found = inlay.load(make(tmp_path / "f", {"wte.weight": table(3, 2)}, None, ["a", "b"]), report=notes.append)
+    found = inlaid.load(make(tmp_path / "f", {"wte.weight": table(3, 2)}, None, ["a", "b"]), report=notes.append)
     assert list(found.words) == ["a", "b", "<row 2>"]
     assert "1 of 3 rows belong to no token (the first is row 2)" in str(notes)
-    found = inlay.load(make(tmp_path / "g", {"wte.weight": table(2, 2)}, None, ["a", "b", "c"]), report=notes.append)
+    found = inlaid.load(make(tmp_path / "g", {"wte.weight": table(2, 2)}, None, ["a", "b", "c"]), report=notes.append)
     assert list(found.words) == ["a", "b"]
     assert "1 tokens have no row" in str(notes)
 
@@ -75,14 +75,14 @@ def test_only_the_first_words(tmp_path: Path):
 )
 def test_tables_that_do_not_hold(tensors: dict[str, np.ndarray], said: str, tmp_path: Path):
     with pytest.raises(FormatError, match=said):
-        _ = inlay.load(make(tmp_path / "f", tensors)).table
+        _ = inlaid.load(make(tmp_path / "f", tensors)).table
 
 
 @pytest.mark.parametrize("modules", ["[]", "{", '[{"type": "x", "path": "../out"}]', '[{"type": "x", "path": "missing"}]', "[1]"])
 def test_modules_that_lead_nowhere(modules: str, tmp_path: Path):
     (make(tmp_path / "f", {"wte.weight": table(1, 1)}) / "modules.json").write_text(modules)
     with pytest.raises(FormatError, match="modules.json"):
-        inlay.load(tmp_path / "f")
+        inlaid.load(tmp_path / "f")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_modules_that_lead_nowhere(modules: str, tmp_path: Path):
 def test_tokenizers_that_list_no_words(text: str, tmp_path: Path):
     (make(tmp_path / "f", {"wte.weight": table(1, 1)}) / "tokenizer.json").write_text(text)
     with pytest.raises(FormatError, match="tokenizer.json"):
-        inlay.load(tmp_path / "f")
+        inlaid.load(tmp_path / "f")
 
 
 @pytest.mark.parametrize("layout", [STATIC_EMBEDDING, MODEL2VEC])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from inlay.errors import FormatError, SourceError
-from inlay.formats.huggingface import open_folder, read_config
+from inlaid.errors import FormatError, SourceError
+from inlaid.formats.huggingface import open_folder, read_config
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from inlay import pipeline
-from inlay.errors import FormatError, InlayError, SettingError, WriteError
-from inlay.formats import lines, text
-from inlay.formats.reading import Reading, Start
-from inlay.formats.text import GLOVE, WORD2VEC_TEXT, Lines
-from inlay.report import Event, Note
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.errors import FormatError, InlaidError, SettingError, WriteError
+from inlaid.formats import lines, text
+from inlaid.formats.reading import Reading, Start
+from inlaid.formats.text import GLOVE, WORD2VEC_TEXT, Lines
+from inlaid.report import Event, Note
+from inlaid.vectors import Vectors
 
 BOTH = pytest.mark.parametrize("format", [GLOVE, WORD2VEC_TEXT], ids=["glove", "word2vec-text"])
 word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8)
@@ -271,7 +271,7 @@ def test_both_ways_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_small_file_loads_no_compiler(tmp_path: Path):
     path = file(tmp_path, "a 1 2\nb 3 4\n")
     code = (
-        "import sys, pathlib\nfrom inlay.formats.text import GLOVE\n"
+        "import sys, pathlib\nfrom inlaid.formats.text import GLOVE\n"
         f"GLOVE.write(GLOVE.read(pathlib.Path({str(path)!r})), pathlib.Path({str(tmp_path / 'w.vec')!r}))\nprint('numba' in sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -279,5 +279,5 @@ def test_a_small_file_loads_no_compiler(tmp_path: Path):
 
 
 def test_every_error_is_ours(tmp_path: Path):
-    with pytest.raises(InlayError):
+    with pytest.raises(InlaidError):
         GLOVE.read(tmp_path)

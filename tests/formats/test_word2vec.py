@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inlay import pipeline
-from inlay.errors import FormatError, WriteError
-from inlay.formats import word2vec
-from inlay.formats.reading import Reading, Start
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.errors import FormatError, WriteError
+from inlaid.formats import word2vec
+from inlaid.formats.reading import Reading, Start
+from inlaid.vectors import Vectors
 
 word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8)
 number = st.floats(width=32, allow_nan=False, allow_infinity=False)

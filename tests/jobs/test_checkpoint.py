@@ -10,10 +10,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from inlay import arrays
-from inlay.errors import FormatError, SettingError, WriteError
-from inlay.jobs import checkpoint
-from inlay.jobs.guard import Losses, Mark
+from inlaid import arrays
+from inlaid.errors import FormatError, SettingError, WriteError
+from inlaid.jobs import checkpoint
+from inlaid.jobs.guard import Losses, Mark
 
 STATE = checkpoint.State(40, 1.5, Losses(0.1, 0.3, 0.1), [Mark(20, 0.2, None), Mark(40, 0.1, 1 / 3)])
 
@@ -96,14 +96,14 @@ def test_arrays_of_another_shape_are_refused(path: Path, toy: ModuleType):
 
 
 def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(tmp_path: Path, path: Path):
-    arrays.write(tmp_path / "model.inlay", {"table": np.zeros(3)}, {"card": "{}"})
+    arrays.write(tmp_path / "model.inlaid", {"table": np.zeros(3)}, {"card": "{}"})
     (tmp_path / "notes.txt").write_text("notes")
-    for name in ("model.inlay", "notes.txt"):
+    for name in ("model.inlaid", "notes.txt"):
         with pytest.raises(WriteError, match="stands already and is not a checkpoint"):
             checkpoint.check_place(tmp_path / name)
         with pytest.raises(FormatError):
             checkpoint.remove(tmp_path / name)
-    assert sorted(os.listdir(tmp_path)) == ["c", "model.inlay", "notes.txt"]
+    assert sorted(os.listdir(tmp_path)) == ["c", "model.inlaid", "notes.txt"]
 
 
 def test_the_place_of_an_earlier_checkpoint_is_refused(tmp_path: Path, toy: ModuleType):

@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import pytest
 
-from inlay.jobs.guard import Losses, Mark, Watch, bad_number, interruptions, stale
+from inlaid.jobs.guard import Losses, Mark, Watch, bad_number, interruptions, stale
 
 
 def first_problem(losses: list[float], *, part: float = 0.01) -> tuple[int, str]:

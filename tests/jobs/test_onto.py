@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import inlay
-from inlay.cli import main
-from inlay.collect import world
-from inlay.errors import SettingError
-from inlay.report import Event, Note
-from inlay.vectors import Vectors
+import inlaid
+from inlaid.cli import main
+from inlaid.collect import world
+from inlaid.errors import SettingError
+from inlaid.report import Event, Note
+from inlaid.vectors import Vectors
 
 NEW = "zebrafruit"
 """A word that only the new text has, in the places of `banana`."""
@@ -21,7 +21,7 @@ NEW = "zebrafruit"
 
 @pytest.fixture(scope="module")
 def old() -> Vectors:
-    return inlay.train(world.sentences("en", words=100_000), "sgns", dim=30, epochs=10, threshold=0.0)
+    return inlaid.train(world.sentences("en", words=100_000), "sgns", dim=30, epochs=10, threshold=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +36,18 @@ def _rows(vectors: Vectors, count: int) -> list[bytes]:
 
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
 def test_anchored_words_keep_every_bit_and_a_new_word_lands_in_its_field(old: Vectors, text: list[str], objective: str):
-    new = inlay.train(text, "sgns", onto=old, anchor=True, dim=30, epochs=10, threshold=0.0, objective=objective, workers=2)
+    new = inlaid.train(text, "sgns", onto=old, anchor=True, dim=30, epochs=10, threshold=0.0, objective=objective, workers=2)
     assert list(new.words)[: len(old)] == list(old.words)
     assert _rows(new, len(old)) == _rows(old, len(old))
     assert new.card.notes[0].startswith(f"Went on from {len(old):,} words by sgns from corpus {old.card.corpus}")
     assert "anchored" in new.card.notes[0]
     if objective == "skipgram":
         fruit = {"banana", "pear", "peach", "grape", "orange", "lemon", "apple", "mango", "cherry", "plum", "melon", "strawberry"}
-        assert len(fruit & {each.word for each in inlay.neighbors(new, NEW, n=5)}) >= 3
+        assert len(fruit & {each.word for each in inlaid.neighbors(new, NEW, n=5)}) >= 3
 
 
 def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
-    new = inlay.train(text, "sgns", onto=old, dim=30, epochs=1)
+    new = inlaid.train(text, "sgns", onto=old, dim=30, epochs=1)
     assert list(new.words)[: len(old)] == list(old.words)
     assert not np.array_equal(new.table[: len(old)], old.table)
     assert old.counts is not None
@@ -58,32 +58,32 @@ def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
 
 def test_what_cannot_go_on_is_named(old: Vectors, text: list[str]):
     with pytest.raises(SettingError, match="have dim 30, and dim is 20 here"):
-        inlay.train(text, "sgns", onto=old, dim=20)
+        inlaid.train(text, "sgns", onto=old, dim=20)
     with pytest.raises(SettingError, match="there are no vectors to go on from"):
-        inlay.train(text, "sgns", anchor=True)
+        inlaid.train(text, "sgns", anchor=True)
     for method in ("ppmi", "glove"):
         with pytest.raises(SettingError, match=f"{method} cannot go on from other vectors"):
-            inlay.train(text, method, onto=old)
+            inlaid.train(text, method, onto=old)
     with pytest.raises(SettingError, match="softmax moves every word"):
-        inlay.train(text, "sgns", onto=old, anchor=True, dim=30, loss="softmax")
+        inlaid.train(text, "sgns", onto=old, anchor=True, dim=30, loss="softmax")
 
 
 def test_without_contexts_only_free_words_can_go_on(old: Vectors, text: list[str]):
     bare, events = Vectors.of(list(old.words), old.table), list[Event]()
     with pytest.raises(SettingError, match="have no contexts"):
-        inlay.train(text, "sgns", onto=bare, anchor=True, dim=30)
-    new = inlay.train(text, "sgns", onto=bare, dim=30, epochs=1, report=events.append)
+        inlaid.train(text, "sgns", onto=bare, anchor=True, dim=30)
+    new = inlaid.train(text, "sgns", onto=bare, dim=30, epochs=1, report=events.append)
     assert len(new) > len(bare)
     assert any(isinstance(event, Note) and "those start from zero" in event.text for event in events)
 
 
 def test_from_the_command_line(old: Vectors, text: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    inlay.save(old, tmp_path / "old.inlay")
+    inlaid.save(old, tmp_path / "old.inlaid")
     (tmp_path / "new.txt").write_text("\n".join(text), "utf-8")
-    words = ["train", "sgns", str(tmp_path / "new.txt"), "--onto", str(tmp_path / "old.inlay"), "--anchor", "--epochs", "1"]
-    assert main([*words, "--dim", "30", "-o", str(tmp_path / "new.inlay")]) == 0
-    new = inlay.load(tmp_path / "new.inlay")
+    words = ["train", "sgns", str(tmp_path / "new.txt"), "--onto", str(tmp_path / "old.inlaid"), "--anchor", "--epochs", "1"]
+    assert main([*words, "--dim", "30", "-o", str(tmp_path / "new.inlaid")]) == 0
+    new = inlaid.load(tmp_path / "new.inlaid")
     assert NEW in new
     assert new.table[: len(old)].tobytes() == old.table.tobytes()
-    assert main([*words, "--dim", "31", "-o", str(tmp_path / "other.inlay")]) == 2
+    assert main([*words, "--dim", "31", "-o", str(tmp_path / "other.inlaid")]) == 2
     assert "have dim 30" in capsys.readouterr().err

@@ -7,10 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from inlay.errors import SettingError
-from inlay.jobs import checkpoint
-from inlay.jobs.plan import available_memory, check_memory, plan
-from inlay.jobs.run import Safety
+from inlaid.errors import SettingError
+from inlaid.jobs import checkpoint
+from inlaid.jobs.plan import available_memory, check_memory, plan
+from inlaid.jobs.run import Safety
 
 GB = 10**9
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlay.errors import Diverged, FormatError, SettingError, WriteError
-from inlay.jobs import checkpoint
-from inlay.jobs.run import Outcome, Safety, Step, Work, run
-from inlay.report import Event, Note, Progress
+from inlaid.errors import Diverged, FormatError, SettingError, WriteError
+from inlaid.jobs import checkpoint
+from inlaid.jobs.run import Outcome, Safety, Step, Work, run
+from inlaid.report import Event, Note, Progress
 
 TOY = Path(__file__).with_name("toy.py")
 
@@ -272,7 +272,7 @@ toy.write_bytes(Path({str(tmp_path / "model")!r}), work.bytes())
     assert lines[1].endswith("The one of 50.0% stands.")
     assert lines[-2] == "finished"
     assert bytes.fromhex(lines[-1]) == expected
-    assert "inlay.errors.WriteError: Cannot write" in ended.stderr
+    assert "inlaid.errors.WriteError: Cannot write" in ended.stderr
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["c"]
 

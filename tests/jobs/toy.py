@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from inlay.files import write_bytes
-from inlay.jobs.checkpoint import identity_of
-from inlay.jobs.run import Safety, Step, run
-from inlay.report import Note
+from inlaid.files import write_bytes
+from inlaid.jobs.checkpoint import identity_of
+from inlaid.jobs.run import Safety, Step, run
+from inlaid.report import Note
 
 FACTOR, PLUS = 6364136223846793005, 1442695040888963407
 ROWS = 500

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Encoding, encode
-from inlay.feed.cooccurrence import Cells, cooccurrence
-from inlay.fit.ppmi import PPMI, _above_zero
-from inlay.kernels import cells_cpu, reference
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.feed.cooccurrence import Cells, cooccurrence
+from inlaid.fit.ppmi import PPMI, _above_zero
+from inlaid.kernels import cells_cpu, reference
 
 
 @pytest.fixture(scope="module")

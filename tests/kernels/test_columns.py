@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.kernels.columns import edges_of, part_of, parts_of, pieces, put, table_in_parts, whole
-from inlay.kernels.compile import kernel
-from inlay.kernels.rows import row_width, table_of
+from inlaid.kernels.columns import edges_of, part_of, parts_of, pieces, put, table_in_parts, whole
+from inlaid.kernels.compile import kernel
+from inlaid.kernels.rows import row_width, table_of
 
 
 @kernel

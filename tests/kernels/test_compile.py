@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from inlay.kernels import sgns_cpu
-from inlay.kernels.compile import SOURCES
+from inlaid.kernels import sgns_cpu
+from inlaid.kernels.compile import SOURCES
 
 
 def test_a_kernel_is_compiled_anew_when_a_file_of_its_parts_changes():

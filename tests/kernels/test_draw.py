@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.kernels import draw
-from inlay.kernels.compile import kernel
+from inlaid.kernels import draw
+from inlaid.kernels.compile import kernel
 
 
 @kernel

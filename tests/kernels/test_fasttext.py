@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from inlay.feed.blocks import in_threads
-from inlay.kernels import bags, draw, fasttext_cpu, reference_fasttext, reference_sgns, rounds_cpu, sgns_cpu, tile_cpu
-from inlay.kernels.columns import parts_of, put, table_in_parts, whole
-from inlay.kernels.compile import kernel
-from inlay.kernels.rows import row_width, table_of
+from inlaid.feed.blocks import in_threads
+from inlaid.kernels import bags, draw, fasttext_cpu, reference_fasttext, reference_sgns, rounds_cpu, sgns_cpu, tile_cpu
+from inlaid.kernels.columns import parts_of, put, table_in_parts, whole
+from inlaid.kernels.compile import kernel
+from inlaid.kernels.rows import row_width, table_of
 
 RATES = (0.05, 0.01)
 ROUND = 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Encoding, encode
-from inlay.feed.cooccurrence import Cells, cooccurrence
-from inlay.feed.tiles import Tiles, tiles
-from inlay.fit import glove
-from inlay.kernels import glove_cpu, reference
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.feed.cooccurrence import Cells, cooccurrence
+from inlaid.feed.tiles import Tiles, tiles
+from inlaid.fit import glove
+from inlaid.kernels import glove_cpu, reference
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.kernels import lanes
-from inlay.kernels.compile import kernel
+from inlaid.kernels import lanes
+from inlaid.kernels.compile import kernel
 
 
 @kernel

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.encode.ngrams import bucket_ids
-from inlay.kernels import ngrams_cpu, reference
+from inlaid.encode.ngrams import bucket_ids
+from inlaid.kernels import ngrams_cpu, reference
 
 WORDS = st.lists(st.one_of(st.text(max_size=12).map(str.encode), st.binary(max_size=12), st.just(b"</s>")), max_size=6)
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from inlay.formats.text import written_rows
-from inlay.kernels import numbers_cpu, reference
+from inlaid.formats.text import written_rows
+from inlaid.kernels import numbers_cpu, reference
 
 finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
 digits = st.text("0123456789", max_size=30)

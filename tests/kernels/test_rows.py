@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlay.kernels import rows
-from inlay.kernels.compile import kernel
+from inlaid.kernels import rows
+from inlaid.kernels.compile import kernel
 
 
 @kernel

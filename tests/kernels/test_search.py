@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.kernels import reference, search_cpu
+from inlaid.kernels import reference, search_cpu
 
 
 @pytest.mark.parametrize("queries", [1, 3, 4, 9])

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from inlay.feed.blocks import in_threads
-from inlay.kernels import turns
-from inlay.kernels.compile import kernel
+from inlaid.feed.blocks import in_threads
+from inlaid.kernels import turns
+from inlaid.kernels.compile import kernel
 
 
 @kernel

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.kernels import vector
-from inlay.kernels.compile import kernel
+from inlaid.kernels import vector
+from inlaid.kernels.compile import kernel
 
 
 @kernel

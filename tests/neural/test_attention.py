@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from inlay.errors import SettingError
-from inlay.neural.attention import Attention, KeysValues, View, causal_mask, explicit
-from inlay.neural.positions import Alibi, Rotary, Shaw, TransformerXL
+from inlaid.errors import SettingError
+from inlaid.neural.attention import Attention, KeysValues, View, causal_mask, explicit
+from inlaid.neural.positions import Alibi, Rotary, Shaw, TransformerXL
 
 
 def view(length: int, keys: int | None = None, **rest: object) -> View:

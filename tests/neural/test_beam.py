@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from inlay.neural.beam import BLOCK, likeliest
+from inlaid.neural.beam import BLOCK, likeliest
 
 
 @pytest.mark.parametrize("words", [3, 50, 32 * BLOCK, 40 * BLOCK + 7])

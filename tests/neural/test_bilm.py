@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from inlay.errors import FormatError, SettingError
-from inlay.neural.architecture import Architecture
-from inlay.neural.bilm import BiLM, spell
-from inlay.neural.checkpoint import load_model, save_model
+from inlaid.errors import FormatError, SettingError
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.bilm import BiLM, spell
+from inlaid.neural.checkpoint import load_model, save_model
 
 SHAPE = Architecture(
     kind="bilm", words=30, dim=6, layers=2, inner=10, heads=1, positions="none", activation="relu", characters=262, character_dim=4,
@@ -24,7 +24,7 @@ SHAPE = Architecture(
 
 @pytest.fixture
 def fixture(data: Path) -> Path:
-    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'inlay[elmo]'")
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'inlaid[elmo]'")
     return data / "pretrained_elmo_fixture"
 
 
@@ -122,7 +122,7 @@ def test_clipping_holds():
 
 
 def test_kept_in_a_folder_of_our_own(tmp_path: Path):
-    from inlay.neural.model import Model
+    from inlaid.neural.model import Model
 
     network = BiLM(SHAPE)
     save_model(Model(network), tmp_path / "bilm")
@@ -133,7 +133,7 @@ def test_kept_in_a_folder_of_our_own(tmp_path: Path):
 
 
 def test_a_model_that_spells_says_so():
-    from inlay.neural.model import Model
+    from inlaid.neural.model import Model
 
     with pytest.raises(SettingError, match=r"spell\(sentences\)"):
         Model(BiLM(SHAPE)).embed(["cat"])

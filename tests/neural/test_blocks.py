@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from inlay.neural.architecture import Architecture
-from inlay.neural.attention import View
-from inlay.neural.blocks import ACTIVATIONS, Block, FeedForward, make_norm
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.attention import View
+from inlaid.neural.blocks import ACTIVATIONS, Block, FeedForward, make_norm
 
 SHAPE = Architecture(kind="encoder", words=9, dim=6, heads=2, inner=8)
 AT = torch.arange(4)[None]

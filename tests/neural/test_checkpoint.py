@@ -11,14 +11,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from inlay.errors import FormatError, InlayError, SettingError, SourceError, UnknownName, WriteError
-from inlay.neural.architecture import Architecture
-from inlay.neural.checkpoint import load_model, save_model
-from inlay.neural.embedding import OutputEmbedding
-from inlay.neural.families import FAMILIES, read_config, write_config
-from inlay.neural.model import Model
-from inlay.neural.network import grow_network, make_network
-from inlay.neural.seq2seq import Seq2Seq
+from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, WriteError
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.checkpoint import load_model, save_model
+from inlaid.neural.embedding import OutputEmbedding
+from inlaid.neural.families import FAMILIES, read_config, write_config
+from inlaid.neural.model import Model
+from inlaid.neural.network import grow_network, make_network
+from inlaid.neural.seq2seq import Seq2Seq
 
 BERT = {"model_type": "bert", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12}
 GPT2 = {"model_type": "gpt2", "vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 12}
@@ -71,7 +71,7 @@ def test_there_and_back_keeps_every_bit(config: Any, dtype: torch.dtype, tmp_pat
 
 
 def test_architectures_without_a_name_elsewhere_are_ours():
-    assert write_config(OWN)["model_type"] == "inlay"
+    assert write_config(OWN)["model_type"] == "inlaid"
     assert read_config(json.loads(json.dumps(write_config(OWN)))) == OWN
     for name, family in FAMILIES.items():
         shape = family.read({"model_type": name})
@@ -194,7 +194,7 @@ def test_configs_that_ask_for_what_is_not_built_are_named(config: dict[str, Any]
 def test_a_damaged_config_is_never_another_error(config: dict[str, Any], bad: object):
     full = write_config(read_config(config))
     for key in full:
-        with contextlib.suppress(InlayError):
+        with contextlib.suppress(InlaidError):
             read_config({**full, key: bad})
 
 
@@ -229,5 +229,5 @@ def test_a_truncated_file_is_never_a_wrong_model(tmp_path: Path):
     whole = (folder / "model.safetensors").read_bytes()
     for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
         (folder / "model.safetensors").write_bytes(whole[:size])
-        with pytest.raises(InlayError):
+        with pytest.raises(InlaidError):
             load_model(folder)

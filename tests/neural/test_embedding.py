@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
-from inlay.errors import SettingError
-from inlay.neural.embedding import OutputEmbedding, TokenEmbedding
-from inlay.vectors import Vectors
+from inlaid.errors import SettingError
+from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
+from inlaid.vectors import Vectors
 
 ROWS, DIM = 7, 3
 OPTIONS = st.fixed_dictionaries(

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from inlay.errors import SettingError
-from inlay.neural.architecture import Architecture
-from inlay.neural.generate import Generation, generate, penalized, sample
-from inlay.neural.model import Model
-from inlay.neural.network import make_network
-from inlay.neural.writer import Writer
+from inlaid.errors import SettingError
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.generate import Generation, generate, penalized, sample
+from inlaid.neural.model import Model
+from inlaid.neural.network import make_network
+from inlaid.neural.writer import Writer
 
 WORDS, END = 7, 1
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from inlay.neural.architecture import Architecture
-from inlay.neural.embedding import OutputEmbedding, TokenEmbedding
-from inlay.neural.loss import word_loss
-from inlay.neural.network import make_network
-from inlay.neural.optimizer import RowAdam, RowOptimizer
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
+from inlaid.neural.loss import word_loss
+from inlaid.neural.network import make_network
+from inlaid.neural.optimizer import RowAdam, RowOptimizer
 
 
 class Plain(RowAdam):

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inlay.neural.architecture import Architecture
-from inlay.neural.bilm import BiLM
-from inlay.neural.decoder import Decoder
-from inlay.neural.encoder import Encoder
-from inlay.neural.generate import Generation, generate
-from inlay.neural.model import Model
-from inlay.neural.optimizer import RowAdam
-from inlay.neural.seq2seq import Seq2Seq
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.bilm import BiLM
+from inlaid.neural.decoder import Decoder
+from inlaid.neural.encoder import Encoder
+from inlaid.neural.generate import Generation, generate
+from inlaid.neural.model import Model
+from inlaid.neural.optimizer import RowAdam
+from inlaid.neural.seq2seq import Seq2Seq
 
 WORDS, MASK, START, END = 12, 0, 1, 2
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from inlay.errors import SettingError
-from inlay.neural import loss
-from inlay.neural.embedding import OutputEmbedding, TokenEmbedding
-from inlay.neural.loss import cross_entropy_, word_loss
+from inlaid.errors import SettingError
+from inlaid.neural import loss
+from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
+from inlaid.neural.loss import cross_entropy_, word_loss
 
 WORDS, DIM = 37, 8
 

@@ -10,13 +10,13 @@ import pytest
 import tokenizers
 import torch
 
-from inlay.errors import FormatError, SettingError
-from inlay.neural.architecture import Architecture
-from inlay.neural.checkpoint import load_model, save_model
-from inlay.neural.generate import Generation, generate, write
-from inlay.neural.model import Model
-from inlay.neural.network import grow_network, make_network
-from inlay.study.search import neighbors
+from inlaid.errors import FormatError, SettingError
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.checkpoint import load_model, save_model
+from inlaid.neural.generate import Generation, generate, write
+from inlaid.neural.model import Model
+from inlaid.neural.network import grow_network, make_network
+from inlaid.study.search import neighbors
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##happy", "cat", "猫", "喜", "欢", "我", "sat", "."]
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from inlay.errors import SettingError
-from inlay.neural.architecture import Architecture
-from inlay.neural.decoder import Decoder
-from inlay.neural.encoder import Encoder
-from inlay.neural.seq2seq import Seq2Seq
+from inlaid.errors import SettingError
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.decoder import Decoder
+from inlaid.neural.encoder import Encoder
+from inlaid.neural.seq2seq import Seq2Seq
 
 KINDS = ["none", "learned", "sinusoidal", "shaw", "t5", "xl", "alibi", "rotary"]
 
@@ -113,8 +113,8 @@ def test_asking_for_weights_changes_nothing():
 
 COMPILED = """
 import torch
-from inlay.neural.architecture import Architecture
-from inlay.neural.decoder import Decoder
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.decoder import Decoder
 for positions in ("learned", "rotary", "t5"):
     network = Decoder(Architecture(kind="decoder", words=20, dim=8, heads=2, positions=positions, padding=0))
     batch = torch.tensor([[1, 2, 3, 0]])

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.errors import SettingError
-from inlay.neural.embedding import TokenEmbedding
-from inlay.neural.optimizer import RowAdagrad, RowAdam, RowSGD, rows_of
+from inlaid.errors import SettingError
+from inlaid.neural.embedding import TokenEmbedding
+from inlaid.neural.optimizer import RowAdagrad, RowAdam, RowSGD, rows_of
 
 ROWS, DIM = 6, 3
 STEPS = st.lists(st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=8), min_size=1, max_size=6)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from inlay.neural.architecture import Architecture
-from inlay.neural.network import Network, grow_network, make_network
-from inlay.neural.packed import LEAST, PackedLinear, pack
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.network import Network, grow_network, make_network
+from inlaid.neural.packed import LEAST, PackedLinear, pack
 
 WORDS = LEAST // 16
 IDS = torch.tensor([[3, 4, 5], [6, 7, 8]])

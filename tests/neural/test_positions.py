@@ -9,10 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.errors import SettingError
-from inlay.neural.architecture import Architecture
-from inlay.neural.embedding import TokenEmbedding
-from inlay.neural.positions import (
+from inlaid.errors import SettingError
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.embedding import TokenEmbedding
+from inlaid.neural.positions import (
     Alibi,
     Layout,
     Learned,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from inlay import pipeline
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.report import silent
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.report import silent
+from inlaid.vectors import Vectors
 
 
 @pytest.fixture(scope="session")

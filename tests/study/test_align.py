@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay import pipeline
-from inlay.collect import world
-from inlay.errors import SettingError, SourceError
-from inlay.report import Event, Note, Progress, silent
-from inlay.study.align import Aligning, Alignment, align
-from inlay.study.search import analogy, neighbors
-from inlay.vectors import Card, Vectors
+from inlaid import pipeline
+from inlaid.collect import world
+from inlaid.errors import SettingError, SourceError
+from inlaid.report import Event, Note, Progress, silent
+from inlaid.study.align import Aligning, Alignment, align
+from inlaid.study.search import analogy, neighbors
+from inlaid.vectors import Card, Vectors
 
 DIM = 20
 
@@ -78,9 +78,9 @@ def test_weighed_directions_translate_better_and_leave_the_joint_space_as_it_is(
 def test_a_joint_space_is_written_without_a_table_of_its_own(tmp_path: Path):
     made = align(*turned_copy())
     joint = made.joint(("left", "right"))
-    pipeline.save(joint, tmp_path / "joint.inlay")
+    pipeline.save(joint, tmp_path / "joint.inlaid")
     assert "table" not in vars(joint)
-    back = pipeline.load(tmp_path / "joint.inlay")
+    back = pipeline.load(tmp_path / "joint.inlaid")
     assert list(back.words) == list(joint.words)
     np.testing.assert_array_equal(back.table, joint.table)
     np.testing.assert_array_equal(joint["w7"], made.source["w7"])

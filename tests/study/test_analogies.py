@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study import analogies
-from inlay.study.analogies import EPSILON, solve, unit
+from inlaid.study import analogies
+from inlaid.study.analogies import EPSILON, solve, unit
 
 
 def plain(table: np.ndarray, given: np.ndarray) -> tuple[list[int], list[int]]:

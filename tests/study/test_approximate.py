@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.errors import SettingError
-from inlay.study import search
-from inlay.study.approximate import Approximate, approximate
-from inlay.vectors import Vectors
+from inlaid.errors import SettingError
+from inlaid.study import search
+from inlaid.study.approximate import Approximate, approximate
+from inlaid.vectors import Vectors
 
 pytest.importorskip("faiss", reason="the extra `ann` is not installed")
 

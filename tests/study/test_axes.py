@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from inlay.errors import SettingError, UnknownWord
-from inlay.study import axes as module
-from inlay.study.axes import Settings, axis
-from inlay.vectors import Vectors
+from inlaid.errors import SettingError, UnknownWord
+from inlaid.study import axes as module
+from inlaid.study.axes import Settings, axis
+from inlaid.vectors import Vectors
 
 DIM = 30
 

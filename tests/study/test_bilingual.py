@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.report import Event, Progress
-from inlay.study import bilingual
-from inlay.study.bilingual import Between, crowding, mutual, precision
-from inlay.vectors import Vectors
+from inlaid.report import Event, Progress
+from inlaid.study import bilingual
+from inlaid.study.bilingual import Between, crowding, mutual, precision
+from inlaid.vectors import Vectors
 
 
 def test_precision_counts_known_words_and_any_translation():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inlay.study.classify import classify, minimum
+from inlaid.study.classify import classify, minimum
 
 
 def clouds(noise: float) -> tuple[np.ndarray, np.ndarray]:

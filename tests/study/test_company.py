@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.feed.cooccurrence import Cells, cooccurrence
-from inlay.fit.ppmi import PPMI
-from inlay.study import company as module
-from inlay.study.company import company, meetings, sentences_of
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.feed.cooccurrence import Cells, cooccurrence
+from inlaid.fit.ppmi import PPMI
+from inlaid.study import company as module
+from inlaid.study.company import company, meetings, sentences_of
 
 
 def corpus_of(text: str) -> Corpus:

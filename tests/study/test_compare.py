@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from inlay import pipeline
-from inlay.collect import world
-from inlay.errors import SettingError, SourceError, UnknownWord
-from inlay.report import Event, Note, Progress, silent
-from inlay.study.compare import Comparing, Ranked, _adjusted, changes, compare, stability
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.collect import world
+from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.report import Event, Note, Progress, silent
+from inlaid.study.compare import Comparing, Ranked, _adjusted, changes, compare, stability
+from inlaid.vectors import Vectors
 
 SWAPPED = {"beijing": "father", "paris": "brother", "tokyo": "uncle"}
 

@@ -8,9 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
-from inlay.study.corrections import Density, density, frequency, index_of
-from inlay.study.search import neighbors
-from inlay.vectors import Vectors
+from inlaid.study.corrections import Density, density, frequency, index_of
+from inlaid.study.search import neighbors
+from inlaid.vectors import Vectors
 
 
 def random_space(words: int = 200, dim: int = 20, seed: int = 1) -> Vectors:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from inlay.errors import FormatError, SourceError
-from inlay.study.dictionaries import read_dictionary
+from inlaid.errors import FormatError, SourceError
+from inlaid.study.dictionaries import read_dictionary
 
 CEDICT = """# CC-CEDICT
 #! version=1

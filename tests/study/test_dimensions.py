@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Corpus
-from inlay.errors import SettingError
-from inlay.study.dimensions import Removing, dimensions, keeping, removal, rotated, traits
-from inlay.study.evaluate import evaluate
-from inlay.vectors import Vectors
+from inlaid.encode.corpus import Corpus
+from inlaid.errors import SettingError
+from inlaid.study.dimensions import Removing, dimensions, keeping, removal, rotated, traits
+from inlaid.study.evaluate import evaluate
+from inlaid.vectors import Vectors
 
 TASKS = ("world-fields", "world-analogies")
 

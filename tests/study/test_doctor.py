@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay import pipeline
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import FormatError, SettingError
-from inlay.report import silent
-from inlay.study.doctor import Examining, doctor
-from inlay.study.patient import Finding
-from inlay.study.shape_checks import frequency_share
-from inlay.vectors import Vectors
+from inlaid import pipeline
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import FormatError, SettingError
+from inlaid.report import silent
+from inlaid.study.doctor import Examining, doctor
+from inlaid.study.patient import Finding
+from inlaid.study.shape_checks import frequency_share
+from inlaid.vectors import Vectors
 
 
 @pytest.fixture(params=["english", "chinese"])
@@ -184,7 +184,7 @@ def test_a_corpus_says_which_words_are_missing():
 
 
 def test_large_spaces_are_sampled_with_a_seed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("inlay.study.row_checks.SCORES", 1000)
+    monkeypatch.setattr("inlaid.study.row_checks.SCORES", 1000)
     vectors = round_space(3000)
     diagnosis = doctor(vectors, settings=Examining(sample=200, seed=3))
     assert (diagnosis.sampled, diagnosis.seed) == (200, 3)

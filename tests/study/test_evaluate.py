@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay.collect import world
-from inlay.errors import SettingError, SourceError, UnknownName
-from inlay.report import Event, Note, Progress
-from inlay.study.evaluate import evaluate, evaluate_against, flattened, summarize
-from inlay.study.lookup import Policy
-from inlay.vectors import Vectors
+from inlaid.collect import world
+from inlaid.errors import SettingError, SourceError, UnknownName
+from inlaid.report import Event, Note, Progress
+from inlaid.study.evaluate import evaluate, evaluate_against, flattened, summarize
+from inlaid.study.lookup import Policy
+from inlaid.vectors import Vectors
 
 
 def field_vectors(language: world.Language, *, share: float = 1.0) -> Vectors:
@@ -167,9 +167,9 @@ def test_the_seed_moves_the_interval_and_not_the_value():
 def test_tasks_of_words_do_without_numba():
     code = (
         "import sys; sys.modules['numba'] = None\n"
-        "import inlay\n"
-        "vectors = inlay.Vectors.of(['king', 'queen', 'boy', 'girl', 'cat'], [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
-        "print(len(inlay.evaluate(vectors)))"
+        "import inlaid\n"
+        "vectors = inlaid.Vectors.of(['king', 'queen', 'boy', 'girl', 'cat'], [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
+        "print(len(inlaid.evaluate(vectors)))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from inlay.collect import world
-from inlay.encode.corpus import Corpus, Encoding, encode
-from inlay.errors import SettingError, SourceError, UnknownWord
-from inlay.study.explain import Explaining, explain, shares_of
-from inlay.study.search import neighbors
-from inlay.vectors import Vectors
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.study.explain import Explaining, explain, shares_of
+from inlaid.study.search import neighbors
+from inlaid.vectors import Vectors
 
 
 def test_shares_of_dimensions_sum_to_the_cosine(english: tuple[Vectors, Corpus]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study.faithfulness import Faithfulness, faithfulness
+from inlaid.study.faithfulness import Faithfulness, faithfulness
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inlay.errors import SettingError
-from inlay.study.formulas import Formula, Term, parse
+from inlaid.errors import SettingError
+from inlaid.study.formulas import Formula, Term, parse
 
 WORDS = {"国王", "男人", "女人", "king", "man", "woman", "e-mail", "mail", "e"}
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from inlay.study.grouping import grouped, kmeans, right_of, with_outliers
+from inlaid.study.grouping import grouped, kmeans, right_of, with_outliers
 
 
 def test_planted_clusters_are_found():

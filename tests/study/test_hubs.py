@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.errors import SettingError
-from inlay.study.hubs import occurrences, space_figures
-from inlay.vectors import Vectors
+from inlaid.errors import SettingError
+from inlaid.study.hubs import occurrences, space_figures
+from inlaid.vectors import Vectors
 
 
 def space(rows: np.ndarray) -> Vectors:

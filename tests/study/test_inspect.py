@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from inlay.errors import SourceError, UnknownName
-from inlay.neural.architecture import Architecture
-from inlay.neural.sizes import attention, feed_forward, parameters
-from inlay.study.inspect import Tie, inspect
+from inlaid.errors import SourceError, UnknownName
+from inlaid.neural.architecture import Architecture
+from inlaid.neural.sizes import attention, feed_forward, parameters
+from inlaid.study.inspect import Tie, inspect
 
 GPT3 = {"model_type": "gpt2", "n_layer": 96, "n_embd": 12288, "n_head": 96, "n_positions": 2048}
 PUBLISHED = [
@@ -58,13 +58,13 @@ def test_gpt3_by_its_parts(tmp_path: Path):
     assert found.tie == Tie(config=True)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install 'inlay[neural]'")
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install 'inlaid[neural]'")
 @pytest.mark.parametrize("positions", ["none", "learned", "sinusoidal", "shaw", "t5", "xl", "alibi", "rotary"])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq", "bilm"])
 def test_counts_are_those_of_the_networks(kind: str, positions: str):
     import torch
 
-    from inlay.neural.network import make_network
+    from inlaid.neural.network import make_network
 
     for number in range(8):
         one, two, three = number & 1, number & 2, number & 4
@@ -175,7 +175,7 @@ def test_unknown_architectures_are_listed_by_name(tmp_path: Path):
     found = inspect(tmp_path)
     assert found.shape is None
     assert found.parts == {"backbone.embedding": 12, "backbone.layers": 6}
-    assert "not an architecture Inlay builds" in str(found)
+    assert "not an architecture Inlaid builds" in str(found)
     with pytest.raises(UnknownName, match="'mamba'"):
         inspect(tmp_path / "config.json")
     with pytest.raises(SourceError, match="no folder"):
@@ -183,8 +183,8 @@ def test_unknown_architectures_are_listed_by_name(tmp_path: Path):
 
 
 def test_elmo_is_counted(data: Path):
-    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'inlay[elmo]'")
-    from inlay.formats.elmo import read_weights
+    pytest.importorskip("h5py", reason="h5py is not installed: pip install 'inlaid[elmo]'")
+    from inlaid.formats.elmo import read_weights
 
     folder = data / "pretrained_elmo_fixture"
     in_file = sum(array.size for array in read_weights(folder).values())
@@ -193,7 +193,7 @@ def test_elmo_is_counted(data: Path):
 
 def test_torch_is_not_needed(tmp_path: Path):
     folder(tmp_path / "one", True, "same")
-    code = "import sys; from inlay.study.inspect import inspect"
+    code = "import sys; from inlaid.study.inspect import inspect"
     code += f"; print(inspect({str(tmp_path / 'one')!r}).parameters); print('torch' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == [str(UNTIED - 48), "False"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.errors import SettingError
-from inlay.study.lookup import Lookup, Policy
-from inlay.vectors import Card, Vectors
+from inlaid.errors import SettingError
+from inlaid.study.lookup import Lookup, Policy
+from inlaid.vectors import Card, Vectors
 
 CASED = Vectors.of(["us", "Apple", "US", "apple", "猫"], np.arange(10).reshape(5, 2))
 

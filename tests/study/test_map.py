@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlay.errors import InlayError, MissingExtra, SettingError, SourceError, UnknownName, UnknownWord
-from inlay.report import Event, Note, Progress
-from inlay.study import map as maps
-from inlay.study.map import map_words
-from inlay.vectors import Vectors
+from inlaid.errors import InlaidError, MissingExtra, SettingError, SourceError, UnknownName, UnknownWord
+from inlaid.report import Event, Note, Progress
+from inlaid.study import map as maps
+from inlaid.study.map import map_words
+from inlaid.vectors import Vectors
 
 METHODS = ["pca", "tsne", "umap"]
 
@@ -128,7 +128,7 @@ def test_zeros_are_left_out_and_named():
 
 
 SPACE = Vectors.of(["cat", "dog", "cow", "猫咪", "sky"], [[1, 0], [2, 0], [3, 0], [0, 1], [0, 0]])
-MISTAKES: dict[str, tuple[list[str], dict[str, Any], type[InlayError], str]] = {
+MISTAKES: dict[str, tuple[list[str], dict[str, Any], type[InlaidError], str]] = {
     "one word": (["cat"], {"method": "pca"}, SourceError, "at least 2 words with a vector that is not zero; found 1"),
     "only zeros": (["sky"], {"method": "pca"}, SourceError, "found 0"),
     "three words": (["cat", "dog", "猫咪"], {}, SettingError, "tsne needs at least 4 words; found 3. Name more, or use the method pca"),
@@ -154,5 +154,5 @@ def test_mistakes(case: str):
 @pytest.mark.parametrize(("method", "module", "extra"), [("tsne", "openTSNE", "explore"), ("umap", "umap", "umap")])
 def test_a_missing_extra_is_named(method: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"{module} is not installed: run `pip install 'inlay\[{extra}\]'`"):
+    with pytest.raises(MissingExtra, match=rf"{module} is not installed: run `pip install 'inlaid\[{extra}\]'`"):
         map_words(groups(), method=method)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlay.errors import MissingExtra, SettingError, WriteError
-from inlay.report import Event, Note
-from inlay.study import pictures
-from inlay.study.map import Map, map_words
-from inlay.study.pictures import caption, draw_map, language_of, page, picture
-from inlay.vectors import Vectors
+from inlaid.errors import MissingExtra, SettingError, WriteError
+from inlaid.report import Event, Note
+from inlaid.study import pictures
+from inlaid.study.map import Map, map_words
+from inlaid.study.pictures import caption, draw_map, language_of, page, picture
+from inlaid.vectors import Vectors
 
 NASTY = ["</script>", "<!--", "<b>", '"', "'", "\\", "&amp;", "$x^2$", "/*CONTENT*/", "🐱", "مرحبا", "שלום", "\u2028", "a\nb", "猫"]
 
@@ -170,7 +170,7 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(WriteError, match="there is no folder"):
         draw_map(made, tmp_path / "nowhere" / "map.html")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"matplotlib is not installed: run `pip install 'inlay\[explore\]'`"):
+    with pytest.raises(MissingExtra, match=r"matplotlib is not installed: run `pip install 'inlaid\[explore\]'`"):
         draw_map(made, tmp_path / "map.png")
     assert not (tmp_path / "map.png").exists()
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inlay.study import ranking
-from inlay.study.corrections import _losses
-from inlay.study.ranking import Correction, Filter, Found, best
-from inlay.vectors import Codes, Vectors, lengths
+from inlaid.study import ranking
+from inlaid.study.corrections import _losses
+from inlaid.study.ranking import Correction, Filter, Found, best
+from inlaid.vectors import Codes, Vectors, lengths
 
 
 def plain(table: np.ndarray, queries: np.ndarray, n: int, without=(), taken: np.ndarray | None = None) -> list[list[int]]:

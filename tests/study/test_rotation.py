@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.errors import SourceError
-from inlay.study import rotation
-from inlay.study.rotation import Straight, procrustes, straightened, weighed
-from inlay.vectors import Vectors
+from inlaid.errors import SourceError
+from inlaid.study import rotation
+from inlaid.study.rotation import Straight, procrustes, straightened, weighed
+from inlaid.vectors import Vectors
 
 
 def rows_of(words: int = 60, dim: int = 8, seed: int = 1) -> np.ndarray:

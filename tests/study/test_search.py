@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.errors import SettingError, UnknownWord
-from inlay.study.search import Neighbor, analogy, nearest, neighbors, neighbors_of_each
-from inlay.vectors import Codes, Vectors
+from inlaid.errors import SettingError, UnknownWord
+from inlaid.study.search import Neighbor, analogy, nearest, neighbors, neighbors_of_each
+from inlaid.vectors import Codes, Vectors
 
 WORDS = ["east", "north", "northeast", "west", "zero", "east too"]
 ROWS = [[2, 0], [0, 3], [1, 1], [-1, 0], [0, 0], [5, 0]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlay.study import statistics
-from inlay.study.statistics import area, interval, macro, mean, paired, pearson, ranks, spearman, student, value_of
+from inlaid.study import statistics
+from inlaid.study.statistics import area, interval, macro, mean, paired, pearson, ranks, spearman, student, value_of
 
 
 def columns(*values: list[float]) -> np.ndarray:

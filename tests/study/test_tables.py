@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from inlay.encode.corpus import Corpus
-from inlay.errors import SettingError, SourceError, UnknownWord
-from inlay.feed.cooccurrence import Cells, cooccurrence
-from inlay.fit.ppmi import PPMI
-from inlay.study.tables import fill, pseudo_inverse
-from inlay.vectors import Card, Vectors
+from inlaid.encode.corpus import Corpus
+from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.feed.cooccurrence import Cells, cooccurrence
+from inlaid.fit.ppmi import PPMI
+from inlaid.study.tables import fill, pseudo_inverse
+from inlaid.vectors import Card, Vectors
 
 ADJECTIVES = {"红", "绿", "甜", "酸", "便宜", "贵", "熟", "新鲜", "多汁", "红色"}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from inlay.errors import FormatError, SourceError
-from inlay.report import Note
-from inlay.study.task_files import read_file, read_tasks
-from inlay.study.tasks import Analogies, Categories, Outliers, SentencePairs, Texts, WordPairs
+from inlaid.errors import FormatError, SourceError
+from inlaid.report import Note
+from inlaid.study.task_files import read_file, read_tasks
+from inlaid.study.tasks import Analogies, Categories, Outliers, SentencePairs, Texts, WordPairs
 
 TEXTS = {
     "tabs": ("car\tautomobile\t3.92\ngem\tjewel\t3.84\n", WordPairs, "en"),

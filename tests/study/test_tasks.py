@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlay.study.evaluate import Score, evaluate
-from inlay.study.lookup import Policy
-from inlay.study.tasks import Analogies, Categories, Outliers, SentencePairs, Task, Texts, WordPairs, categories_of, outliers_of
-from inlay.vectors import Vectors
+from inlaid.study.evaluate import Score, evaluate
+from inlaid.study.lookup import Policy
+from inlaid.study.tasks import Analogies, Categories, Outliers, SentencePairs, Task, Texts, WordPairs, categories_of, outliers_of
+from inlaid.vectors import Vectors
 
 KINDS = (
     ["cat", "dog", "cow", "horse", "pig", "goat", "sheep", "duck", "hen"],

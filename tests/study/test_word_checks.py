@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlay.study.word_checks import COMMON, broken, is_mojibake, kind_of, missing, spelled_twice
-from inlay.vectors import Vectors
+from inlaid.study.word_checks import COMMON, broken, is_mojibake, kind_of, missing, spelled_twice
+from inlaid.vectors import Vectors
 
 BROKEN = {
     "mojibake": ["café".encode().decode("latin-1"), "’".encode().decode("cp1252"), "中文".encode().decode("latin-1"), "锟斤拷", "a\ufffdb",

@@ -1,0 +1,55 @@
+"""Flags that several commands share, and what they become."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from tyro.conf import Positional
+
+from inlaid.config import read_toml
+from inlaid.errors import SettingError
+
+Text = Positional[tuple[Path, ...]]
+Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
+
+
+def reading_options(**groups: object) -> type:
+    """Options of a command that reads text: where from, where to, and groups of settings with their defaults."""
+    fixed = [
+        ("text", Annotated[Text, tyro.conf.arg(help="files or folders of text, or the folder of a corpus")]),
+        ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),
+        (
+            "config",
+            Annotated[Path | None, tyro.conf.arg(help="a TOML file of settings; flags override it")],
+            dataclasses.field(default=None),
+        ),
+    ]
+    given = [(name, type(default), dataclasses.field(default=default)) for name, default in groups.items()]
+    return dataclasses.make_dataclass("Options", fixed + given, frozen=True, kw_only=True)
+
+
+def config_values(words: list[str]) -> dict[str, Any]:
+    """The settings of the file named by --config, which must be known before the flags can be read."""
+    if "--config" not in words[:-1]:
+        return {}
+    return read_toml(Path(words[words.index("--config") + 1]))
+
+
+def text_of(options: Any) -> Path | list[Path]:
+    if not options.text:
+        raise SettingError("No text was named. Name files or folders of text, or the folder of a corpus.")
+    return options.text[0] if len(options.text) == 1 else list(options.text)
+
+
+def one_of(options: Any) -> Path:
+    if len(options.text) != 1:
+        raise SettingError("Name one corpus: the folder that `inlaid corpus` wrote.")
+    return options.text[0]
+
+
+def values_of_group(settings: Any) -> dict[str, Any]:
+    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}

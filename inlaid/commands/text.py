@@ -1,0 +1,93 @@
+"""Commands on text: tokenize, corpus, phrases, world."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from tyro.conf import Positional
+
+from inlaid.commands.options import Output, config_values, one_of, reading_options, text_of, values_of_group
+from inlaid.terminal import drawn, parse, print_report, print_tokens
+
+
+def tokenize(words: list[str]) -> None:
+    """Show how a text is cut: tokens, ids and places, for one tokenizer or several side by side."""
+    from inlaid import pipeline
+    from inlaid.encode.corpus import Encoding, open_corpus
+
+    fields = [
+        ("text", Annotated[Positional[str], tyro.conf.arg(help="the text itself, in quotes")]),
+        ("tokenizers", Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers")], dataclasses.field(default=("word",))),
+        ("corpus", Annotated[Path | None, tyro.conf.arg(help="show the ids of this corpus")], dataclasses.field(default=None)),
+        ("encoding", tyro.conf.OmitArgPrefixes[Encoding], dataclasses.field(default=Encoding())),
+    ]
+    kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+    options: Any = parse(kind, words, "inlaid tokenize", tokenize.__doc__)
+    settings = values_of_group(options.encoding)
+    if options.encoding.tokenizer_file:
+        shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
+    else:
+        others = settings | {"dictionary": None}  # only words take one
+        shown = {
+            name: pipeline.tokenize(options.text, **(settings if name == "word" else others) | {"tokenizer": name})
+            for name in options.tokenizers
+        }
+    known = open_corpus(options.corpus).vocabulary.words if options.corpus else None
+    print_tokens(shown, known.find if known else {}.get)
+
+
+def corpus(words: list[str]) -> None:
+    """Turn text into ids, once, for all methods."""
+    from inlaid import pipeline
+    from inlaid.config import settings_of
+    from inlaid.encode.corpus import Encoding
+
+    groups = {"encoding": settings_of(Encoding, config_values(words)), "workers": os.cpu_count() or 1}
+    options = parse(reading_options(**groups), words, "inlaid corpus", Encoding.__doc__)
+    with drawn() as report:
+        made = pipeline.corpus(
+            text_of(options), options.output, workers=options.workers, report=report, **values_of_group(options.encoding)
+        )
+    print_report(str(options.output), dict(made.manifest))
+
+
+def phrases(words: list[str]) -> None:
+    """Join collocations of a corpus into one word."""
+    from inlaid import pipeline
+    from inlaid.config import settings_of
+    from inlaid.encode.phrases import Phrases
+
+    options = parse(reading_options(settings=settings_of(Phrases, config_values(words))), words, "inlaid phrases", Phrases.__doc__)
+    with drawn() as report:
+        made = pipeline.phrases(one_of(options), options.output, report=report, **values_of_group(options.settings))
+    print_report(str(options.output), dict(made.manifest))
+
+
+def world(
+    output: Output,
+    language: Literal["zh", "en", "both"] = "both",
+    words: int = 100_000,
+    seed: int = 1,
+    dictionary: Path | None = None,
+) -> None:
+    """Write text of the embedded world, one sentence a line.
+
+    Args:
+        output: the file to write
+        language: which of its two languages
+        words: how many words, at least
+        seed: another seed, another text
+        dictionary: also write its Chinese words to this file, for `inlaid train ... --dictionary`
+    """
+    from inlaid import files
+    from inlaid.collect import world
+
+    with files.writing(output) as file:
+        for sentence in world.sentences(language, words=words, seed=seed):
+            file.write(f"{sentence}\n".encode())
+    if dictionary:
+        files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")

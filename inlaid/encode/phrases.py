@@ -1,0 +1,199 @@
+"""Collocations joined into one word.
+
+Two words that stand side by side more often than their counts lead one to expect become one: new york -> new_york,
+苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass joins pairs of what the first one made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from inlaid.config import Positive, check, values_of
+from inlaid.encode.chinese import HAN
+from inlaid.encode.corpus import Corpus, content_hash
+from inlaid.encode.vocabulary import Vocabulary
+from inlaid.errors import SettingError
+from inlaid.kernels import phrases_cpu
+from inlaid.report import Note, Progress, Report, silent
+from inlaid.shapes import Counts, Ids, Offsets
+
+BLOCK = 1 << 25
+"""Pairs counted at a time: 128 MB of ids. Every block passes through the whole text once."""
+
+_CHINESE_MEET = re.compile(f"[{HAN}]{{2}}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phrases:
+    """Which pairs of words become one, and how that is spelled."""
+
+    min_count: Positive = 5
+    """Pairs seen less often than this are never joined."""
+    threshold: float = 10.0
+    """Pairs that score above this are joined; with npmi, between 0 and 1."""
+    score: Literal["default", "npmi"] = "default"
+    """(count(ab) - min_count) / (count(a) count(b)) * words and pairs known (Mikolov et al. 2013), or normalized PMI."""
+    joiner: str = "_"
+    """What stands between the words of a phrase."""
+    chinese_joiner: str = ""
+    """What stands there where two Chinese characters meet."""
+    passes: Positive = 2
+    """How often to join: two passes make phrases of up to four words."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.threshold <= 0:
+            raise SettingError(f"threshold is {self.threshold}; expected more than 0.")
+        if self.score == "npmi" and self.threshold >= 1:
+            raise SettingError(f"threshold is {self.threshold}, but npmi is never above 1. Try threshold 0.5, or the default score.")
+
+
+@dataclass(frozen=True, eq=False)
+class Collocations:
+    """Pairs that score above the threshold, in the order of their ids."""
+
+    first: Ids
+    second: Ids
+    counts: np.ndarray
+    scores: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silent) -> Corpus:
+    """The same sentences with phrases as words; never across sentences, left to right where pairs overlap.
+
+    A phrase spelled like a word of the vocabulary becomes that word. The manifest says how many tokens were joined away.
+
+    >>> corpus = encode(["new york is new", "in new york", "york"], Encoding(min_count=1))
+    >>> joined = join(corpus, Phrases(min_count=1, threshold=0.1))
+    >>> list(joined.vocabulary.words), joined.ids.tolist()
+    (['new_york', 'in', 'is', 'new', 'york'], [0, 2, 3, 1, 0, 4])
+    """
+    settings = settings or Phrases()
+    text = _Text(corpus.ids, corpus.offsets, {word: id for id, word in enumerate(corpus.vocabulary.words)})
+    found: list[int] = []
+    for _ in range(settings.passes):
+        pairs = collocations(text.ids, text.offsets, len(text.words), settings, report)
+        found.append(len(pairs))
+        if not len(pairs):
+            break
+        text = _joined(text, pairs, settings)
+    if not any(found):
+        report(Note(f"No phrases were found: no two words scored above {settings.threshold}. Lower threshold or min_count."))
+    return _renumbered(corpus, text, {"settings": values_of(settings), "found": found})
+
+
+def collocations(ids: Ids, offsets: Offsets, size: int, settings: Phrases, report: Report = silent) -> Collocations:
+    """Pairs of adjacent ids, all below `size`, that score above the threshold."""
+    words = _count_words(ids, size)
+    pairs = _count_pairs(ids, offsets, words, settings.min_count, report)
+    a, b, together = words[pairs.first].astype(float), words[pairs.second].astype(float), pairs.counts.astype(float)
+    if settings.score == "default":
+        known = np.count_nonzero(words) + pairs.different  # as gensim has it, whose vocabulary holds words and pairs
+        scores = (together - settings.min_count) / (a * b) * known
+    else:
+        scores = _npmi(together / len(ids), a / len(ids), b / len(ids))
+    above = np.flatnonzero(scores > settings.threshold)
+    above = above[np.lexsort((pairs.second[above], pairs.first[above]))]
+    return Collocations(pairs.first[above], pairs.second[above], pairs.counts[above], scores[above])
+
+
+def _npmi(together: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Normalized pointwise mutual information of probabilities (Bouma 2009)."""
+    return np.log(together / (first * second)) / -np.log(together)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Ids between passes: new phrases stand behind the words there were, in the order they were made."""
+
+    ids: Ids
+    offsets: Offsets
+    words: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Adjacent pairs seen often enough, in no order of use; and how many different ones there are, often or not."""
+
+    first: Ids
+    second: Ids
+    counts: np.ndarray
+    different: int
+
+
+def _count_words(ids: Ids, size: int) -> Counts:
+    counts = np.zeros(size, np.int64)
+    phrases_cpu.count_words(ids, counts)
+    return counts
+
+
+def _count_pairs(ids: Ids, offsets: Offsets, words: Counts, min_count: int, report: Report) -> _Pairs:
+    """Count block by block of first words, so that memory holds one block's pairs and the frequent ones."""
+    parts = [_Pairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), 0)]
+    bounds = np.concatenate([[0], np.cumsum(words)])
+    times = np.zeros(len(words), np.int64)
+    for low, high in _blocks(bounds):
+        starts = bounds[low:high] - bounds[low]
+        ends, followers = starts.copy(), np.empty(bounds[high] - bounds[low], np.int32)
+        phrases_cpu.scatter_followers(ids, offsets, low, high, ends, followers)
+        room = len(followers) // min_count
+        first, second, counts = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+        filled, different = phrases_cpu.count_followers(starts, ends, followers, min_count, times, first, second, counts)
+        parts.append(_Pairs(first[:filled] + np.int32(low), second[:filled].copy(), counts[:filled].copy(), different))
+        report(Progress("finding phrases", int(bounds[high]), len(ids), "words"))
+    first, second, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "counts"))
+    return _Pairs(first, second, counts, sum(part.different for part in parts))
+
+
+def _blocks(bounds: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Words low..high that stand in the text BLOCK times together (a single word may do so more often)."""
+    low = 0
+    while low < len(bounds) - 1:
+        high = max(low + 1, int(np.searchsorted(bounds, bounds[low] + BLOCK, "right")) - 1)
+        yield low, high
+        low = high
+
+
+def _joined(text: _Text, pairs: Collocations, settings: Phrases) -> _Text:
+    names, words = list(text.words), dict(text.words)
+    spelled = (_spelled(names[a], names[b], settings) for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+    phrases = np.array([words.setdefault(phrase, len(words)) for phrase in spelled], np.int32)
+    starts = np.searchsorted(pairs.first, np.arange(len(names) + 1))
+    ids, offsets = np.empty_like(text.ids), np.empty_like(text.offsets)
+    filled = phrases_cpu.join_pairs(text.ids, text.offsets, starts, pairs.second, phrases, ids, offsets)
+    return _Text(ids[:filled].copy(), offsets, words)
+
+
+def _spelled(first: str, second: str, settings: Phrases) -> str:
+    return first + (settings.chinese_joiner if _CHINESE_MEET.match(first[-1:] + second[:1]) else settings.joiner) + second
+
+
+def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
+    """The joined text with a vocabulary in the order all vocabularies have, without words that now stand only in phrases."""
+    counts = _count_words(text.ids, len(text.words))
+    vocabulary = Vocabulary.of(dict(zip(text.words, counts.tolist(), strict=True)))
+    new = np.full(len(text.words), -1, np.int32)
+    new[[text.words[word] for word in vocabulary.words]] = np.arange(len(vocabulary), dtype=np.int32)
+    ids = new[text.ids]
+    return Corpus(ids, text.offsets, vocabulary, _manifest(corpus, ids, text.offsets, vocabulary, phrases))
+
+
+def _manifest(corpus: Corpus, ids: Ids, offsets: Offsets, vocabulary: Vocabulary, phrases: dict[str, Any]) -> dict[str, Any]:
+    before, joined = corpus.manifest, len(corpus.ids) - len(ids)
+    dropped = before["tokens"]["dropped"]
+    here = {"of": before["hash"], "tokens": {"read": len(corpus.ids), "used": len(ids), "joined": joined}}
+    return {
+        **before,
+        "tokens": {**before["tokens"], "used": len(ids), "dropped": {**dropped, "joined": dropped.get("joined", 0) + joined}},
+        "words": {**before["words"], "used": len(vocabulary)},
+        "phrases": [*before.get("phrases", []), {**phrases, **here}],
+        "hash": content_hash([ids], [offsets], vocabulary),
+    }

@@ -1,0 +1,146 @@
+"""The Tokenizer protocol; whitespace, word and character tokenizers."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from inlaid import config
+from inlaid.encode import chinese
+from inlaid.errors import SourceError
+
+
+class Token(NamedTuple):
+    """A token and where it stands in the normalised text."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """A text, normalised, and its tokens."""
+
+    text: str
+    tokens: list[Token]
+    original: list[tuple[int, int]] | None
+    """Where each token stands in the text as it was given; None where normalisation keeps no places."""
+    ids: list[int] | None = None
+    """The tokens' ids, where the tokenizer has a vocabulary of its own."""
+
+
+@runtime_checkable
+class HasIds(Protocol):
+    """A tokenizer with a vocabulary of its own."""
+
+    def ids(self, text: str) -> list[int]: ...
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """A frozen dataclass of settings that turns normalised text into tokens, left to right, without overlap."""
+
+    def tokenize(self, text: str) -> list[Token]: ...
+    def words(self, text: str) -> list[str]:
+        """The tokens' texts alone: what a corpus is made of, without the cost of offsets."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whitespace:
+    """What stands between white space; punctuation stays where it clings.
+
+    >>> Whitespace().words("I like  NLP.")
+    ['I', 'like', 'NLP.']
+    """
+
+    def tokenize(self, text: str) -> list[Token]:
+        return [Token(found[0], found.start(), found.end()) for found in re.finditer(r"\S+", text)]
+
+    def words(self, text: str) -> list[str]:
+        return text.split()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Char:
+    """Every visible character, with the marks that belong to it.
+
+    >>> Char().words("我喜欢 é!")
+    ['我', '喜', '欢', 'é', '!']
+    """
+
+    def tokenize(self, text: str) -> list[Token]:
+        return [Token(found[0], found.start(), found.end()) for found in _char_pattern().finditer(text)]
+
+    def words(self, text: str) -> list[str]:
+        return _char_pattern().findall(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """Words of alphabetic scripts as Unicode sees them, Chinese words by rjieba; punctuation is left out.
+
+    >>> Word().words("I don't like 3.14, 我喜欢苹果手机。")
+    ['I', "don't", 'like', '3.14', '我', '喜欢', '苹果', '手机']
+    """
+
+    dictionary: tuple[str, ...] = ()
+    """Chinese words that are always one token."""
+
+    def __post_init__(self) -> None:
+        config.check(self)
+
+    def tokenize(self, text: str) -> list[Token]:
+        cut = chinese.cutter(self.dictionary)
+        tokens: list[Token] = []
+        for found in word_pattern().finditer(text):
+            start = found.start()
+            for piece in cut(found[0]) if found.lastgroup == "han" else (found[0],):
+                tokens.append(Token(piece, start, start + len(piece)))
+                start += len(piece)
+        return tokens
+
+    def words(self, text: str) -> list[str]:
+        return [token.text for token in self.tokenize(text)]
+
+
+def read_dictionary(path: Path) -> tuple[str, ...]:
+    """The words of a file, one a line; anything after the first blank (a frequency, a tag) is not used."""
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"Cannot read the dictionary {path}: {error}.") from None
+    return tuple(dict.fromkeys(line.split()[0] for line in lines if line.strip()))
+
+
+@functools.cache
+def word_pattern() -> re.Pattern[str]:
+    """Letters, digits and their marks; an apostrophe inside a word and . , inside a number belong to it."""
+    letter = f"(?:(?![{chinese.HAN}])[^\\W_]|[{_marks()}])"
+    return re.compile(f"(?P<han>[{chinese.HAN}]+)|{letter}+(?:(?:['’]|(?<=\\d)[.,](?=\\d)){letter}+)*")
+
+
+@functools.cache
+def _char_pattern() -> re.Pattern[str]:
+    joined = f"[{_marks()}\u200d\ufe0f\U0001f3fb-\U0001f3ff]|(?<=\u200d)\\S"  # emoji families and skin tones stay whole
+    return re.compile(f"[^\\s\u200d](?:{joined})*")
+
+
+@functools.cache
+def _marks() -> str:
+    """All combining marks, as the inside of a regular-expression class; Python's own classes leave them out."""
+    points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
+    points += range(0xE0100, min(0xE01F0, sys.maxunicode))
+    runs: list[list[int]] = []
+    for point in points:
+        if runs and point == runs[-1][1] + 1:
+            runs[-1][1] = point
+        else:
+            runs.append([point, point])
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in runs)

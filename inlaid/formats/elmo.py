@@ -1,0 +1,48 @@
+"""ELMo's own files: options.json and lm_weights.hdf5, as numpy arrays under their names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inlaid.errors import FormatError, SourceError, need
+
+OPTIONS = "options.json"
+WEIGHTS = "*weights.hdf5"
+
+
+def recognizes(folder: Path) -> bool:
+    return (folder / OPTIONS).is_file() and any(folder.glob(WEIGHTS))
+
+
+def read_options(folder: Path) -> dict[str, Any]:
+    try:
+        options = json.loads((folder / OPTIONS).read_text("utf-8"))
+        return {"lstm": dict(options["lstm"]), "char_cnn": dict(options["char_cnn"])}
+    except OSError as error:
+        raise SourceError(f"Cannot read {folder / OPTIONS}: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{folder / OPTIONS}: expected ELMo's options (lstm, char_cnn); {error!r} is missing or no JSON.") from None
+
+
+def read_weights(folder: Path) -> dict[str, np.ndarray]:
+    """Every array of the file by its path inside it, as in `CNN_proj/W_proj`."""
+    h5py = need("h5py", extra="elmo")
+    found = sorted(folder.glob(WEIGHTS))
+    if len(found) != 1:
+        raise FormatError(f"{folder}: expected one file {WEIGHTS}, found {len(found)}.")
+    arrays: dict[str, np.ndarray] = {}
+
+    def keep(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            arrays[name] = item[...]
+
+    try:
+        with h5py.File(found[0], "r") as file:
+            file.visititems(keep)
+    except OSError as error:
+        raise FormatError(f"{found[0]}: not a readable HDF5 file ({error}).") from None
+    return arrays

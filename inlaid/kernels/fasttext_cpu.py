@@ -1,0 +1,249 @@
+"""fastText: skip-gram and CBOW over bags of rows, a word's own and those of its n-grams.
+
+A word has twenty rows, not one, and reading them is most of the work. So each word of the stream is made into the mean of its
+rows once, when the tiles reach it; in a tile, `tile_cpu`, it learns as any word does; when the tiles have passed, what its mean
+has learned is added to all its rows. As in fastText all of it goes to each of them: the mean then moves by just that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from inlaid.kernels.bags import add_to_rows, mean_rows
+from inlaid.kernels.columns import part_of
+from inlaid.kernels.compile import kernel, part
+from inlaid.kernels.meetings import PLACE, WORD, weigh_contexts
+from inlaid.kernels.rounds_cpu import (
+    ARRIVED,
+    make_slopes,
+    meet_ahead,
+    meet_all,
+    move_hidden,
+    move_words,
+    score_hidden,
+    score_words,
+    side,
+)
+from inlaid.kernels.rows import GROUP, fetch_row, table_of
+from inlaid.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
+from inlaid.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
+from inlaid.kernels.turns import count_one, wait_for
+
+PLAIN, WEIGHTED = 1, 2
+"""CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the window weighs."""
+AHEAD = 8
+"""Words whose rows are asked for before they are needed."""
+
+
+def train(stream, count, tables, bags, noise, pace, sizes, sums):
+    """Learn from a stream; stream, noise, pace, sizes and sums as in `sgns_cpu.train`; the objective is SKIPGRAM, PLAIN or WEIGHTED.
+
+    tables: rows (R, D) f4, contexts (V, D) f4 and weights of places (2 window + 1, D) f4, in place; bags: bounds (V+1,) i8 and ids (N,) i4:
+    the rows of word w are ids[bounds[w]:bounds[w+1]], its own first.
+    """
+    objective, _, shared, window = sizes
+    columns, length = tables[0].shape[1], GROUP + (0 if objective == SKIPGRAM else 2 * window)
+    train_kernel(
+        stream, count, tables, bags, noise, pace, sizes, sums,
+        _ring(count, window, length, columns), scratch_for(sizes, columns), no_words(2, shared),
+    )  # fmt: skip
+
+
+def _ring(count, window, length, columns):
+    """The means of as many words as are needed at once: where each word's is kept; two times the means; how many rows they are of."""
+    places = (np.arange(count + SPARE + window) % length).astype(np.int32)
+    return places, table_of(length, columns), table_of(length, columns), np.zeros(length, np.float32)
+
+
+@kernel
+def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of, scratch, room):
+    # as `train`; room (2, shared) i4: the negatives of a tile and of the next
+    objective, tile, shared, window = sizes
+    table, contexts, _ = tables
+    words, reach, (ring, means, olds, hefts) = stream[WORD], 0 if objective == SKIPGRAM else window, means_of
+    negatives, coming = room[0], room[1]
+    draw_noise(stream[PLACE, 0], noise, coming[:shared])
+    entered, left, learns = 0, 0, pace[0] > 0
+    for start in range(0, count, tile):
+        stop = min(start + tile, count)
+        negatives, coming = coming, negatives
+        draw_noise(stream[PLACE, stop], noise, coming[:shared])
+        rows = (means, contexts, ring, words, negatives)
+        for first in range(start, stop, GROUP):
+            last = min(first + GROUP, stop)
+            for i in range(GROUP):  # as in `sgns_cpu`: what the group one tile further on will need
+                fetch_row(contexts, words[first + tile + i + window - reach])
+            fetch_noise(contexts, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
+            while entered < min(last + reach, count):
+                _fetch_bag(table, bags, words[min(entered + AHEAD, count)])
+                _enter(table, bags, words[entered], means, olds, hefts, ring[entered])
+                entered += 1
+            _group(stream, first, stop, count, negatives, rows, tables[2], hefts, pace, sizes, scratch, sums)
+            while left < (last - reach if stop < count or last < stop else count) and learns:
+                begin, end = bags[0][words[left]], bags[0][words[left] + 1]
+                add_to_rows(table, bags[1], begin, end - begin, means, olds, ring[left])
+                left += 1
+
+
+def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
+    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for tables, desk and party."""
+    objective, window = sizes[0], sizes[3]
+    columns, (groups, room) = int(desk[5][-1]), desk[0].shape[2:]
+    ring = _ring(count, window, groups * GROUP + (0 if objective == SKIPGRAM else 2 * window), columns)
+    rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), table_of(groups, room)
+    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch_for(sizes, columns))
+
+
+@kernel
+def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch):
+    counters, me, workers = party
+    (hidden, news, slopes), parts, size, edges = rooms, desk[0].shape[1], desk[0].shape[2] * GROUP, desk[5]
+    begin, end = me * parts // workers, (me + 1) * parts // workers
+    rounds = (count + size - 1) // size
+    for now in range(rounds):
+        notes = side(desk, now, slopes)
+        meet_all(stream, count, desk, slopes, now, counters, noise, pace, sizes, scratch)
+        for p in range(begin, end):
+            _score(stream, count, tables, bags, notes, now * size, (p, edges), ring, hidden, sizes, scratch)
+        count_one(counters, ARRIVED)
+        meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch)
+        make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
+        for p in range(begin, end if pace[0] > 0 else begin):
+            _move(stream, count, tables, bags, notes, now * size, (p, edges), ring, (hidden, news), sizes, scratch)
+    count_one(counters, ARRIVED)
+    wait_for(counters, ARRIVED, (rounds + 1) * workers)
+
+
+@kernel
+def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes, scratch):
+    # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
+    objective, _, shared, window = sizes
+    (p, edges), words = which, stream[WORD]
+    table, contexts, weights = part_of(tables[0], edges, p), part_of(tables[1], edges, p), part_of(tables[2], edges, p)
+    low, high = edges[p], edges[p + 1]
+    ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
+    old, reach, end = hidden[:, low:high], 0 if objective == SKIPGRAM else window, min(begin + hidden.shape[0], count)
+    for q in range(max(begin - reach, 0), min(end + reach, count)):
+        _fetch_bag(table, bags, words[min(q + AHEAD, count)])
+        fetch_row(contexts, words[q])
+        _enter(table, bags, words[q], means, befores, hefts, ring[q])
+    for first in range(begin, end, GROUP):
+        if objective == SKIPGRAM:
+            score_words(means, ring, first, contexts, notes, p, (first - begin) // GROUP, shared)
+        else:
+            rows = means, contexts, ring
+            _gather(stream, first, rows, weights, hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
+            score_hidden(stream, contexts, notes, p, first, first - begin, old, sizes, scratch[5])
+
+
+@kernel
+def _move(stream, count, tables, bags, notes, begin, which, kept, rooms, sizes, scratch):
+    # what each mean has learned in a round is added to all rows of its word
+    objective, _, shared, window = sizes
+    (p, edges), words = which, stream[WORD]
+    table, contexts, weights = part_of(tables[0], edges, p), part_of(tables[1], edges, p), part_of(tables[2], edges, p)
+    low, high = edges[p], edges[p + 1]
+    ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
+    hidden, news, spare = rooms[0][:, low:high], rooms[1][:, low:high], scratch[4][0, :, low:high]
+    end, reach = min(begin + rooms[0].shape[0], count), 0 if objective == SKIPGRAM else window
+    if objective == SKIPGRAM:
+        move_words(means, ring, contexts, notes, begin, end, news, shared, scratch[5])
+    else:
+        move_hidden(stream, contexts, notes, begin, end, hidden, news, sizes, scratch[5])
+        for first in range(begin, end, GROUP):
+            rows = means, contexts, ring
+            head, near = _gather(stream, first, rows, weights, hefts, spare, window, scratch, objective == WEIGHTED)
+            _give_back(first, rows, weights, news[first - begin :], window, scratch, head, near, objective == WEIGHTED)
+    for q in range(max(begin - reach, 0), min(end + reach, count)):
+        start, stop = bags[0][words[q]], bags[0][words[q] + 1]
+        add_to_rows(table, bags[1], start, stop - start, means, befores, ring[q])
+
+
+@part
+def _enter(table, bags, word, means, olds, hefts, place):
+    begin, end = bags[0][word], bags[0][word + 1]
+    mean_rows(table, bags[1], begin, end - begin, means, olds, place)
+    hefts[place] = np.float32(end - begin)
+
+
+@part
+def _group(stream, first, stop, count, negatives, rows, weights, hefts, pace, sizes, scratch, sums):
+    four, task = turn(first, stop, count, pace, sizes)
+    if sizes[0] == SKIPGRAM:
+        skipgram(stream, four, negatives, rows, scratch, task, sums)
+    else:
+        _cbow(stream, four, negatives, rows, weights, hefts, scratch, task, sums, sizes[0] == WEIGHTED)
+
+
+@part
+def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, weighted):
+    two, first, window = scratch[4], group[0], group[4]
+    low, near = _gather(stream, first, rows, weights, hefts, two[0], window, scratch, weighted)
+    meet_centers(stream, group, negatives, rows, scratch, task, sums)
+    if task != MEASURE:
+        _give_back(first, rows, weights, two[1], window, scratch, low, near, weighted)
+
+
+@part
+def _gather(stream, first, rows, weights, hefts, hidden, window, scratch, weighted):
+    # as in `tile_cpu`, but contexts are bags, and weigh as much as they have rows: the mean is that of all rows of all contexts
+    means, ring = rows[0], rows[2]
+    gives, gets, whole = scratch[6], scratch[7], scratch[8][0]
+    low, near = weigh_contexts(stream, first, True, scratch)
+    around = ring[low:]
+    whole[:] = 0
+    for q in range(near):
+        for i in range(GROUP):
+            gives[GROUP * q + i] = gets[GROUP * q + i] * hefts[around[q]]
+            whole[i] += gives[GROUP * q + i]
+    for q in range(near):
+        for i in range(GROUP):
+            gives[GROUP * q + i] /= max(whole[i], np.float32(1))
+    if weighted:
+        _take_weighted(means, hidden, weights, around, near, gives, low - first + window)
+    else:
+        take(means, hidden, scratch[5], means, around, near, gives)
+    return low, near
+
+
+@part
+def _give_back(first, rows, weights, moved, window, scratch, low, near, weighted):
+    around = rows[2][low:]
+    if weighted:
+        _give_weighted(rows[0], moved, weights, around, near, scratch[6], low - first + window)
+    else:
+        give(moved, moved, scratch[5], rows[0], around, near, scratch[7])
+
+
+@part
+def _take_weighted(means, hidden, weights, around, near, gives, shift):
+    # hidden (GROUP, D) f4, filled; weights (2 window + 1, D) f4: row q + shift - i is that of context q as center i sees it
+    for i in range(GROUP):
+        out = hidden[i]
+        out[:] = 0
+        for q in range(near):
+            share = gives[GROUP * q + i]
+            if share > 0:
+                row, weight = means[around[q]], weights[q + shift - i]
+                for d in range(out.shape[0]):
+                    out[d] += share * row[d] * weight[d]
+
+
+@part
+def _give_weighted(means, moved, weights, around, near, gives, shift):
+    for i in range(GROUP):
+        move = moved[i]
+        for q in range(near):
+            share = gives[GROUP * q + i]
+            if share > 0:
+                row, weight = means[around[q]], weights[q + shift - i]
+                for d in range(move.shape[0]):
+                    old = row[d]
+                    row[d] += weight[d] * move[d]
+                    weight[d] += share * old * move[d]
+
+
+@part
+def _fetch_bag(table, bags, word):
+    for n in range(bags[0][word], bags[0][word + 1]):
+        fetch_row(table, bags[1][n])

@@ -1,0 +1,83 @@
+"""What the library says while it works: progress events and log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`done` of `total` units of one stage; `total` is None while it is not known.
+
+    Figures are shown by their names. Two are shown as what they are: `speed` (units a second) and `left` (seconds).
+    """
+
+    stage: str
+    done: int
+    total: int | None
+    unit: str
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence the user should read: a choice that was made, something left out."""
+
+    text: str
+
+
+Event = Progress | Note
+Report = Callable[[Event], None]
+"""Whoever listens. The library sends events; only the command line draws them."""
+
+
+def silent(event: Event) -> None:
+    """Listen to nothing."""
+
+
+def log(event: Event) -> None:
+    """Listen as a program does: notes become warnings of the logger `inlaid`, progress its debug lines."""
+    logger = logging.getLogger("inlaid")
+    if isinstance(event, Note):
+        logger.warning(event.text)
+    else:
+        logger.debug("%s: %s of %s %s", event.stage, event.done, event.total, event.unit)
+
+
+def counted(items: Iterable[T], stage: str, *, unit: str, report: Report, every: int = 1000) -> Iterator[T]:
+    """Pass `items` on, reporting how many have gone by."""
+    total = len(items) if hasattr(items, "__len__") else None  # pyright: ignore[reportArgumentType]
+    done = 0
+    for item in items:
+        yield item
+        done += 1
+        if done % every == 0:
+            report(Progress(stage, done, total, unit))
+    report(Progress(stage, done, done, unit))
+
+
+def time_in_words(seconds: float | int) -> str:
+    """
+    >>> time_in_words(40), time_in_words(750), time_in_words(12_345)
+    ('40 s', '12 min 30 s', '3 h 25 min')
+    """
+    whole = max(round(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
+
+
+def bytes_in_words(size: float | int) -> str:
+    """
+    >>> bytes_in_words(300), bytes_in_words(1_234_567), bytes_in_words(7.2e9)
+    ('300 bytes', '1.2 MB', '7.2 GB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            return f"{size / factor:,.1f} {unit}"
+    return f"{size:.0f} bytes"
