@@ -2,9 +2,10 @@
 
     INLAID_DATA=... python benchmarks/align_quality.py [--method sgns] [--dim 100] [--shares 0.125 0.25 0.5 1]
 
-Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its defaults. Learned from
-four fifths of the MUSE dictionary of the 5,000 most frequent words; asked for the last fifth, which nothing was learned from
-and no setting chosen on. The baseline is SciPy's orthogonal Procrustes on the vectors as they are, by cosine. Vectors are kept.
+Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its
+defaults. Learned from four fifths of the MUSE dictionary of the 5,000 most frequent words; asked for the last
+fifth, which nothing was learned from and no setting chosen on. The baseline is SciPy's orthogonal Procrustes
+on the vectors as they are, by cosine. Vectors are kept.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from pathlib import Path
 from quality import text
 
 import inlaid
-from inlaid.study.align import Aligning, align
-from inlaid.study.bilingual import AT, Between, Precision, precision
-from inlaid.study.dictionaries import Pairs, known_ids, read_dictionary, split
+from inlaid.study.compare.align import Aligning, align
+from inlaid.study.compare.bilingual import AT, Between, Precision, precision
+from inlaid.study.compare.dictionaries import Pairs, known_ids, read_dictionary, split
 from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "align"
@@ -36,7 +37,9 @@ def space(language: str, method: str, dim: int, share: float) -> Vectors:
             part = KEPT / f"{language}.txt"
             with lines.open("rb") as file:
                 part.write_bytes(file.read(int(lines.stat().st_size * share)).rpartition(b"\n")[0] + b"\n")
-            corpus = inlaid.corpus(part, tokenizer="whitespace", normalize=corpus.manifest["encoding"]["normalize"])
+            corpus = inlaid.corpus(
+                part, tokenizer="whitespace", normalize=corpus.manifest["encoding"]["normalize"]
+            )
             part.unlink()
         inlaid.save(inlaid.train(corpus, method, dim=dim), path)
     return inlaid.load(path)
@@ -59,7 +62,12 @@ def main() -> None:
     options = parser.parse_args()
     dictionary = read_dictionary(Path(os.environ["INLAID_DATA"]) / "dict_en_zh" / "muse_en-zh.0-5000.txt")
     learned, asked = split(dictionary, None, Aligning().held_out, Aligning().seed)
-    print("| share of the text | asked | pairs | by | " + " | ".join(f"at {k}" for k in AT) + " |\n|" + " --- |" * (4 + len(AT)))
+    print(
+        "| share of the text | asked | pairs | by | "
+        + " | ".join(f"at {k}" for k in AT)
+        + " |\n|"
+        + " --- |" * (4 + len(AT))
+    )
     for share in options.shares:
         source, target = (space(language, options.method, options.dim, share) for language in ("en", "zh"))
         began = time.process_time()
@@ -70,7 +78,10 @@ def main() -> None:
             rows.setdefault(f"{each.rotation}, {each.by}", []).append(each)
         for name, scores in rows.items():
             cells = " | ".join(f"{each.value:.3f} ({each.low:.3f} to {each.high:.3f})" for each in scores)
-            print(f"| {share:g} | {scores[0].used:,} of {scores[0].total:,} | {made.pairs:,} | {name} | {cells} |", flush=True)
+            print(
+                f"| {share:g} | {scores[0].used:,} of {scores[0].total:,} | {made.pairs:,} | {name} | {cells} |",
+                flush=True,
+            )
         told = {
             "share": share,
             "method": options.method,
@@ -80,7 +91,12 @@ def main() -> None:
             "refined": made.refined,
         }
         with (KEPT / "results.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(told | {"rows": {name: [vars(each) for each in some] for name, some in rows.items()}}) + "\n")
+            file.write(
+                json.dumps(
+                    told | {"rows": {name: [vars(each) for each in some] for name, some in rows.items()}}
+                )
+                + "\n"
+            )
 
 
 if __name__ == "__main__":

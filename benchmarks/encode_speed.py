@@ -2,9 +2,9 @@
 
     INLAID_DATA=... python benchmarks/encode_speed.py [MB of English] [MB of Chinese]
 
-English: count, prune at 5 and encode, for one and two workers; gensim's vocabulary scan plus the splitting it does again
-while training; plain `str.split` with Counter and dict. Chinese words: beside `rjieba.cut` alone on the same text.
-Subwords: beside the tokenizers library's own batch call. Medians of interleaved rounds.
+English: count, prune at 5 and encode, for one and two workers; gensim's vocabulary scan plus the splitting it
+does again while training; plain `str.split` with Counter and dict. Chinese words: beside `rjieba.cut` alone
+on the same text. Subwords: beside the tokenizers library's own batch call. Medians of interleaved rounds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def gensim_scan_and_split(path: Path) -> None:
 
     model = Word2Vec(min_count=5)
     model.build_vocab(LineSentence(str(path), max_sentence_length=10**9))
-    for sentence in LineSentence(str(path), max_sentence_length=10**9):  # what each epoch does again, before any learning
+    for sentence in LineSentence(
+        str(path), max_sentence_length=10**9
+    ):  # what each epoch does again, before any learning
         [model.wv.key_to_index[word] for word in sentence if word in model.wv.key_to_index]
 
 
@@ -95,7 +97,14 @@ def compared(title: str, path: Path, works: dict[str, Callable[[], None]], base:
         print(f"  {name:<44}{size / taken:8.1f} MB/s{medians[base] / taken:8.2f} x {base}")
         RESULTS.parent.mkdir(exist_ok=True)
         with RESULTS.open("a") as file:
-            row = {"when": time.time(), "text": title, "what": name, "mb_per_s": size / taken, "ratio": medians[base] / taken, "to": base}
+            row = {
+                "when": time.time(),
+                "text": title,
+                "what": name,
+                "mb_per_s": size / taken,
+                "ratio": medians[base] / taken,
+                "to": base,
+            }
             file.write(json.dumps(row) + "\n")
 
 
@@ -111,7 +120,12 @@ before = peak()
 encode(Path({str(path)!r}), Encoding(), workers=2, out=Path({str(path)!r} + ".corpus"))
 print(peak(), before)
 """
-    peak, before = map(float, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    peak, before = map(
+        float,
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split(),
+    )
     print(f"\npeak memory: {peak:.0f} MB, of which {before:.0f} MB before the text")
 
 
@@ -130,8 +144,12 @@ def main() -> None:
             {
                 "inlaid word, nfc lower, 1 worker": run(ours, english, 1),
                 "inlaid word, nfc lower, 2 workers": run(ours, english, 2),
-                "inlaid whitespace, no normalisation, 1 worker": run(ours, english, 1, tokenizer="whitespace", normalize=()),
-                "inlaid whitespace, no normalisation, 2 workers": run(ours, english, 2, tokenizer="whitespace", normalize=()),
+                "inlaid whitespace, no normalisation, 1 worker": run(
+                    ours, english, 1, tokenizer="whitespace", normalize=()
+                ),
+                "inlaid whitespace, no normalisation, 2 workers": run(
+                    ours, english, 2, tokenizer="whitespace", normalize=()
+                ),
                 "str.split, Counter, dict": run(plain_python, english),
                 "gensim scan + split": run(gensim_scan_and_split, english),
             },
@@ -152,7 +170,10 @@ def main() -> None:
         compared(
             "GPT-2 subwords",
             small,
-            {"inlaid": run(ours, small, 2, tokenizer_file=gpt2), "tokenizers batch": run(tokenizers_alone, small, gpt2)},
+            {
+                "inlaid": run(ours, small, 2, tokenizer_file=gpt2),
+                "tokenizers batch": run(tokenizers_alone, small, gpt2),
+            },
             "tokenizers batch",
         )
         peak_memory(english)

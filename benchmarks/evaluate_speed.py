@@ -1,9 +1,11 @@
-"""How fast are Google's 19,544 analogies answered? Ours (3CosAdd and 3CosMul, with intervals) beside gensim's 3CosAdd.
+"""How fast are Google's 19,544 analogies answered? Ours (3CosAdd and 3CosMul, with intervals) beside gensim's
+3CosAdd.
 
     INLAID_DATA=/path/to/data python benchmarks/evaluate_speed.py [words: 100000] [dim: 300]
 
-The table is random, which changes no timing; its words hold those of the questions. gensim answers one question after
-another, so it is asked a part of them, evenly taken, between our runs, and the time for all is reckoned from that.
+The table is random, which changes no timing; its words hold those of the questions. gensim answers one
+question after another, so it is asked a part of them, evenly taken, between our runs, and the time for all is
+reckoned from that.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlaid.study.evaluate import evaluate
-from inlaid.study.lookup import GENSIM
+from inlaid.study.evaluate.evaluate import evaluate
+from inlaid.study.evaluate.oov import GENSIM
 from inlaid.vectors import Vectors
 
 TURNS = 3
@@ -47,23 +49,30 @@ def main(words: int, dim: int) -> None:
     asked = sorted({word.lower() for line in lines if not line.startswith(":") for word in line.split()})
     names = asked + [f"word{n}" for n in range(words - len(asked))]
     table = np.random.default_rng(1).standard_normal((words, dim), np.float32)
-    ours, theirs = Vectors.of(names, table), KeyedVectors(dim)
+    ours = Vectors.of(names, table)
+    theirs = KeyedVectors(dim)
     theirs.add_vectors(names, table)
     total = sum(not line.startswith(":") for line in lines)
     with tempfile.TemporaryDirectory() as folder:
         part = Path(folder) / "part.txt"
         part.write_text("\n".join(some(path)), "utf-8")
         share = total / sum(not line.startswith(":") for line in some(path))
-        mine, other = [], []
+        mine = []
+        other = []
         for _ in range(TURNS):
             taken, scores = seconds(lambda: evaluate(ours, [path], policy=GENSIM))
             mine.append(taken)
             other.append(share * seconds(lambda: theirs.evaluate_word_analogies(str(part)))[0])
         same = evaluate(ours, [part], policy=GENSIM)[0].value == theirs.evaluate_word_analogies(str(part))[0]
-    one, two = statistics.median(mine), statistics.median(other)
+    one = statistics.median(mine)
+    two = statistics.median(other)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{scores[0].used:,} questions, {words:,} words x {dim}; median of {TURNS}, peak memory of all {peak:.1f} GiB")
-    print(f"inlaid {one:7.1f} s   gensim {two:7.1f} s (reckoned)   x {two / one:.0f}   the same score on the part: {same}")
+    print(
+        f"{scores[0].used:,} questions, {words:,} words x {dim}; median of {TURNS}, peak memory of all {peak:.1f} GiB"
+    )
+    print(
+        f"inlaid {one:7.1f} s   gensim {two:7.1f} s (reckoned)   x {two / one:.0f}   the same score on the part: {same}"
+    )
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     INLAID_DATA=/path/to/data python benchmarks/glove_speed.py [MB of text: 100] [workers: 1 2]
 
-On the first 100 MB, a-z only, window 10, dim 100, the original C program took 12.5 s to count, 10.2 s to shuffle and 46 s an
-epoch, on two threads. It is not in this run: there is no package of it. SciPy is: one product of the sparse matrix with 120
-columns, which PPMI makes twelve of, by its kernel and by ours.
+On the first 100 MB, a-z only, window 10, dim 100, the original C program took 12.5 s to count, 10.2 s to
+shuffle and 46 s an epoch, on two threads. It is not in this run: there is no package of it. SciPy is: one
+product of the sparse matrix with 120 columns, which PPMI makes twelve of, by its kernel and by ours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from inlaid.feed.cooccurrence import cooccurrence
 from inlaid.fit.glove import GloVe
 from inlaid.fit.ppmi import PPMI, Matrix
 
-C_READY, C_EPOCH = 22.7, 46.0
+C_READY = 22.7
+C_EPOCH = 46.0
 """Seconds of the C program on two threads, for 100 MB."""
 
 
@@ -58,7 +59,9 @@ def epoch(training: Any) -> None:
 
 def measure(corpus: Corpus, workers: int, same_text: bool) -> None:
     method = GloVe(workers=workers, epochs=1)
-    counting, ready, trained = list[float](), list[float](), list[float]()
+    counting = list[float]()
+    ready = list[float]()
+    trained = list[float]()
     for _ in range(3):
         counting.append(seconds(lambda: cooccurrence(corpus, window=10, decay=True, workers=workers))[0])
         taken, training = seconds(lambda: method.start(corpus))
@@ -79,9 +82,13 @@ def products(corpus: Corpus) -> None:
     matrix = Matrix(cells.starts, cells.columns, cells.counts.astype(np.float32))
     peer = sparse.csr_matrix((matrix.values, matrix.columns, matrix.starts))
     dense = np.random.default_rng(1).standard_normal((cells.size, 120), np.float32)
-    pairs = [(seconds(lambda: PPMI()._times(matrix, dense))[0], seconds(lambda: peer @ dense)[0]) for _ in range(3)]
+    pairs = [
+        (seconds(lambda: PPMI()._times(matrix, dense))[0], seconds(lambda: peer @ dense)[0]) for _ in range(3)
+    ]
     ours, theirs = (statistics.median(each) for each in zip(*pairs, strict=True))
-    print(f"sparse times dense, {len(cells) / 1e6:.1f} M cells   inlaid {ours:.2f} s   SciPy {theirs:.2f} s   x {theirs / ours:.1f}")
+    print(
+        f"sparse times dense, {len(cells) / 1e6:.1f} M cells   inlaid {ours:.2f} s   SciPy {theirs:.2f} s   x {theirs / ours:.1f}"
+    )
 
 
 def main(megabytes: int, workers: list[int]) -> None:

@@ -1,4 +1,5 @@
-"""How long does a user wait before anything happens? `import inlaid` under 0.15 s, `inlaid --help` under 0.4 s."""
+"""How long does a user wait before anything happens? `import inlaid` under 0.15 s, `inlaid --help` under 0.4
+s."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""How long until vectors can be used? Our file opened, verified; text and word2vec's binary read and written, gensim beside us.
+"""How long until vectors can be used? Our file opened, verified; text and word2vec's binary read and written,
+gensim beside us.
 
     python benchmarks/load_speed.py [words in the native file, in thousands: 3000] [words in the others, in thousands: 50]
 
-Random vectors of 300 numbers in a temporary folder. Three million take 3.6 GB there; where there is no room for that the
-native file is as large as a third of the free space allows. Times are medians of interleaved runs, files in the page cache; CPU
-seconds, of all threads together, say more than the clock where others use the machine too.
+Random vectors of 300 numbers in a temporary folder. Three million take 3.6 GB there; where there is no room
+for that the native file is as large as a third of the free space allows. Times are medians of interleaved
+runs, files in the page cache; CPU seconds, of all threads together, say more than the clock where others use
+the machine too.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Taken:
 
 
 def taken(work: Callable[[], Any]) -> Taken:
-    clock, cpu = time.perf_counter(), time.process_time()
+    clock = time.perf_counter()
+    cpu = time.process_time()
     work()
     return Taken(time.perf_counter() - clock, time.process_time() - cpu)
 
@@ -58,7 +61,10 @@ def medians(questions: dict[str, Callable[[], Any]]) -> dict[str, Taken]:
         for name, work in questions.items():
             times[name].append(taken(work))
     median = statistics.median
-    return {name: Taken(median(each.clock for each in all), median(each.cpu for each in all)) for name, all in times.items()}
+    return {
+        name: Taken(median(each.clock for each in all), median(each.cpu for each in all))
+        for name, all in times.items()
+    }
 
 
 def own_format(folder: Path, words: int) -> None:
@@ -81,26 +87,49 @@ def own_format(folder: Path, words: int) -> None:
 
 def others(folder: Path, words: int) -> None:
     vectors = made(words)
-    text, short, binary, theirs = folder / "v.vec", folder / "short.txt", folder / "v.bin", str(folder / "theirs")
+    text = folder / "v.vec"
+    short = folder / "short.txt"
+    binary = folder / "v.bin"
+    theirs = str(folder / "theirs")
     load = KeyedVectors.load_word2vec_format
     peer = KeyedVectors(DIM)
     peer.add_vectors(list(vectors.words), vectors.table)
     print(f"{words:,} words of {DIM}; seconds, MB/s, CPU seconds, ratio of the clock and of CPU")
-    compare("write text", text, lambda: WORD2VEC_TEXT.write(vectors, text), lambda: peer.save_word2vec_format(theirs))
+    compare(
+        "write text",
+        text,
+        lambda: WORD2VEC_TEXT.write(vectors, text),
+        lambda: peer.save_word2vec_format(theirs),
+    )
     GLOVE.write(Vectors(vectors.words, np.round(vectors.table, 5)), short)
     compare("read text", text, lambda: WORD2VEC_TEXT.read(text), lambda: load(str(text)))
-    compare("read text, 5 decimals", short, lambda: GLOVE.read(short), lambda: load(str(short), no_header=True))
-    compare("write binary", binary, lambda: word2vec.write(vectors, binary), lambda: peer.save_word2vec_format(theirs, binary=True))
+    compare(
+        "read text, 5 decimals", short, lambda: GLOVE.read(short), lambda: load(str(short), no_header=True)
+    )
+    compare(
+        "write binary",
+        binary,
+        lambda: word2vec.write(vectors, binary),
+        lambda: peer.save_word2vec_format(theirs, binary=True),
+    )
     compare("read binary", binary, lambda: word2vec.read(binary), lambda: load(str(binary), binary=True))
-    same = WORD2VEC_TEXT.read(text).table.tobytes() == load(str(text)).vectors.tobytes() == vectors.table.tobytes()
+    same = (
+        WORD2VEC_TEXT.read(text).table.tobytes()
+        == load(str(text)).vectors.tobytes()
+        == vectors.table.tobytes()
+    )
     print(f"the same bits in all: {same}")
 
 
 def compare(name: str, path: Path, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
     ours()  # compile, and fill the page cache, before the clock runs
-    answers, size = medians({"inlaid": ours, "gensim": theirs}), path.stat().st_size / 1e6
-    inlaid, gensim = answers["inlaid"], answers["gensim"]
-    said = "   ".join(f"{who} {each.clock:6.2f} s {size / each.clock:5.0f} {each.cpu:6.2f}" for who, each in answers.items())
+    answers = medians({"inlaid": ours, "gensim": theirs})
+    size = path.stat().st_size / 1e6
+    inlaid = answers["inlaid"]
+    gensim = answers["gensim"]
+    said = "   ".join(
+        f"{who} {each.clock:6.2f} s {size / each.clock:5.0f} {each.cpu:6.2f}" for who, each in answers.items()
+    )
     print(f"  {name:<22}{said}   x {gensim.clock / inlaid.clock:.1f} {gensim.cpu / inlaid.cpu:.1f}")
 
 

@@ -1,10 +1,11 @@
-"""How fast are the neural parts? Training steps, table updates and beam search, beside `transformers` and plain torch.
+"""How fast are the neural parts? Training steps, table updates and beam search, beside `transformers` and
+plain torch.
 
     python benchmarks/neural_speed.py [train] [table] [beam] [--device cuda] [--threads 1] [--weights float32]
 
-One line of JSON a measurement; peers run in the same process, in turns, and the fastest of the rounds counts. On a CPU the
-sizes are smaller (they are in the lines), so compare ratios, not figures. On a GPU, products are in bfloat16; with `--weights
-bfloat16` so is everything else.
+One line of JSON a measurement; peers run in the same process, in turns, and the fastest of the rounds counts.
+On a CPU the sizes are smaller (they are in the lines), so compare ratios, not figures. On a GPU, products are
+in bfloat16; with `--weights bfloat16` so is everything else.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from inlaid.neural.network import make_network
 from inlaid.neural.optimizer import RowAdam
 
 ROUNDS = 3
-STEPS, UPDATES = 4, 20
+STEPS = 4
+UPDATES = 20
 """Training steps and updates of a table in one measurement on a GPU: nobody waits for it after each."""
 
 
@@ -54,8 +56,17 @@ def main() -> None:
             {"table": table, "beam": beam}[question](options.device)
 
 
-def race(question: str, unit: str, amount: float, runners: dict[str, Callable[[], Any]], device: str, times: int = 1, **about: Any) -> None:
-    """Time all in turns, and print one line for each: `amount` of `unit` a second, and the ratio to the first peer.
+def race(
+    question: str,
+    unit: str,
+    amount: float,
+    runners: dict[str, Callable[[], Any]],
+    device: str,
+    times: int = 1,
+    **about: Any,
+) -> None:
+    """Time all in turns, and print one line for each: `amount` of `unit` a second, and the ratio to the first
+    peer.
 
     A runner does its work `times` times.
     """
@@ -95,15 +106,19 @@ def repeat(work: Callable[[], None], times: int) -> Callable[[], None]:
     return repeated
 
 
-# --- a training step of the GPT-2 shape -------------------------------------------------------------------------------
+# --- a training step of the GPT-2 shape
+# -------------------------------------------------------------------------------
 
 
 class Plain(nn.Module):
-    """GPT-2 as one writes it in a hurry, for comparison: fused projections, nothing checked, nothing returned but logits."""
+    """GPT-2 as one writes it in a hurry, for comparison: fused projections, nothing checked, nothing returned
+    but logits."""
 
     def __init__(self, words: int, length: int, dim: int, layers: int, heads: int) -> None:
         super().__init__()
-        self.heads, self.words, self.places = heads, nn.Embedding(words, dim), nn.Embedding(length, dim)
+        self.heads = heads
+        self.words = nn.Embedding(words, dim)
+        self.places = nn.Embedding(length, dim)
         parts = lambda: nn.ModuleList(  # noqa: E731
             [
                 nn.LayerNorm(dim),
@@ -114,13 +129,18 @@ class Plain(nn.Module):
                 nn.Linear(4 * dim, dim),
             ]
         )
-        self.blocks, self.norm = nn.ModuleList(parts() for _ in range(layers)), nn.LayerNorm(dim)
+        self.blocks = nn.ModuleList(parts() for _ in range(layers))
+        self.norm = nn.LayerNorm(dim)
 
     def forward(self, ids: Tensor) -> Tensor:
         x = self.words(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
         for before, qkv, out, middle, up, down in self.blocks:  # pyright: ignore
-            q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in qkv(before(x)).chunk(3, -1))
-            x = x + out(functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+            q, k, v = (
+                part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in qkv(before(x)).chunk(3, -1)
+            )
+            x = x + out(
+                functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+            )
             x = x + down(functional.gelu(up(middle(x)), approximate="tanh"))
         return functional.linear(self.norm(x), self.words.weight)
 
@@ -128,12 +148,13 @@ class Plain(nn.Module):
 def train(device: str, weights: torch.dtype) -> None:
     """Forward and backward of GPT-2 124M; bf16 and torch.compile on a GPU, float32 and plain on a CPU.
 
-    The loss is the same for all; ours is made by `word_loss`, that of the others by torch from the logits they return. Many
-    write 50,304 words for 50,257, because a GPU likes multiples of 64: the last peer does.
+    The loss is the same for all; ours is made by `word_loss`, that of the others by torch from the logits
+    they return. Many write 50,304 words for 50,257, because a GPU likes multiples of 64: the last peer does.
     """
     batch, length = (16, 1024) if device == "cuda" else (1, 256)
     ids = torch.randint(0, 50257, (batch, length + 1), device=device)
-    before, targets = ids[:, :-1], ids[:, 1:]
+    before = ids[:, :-1]
+    targets = ids[:, 1:]
     config = transformers.GPT2Config(resid_pdrop=0.0, attn_pdrop=0.0, embd_pdrop=0.0)
     networks: dict[str, Any] = {
         "inlaid": make_network(GPT2.read({"resid_pdrop": 0.0, "attn_pdrop": 0.0})),
@@ -146,9 +167,15 @@ def train(device: str, weights: torch.dtype) -> None:
     head = networks["inlaid"].head
     losses: dict[str, Callable[[Any], Tensor]] = {
         "inlaid": lambda network: word_loss(network(before, logits=False).hidden, head, targets),
-        "transformers": lambda network: functional.cross_entropy(network(before).logits.flatten(0, 1), targets.flatten()),
-        "plain torch": lambda network: functional.cross_entropy(network(before).flatten(0, 1), targets.flatten()),
-        "plain torch, padded": lambda network: functional.cross_entropy(network(before)[..., :50257].flatten(0, 1), targets.flatten()),
+        "transformers": lambda network: functional.cross_entropy(
+            network(before).logits.flatten(0, 1), targets.flatten()
+        ),
+        "plain torch": lambda network: functional.cross_entropy(
+            network(before).flatten(0, 1), targets.flatten()
+        ),
+        "plain torch, padded": lambda network: functional.cross_entropy(
+            network(before)[..., :50257].flatten(0, 1), targets.flatten()
+        ),
     }
     mixed = device == "cuda" and weights == torch.float32
     runners = {name: _step(network, losses[name], device, mixed) for name, network in networks.items()}
@@ -157,11 +184,23 @@ def train(device: str, weights: torch.dtype) -> None:
             runners[f"{name}, compiled"] = _step(torch.compile(network), losses[name], device, mixed)
     kind, times = ("bf16", STEPS) if device == "cuda" else ("f32", 1)
     runners = {name: repeat(step, times) for name, step in runners.items()}
-    race("train", "tokens/s", batch * length, runners, device, times, batch=batch, length=length, products=kind, weights=str(weights)[6:])
+    race(
+        "train",
+        "tokens/s",
+        batch * length,
+        runners,
+        device,
+        times,
+        batch=batch,
+        length=length,
+        products=kind,
+        weights=str(weights)[6:],
+    )
 
 
 def _start(module: nn.Module) -> None:
-    """Tables start small, as GPT-2's did: with torch's own draws nearly all gradients of the logits are zero, and zeros are quick."""
+    """Tables start small, as GPT-2's did: with torch's own draws nearly all gradients of the logits are zero,
+    and zeros are quick."""
     if isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=0.02)
 
@@ -176,34 +215,54 @@ def _step(network: Any, loss: Callable[[Any], Tensor], device: str, mixed: bool)
     return step
 
 
-# --- updating a large table -------------------------------------------------------------------------------------------
+# --- updating a large table
+# -------------------------------------------------------------------------------------------
 
 
 def table(device: str) -> None:
-    """Look up a Zipf batch of 65,536 ids, backward, and one Adam step; 3 million x 300 on a GPU, a tenth of it on a CPU.
+    """Look up a Zipf batch of 65,536 ids, backward, and one Adam step; 3 million x 300 on a GPU, a tenth of
+    it on a CPU.
 
-    Ours never waits for the GPU, so it can also be captured as a CUDA graph, which takes the launching away; SparseAdam cannot.
+    Ours never waits for the GPU, so it can also be captured as a CUDA graph, which takes the launching away;
+    SparseAdam cannot.
     """
-    rows, dim, count = (3_000_000 if device == "cuda" else 300_000), 300, 65_536
+    rows = 3_000_000 if device == "cuda" else 300_000
+    dim = 300
+    count = 65_536
     times = UPDATES if device == "cuda" else 1
     draws = torch.rand(count, device=device, dtype=torch.float64)
-    ids = (torch.tensor(float(rows), dtype=torch.float64, device=device) ** draws).long().clamp(1, rows) - 1  # P(id) ~ 1 / id
+    ids = (torch.tensor(float(rows), dtype=torch.float64, device=device) ** draws).long().clamp(
+        1, rows
+    ) - 1  # P(id) ~ 1 / id
     upstream = torch.randn(count, dim, device=device)
     runners: dict[str, Callable[[], None]] = {}
     kinds: dict[str, tuple[Callable[[], nn.Module], Callable[[Any], torch.optim.Optimizer]]] = {
-        "inlaid": (lambda: TokenEmbedding(rows, dim, sparse=True, device=device), lambda p: RowAdam(p, rate=1e-3)),
-        "SparseAdam": (lambda: nn.Embedding(rows, dim, sparse=True, device=device), lambda p: torch.optim.SparseAdam(list(p), lr=1e-3)),
-        "dense Adam": (lambda: nn.Embedding(rows, dim, device=device), lambda p: torch.optim.Adam(p, lr=1e-3)),
+        "inlaid": (
+            lambda: TokenEmbedding(rows, dim, sparse=True, device=device),
+            lambda p: RowAdam(p, rate=1e-3),
+        ),
+        "SparseAdam": (
+            lambda: nn.Embedding(rows, dim, sparse=True, device=device),
+            lambda p: torch.optim.SparseAdam(list(p), lr=1e-3),
+        ),
+        "dense Adam": (
+            lambda: nn.Embedding(rows, dim, device=device),
+            lambda p: torch.optim.Adam(p, lr=1e-3),
+        ),
     }
     for name, (layer, optimizer) in kinds.items():
         made = layer()
         runners[name] = repeat(_update(made, optimizer(made.parameters()), ids, upstream), times)
         if name == "inlaid" and device == "cuda":
-            runners["inlaid, captured"] = repeat(_captured(_update(made, optimizer(made.parameters()), ids, upstream)), times)
+            runners["inlaid, captured"] = repeat(
+                _captured(_update(made, optimizer(made.parameters()), ids, upstream)), times
+            )
     race("table", "ids/s", count, runners, device, times, rows=rows, dim=dim, different=len(ids.unique()))
 
 
-def _update(layer: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, upstream: Tensor) -> Callable[[], None]:
+def _update(
+    layer: nn.Module, optimizer: torch.optim.Optimizer, ids: Tensor, upstream: Tensor
+) -> Callable[[], None]:
     def update() -> None:
         optimizer.zero_grad(set_to_none=True)
         layer(ids).backward(upstream)
@@ -226,11 +285,13 @@ def _captured(work: Callable[[], None]) -> Callable[[], None]:
     return graph.replay
 
 
-# --- translating with four beams --------------------------------------------------------------------------------------
+# --- translating with four beams
+# --------------------------------------------------------------------------------------
 
 
 def beam(device: str) -> None:
-    """Beam-4 decoding of the OPUS-MT shape, random weights: one text, and eight; every text runs to its full length."""
+    """Beam-4 decoding of the OPUS-MT shape, random weights: one text, and eight; every text runs to its full
+    length."""
     settings = {
         "d_model": 512,
         "encoder_layers": 6,
@@ -239,10 +300,18 @@ def beam(device: str) -> None:
         "decoder_attention_heads": 8,
     }
     config = transformers.MarianConfig(
-        vocab_size=65001, encoder_ffn_dim=2048, decoder_ffn_dim=2048, max_position_embeddings=512, pad_token_id=65000,
-        decoder_start_token_id=65000, eos_token_id=0, forced_eos_token_id=None, scale_embedding=True,
-        activation_function="swish", **settings,
-    )  # fmt: skip
+        vocab_size=65001,
+        encoder_ffn_dim=2048,
+        decoder_ffn_dim=2048,
+        max_position_embeddings=512,
+        pad_token_id=65000,
+        decoder_start_token_id=65000,
+        eos_token_id=0,
+        forced_eos_token_id=None,
+        scale_embedding=True,
+        activation_function="swish",
+        **settings,
+    )
     theirs = transformers.MarianMTModel(config).eval().to(device)
     with tempfile.TemporaryDirectory() as folder:
         theirs.save_pretrained(folder)
@@ -258,9 +327,20 @@ def beam(device: str) -> None:
                 ids, attention_mask=mask, num_beams=4, max_new_tokens=new, do_sample=False
             ),
         }
-        found, expected = runners["inlaid"](), runners["transformers"]()
+        found = runners["inlaid"]()
+        expected = runners["transformers"]()
         same = [row[1:] for row in expected.tolist()] == found  # pyright: ignore
-        race("beam", "tokens/s", texts * new, runners, device, texts=texts, beams=4, new_tokens=new, same_ids=same)
+        race(
+            "beam",
+            "tokens/s",
+            texts * new,
+            runners,
+            device,
+            texts=texts,
+            beams=4,
+            new_tokens=new,
+            same_ids=same,
+        )
 
 
 if __name__ == "__main__":

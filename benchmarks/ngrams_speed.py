@@ -1,8 +1,10 @@
-"""How fast are n-grams hashed, and fastText's files read and looked up? Ours beside fastText's and gensim's on the same model.
+"""How fast are n-grams hashed, and fastText's files read and looked up? Ours beside fastText's and gensim's
+on the same model.
 
     python benchmarks/ngrams_speed.py [words, in thousands: 100]
 
-The model is made up: half English letters, half Chinese characters, n-grams of 3 to 6, as many buckets as words, dim 100.
+The model is made up: half English letters, half Chinese characters, n-grams of 3 to 6, as many buckets as
+words, dim 100.
 """
 
 from __future__ import annotations
@@ -25,16 +27,22 @@ from inlaid.formats import fasttext
 from inlaid.kernels import reference
 from inlaid.vectors import Vectors
 
-DIM, SHORTEST, LONGEST = 100, 3, 6
+DIM = 100
+SHORTEST = 3
+LONGEST = 6
 
 
 def make(size: int) -> Vectors:
     random = np.random.default_rng(1)
-    starts, widths = random.choice([97, 0x4E00], size), random.integers(3, 14, size)
-    spelled = ("".join(chr(start + n) for n in random.integers(0, 26, width)) for start, width in zip(starts, widths, strict=True))
+    starts = random.choice([97, 0x4E00], size)
+    widths = random.integers(3, 14, size)
+    spelled = (
+        "".join(chr(start + n) for n in random.integers(0, 26, width))
+        for start, width in zip(starts, widths, strict=True)
+    )
     words = Words.of(dict.fromkeys(spelled))
     own, buckets = (random.standard_normal((count, DIM), dtype=np.float32) for count in (len(words), size))
-    ngrams = NGrams(own=own, buckets=buckets, size=size, shortest=SHORTEST, longest=LONGEST)
+    ngrams = NGrams(own=own, buckets=buckets, size=size, min_n=SHORTEST, max_n=LONGEST)
     return Vectors(words, Mixed.of(words, ngrams), np.arange(len(words), 0, -1), subwords=ngrams)
 
 
@@ -51,29 +59,44 @@ def medians(*works: Callable[[], Any], times: int = 3) -> list[float]:
 
 def main(size: int) -> None:
     vectors = make(size)
-    words, blob, offsets = list(vectors.words), vectors.words.blob, vectors.words.offsets
+    words = list(vectors.words)
+    blob = vectors.words.blob
+    offsets = vectors.words.offsets
     few = [word.encode() for word in words[:2000]]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.bin"
         fasttext.write(vectors, path)
         model = peer.load_model(str(path))
         opened = fasttext.read(path)
-        same = all(np.array_equal(opened[word], model.get_word_vector(word)) for word in [*words[:500], "unseen", "没见过的"])
+        same = all(
+            np.array_equal(opened[word], model.get_word_vector(word))
+            for word in [*words[:500], "unseen", "没见过的"]
+        )
         _ = opened.table  # compile before the clock runs
         hashed, plain = medians(
-            lambda: bucket_ids(blob, offsets, shortest=SHORTEST, longest=LONGEST, buckets=size),
+            lambda: bucket_ids(blob, offsets, min_n=SHORTEST, max_n=LONGEST, buckets=size),
             lambda: [reference.ngrams(word, SHORTEST, LONGEST, size) for word in few],
         )
         plain *= len(words) / len(few)
-        table, lookups = medians(lambda: fasttext.read(path).stored.whole(), lambda: [model.get_word_vector(word) for word in words])  # pyright: ignore
+        table, lookups = medians(
+            lambda: fasttext.read(path).stored.whole(),
+            lambda: [model.get_word_vector(word) for word in words],
+        )  # pyright: ignore
         read, theirs, gensim = medians(
-            lambda: fasttext.read(path), lambda: peer.load_model(str(path)), lambda: load_facebook_vectors(str(path)), times=1
+            lambda: fasttext.read(path),
+            lambda: peer.load_model(str(path)),
+            lambda: load_facebook_vectors(str(path)),
+            times=1,
         )
     print(f"{len(words):,} words; the same vectors, bit for bit: {same}")
     print(f"hash all n-grams      inlaid {hashed:.2f} s, plain Python {plain:.2f} s: x {plain / hashed:.0f}")
-    print(f"vectors of all words  inlaid {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: x {lookups / table:.1f}")
+    print(
+        f"vectors of all words  inlaid {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: x {lookups / table:.1f}"
+    )
     ratios = f"x {theirs / read:.1f}, x {gensim / read:.0f}"
-    print(f"open the file         inlaid {read:.2f} s, fastText {theirs:.2f} s, gensim {gensim:.2f} s: {ratios}")
+    print(
+        f"open the file         inlaid {read:.2f} s, fastText {theirs:.2f} s, gensim {gensim:.2f} s: {ratios}"
+    )
 
 
 if __name__ == "__main__":

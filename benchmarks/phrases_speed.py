@@ -2,8 +2,8 @@
 
     INLAID_DATA=/path/to/data python benchmarks/phrases_speed.py [words, in millions: 3]
 
-Both start from what they work on, ids or lists of words, in memory; one thread each. gensim applies its frozen phrases,
-the faster of its two ways.
+Both start from what they work on, ids or lists of words, in memory; one thread each. gensim applies its
+frozen phrases, the faster of its two ways.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def sentences(words: int) -> Iterator[list[str]]:
 
 def words_of(corpus: Corpus) -> list[list[str]]:
     words = list(corpus.vocabulary.words)
-    return [[words[id] for id in corpus.ids[start:stop].tolist()] for start, stop in itertools.pairwise(corpus.offsets.tolist())]
+    return [
+        [words[id] for id in corpus.ids[start:stop].tolist()]
+        for start, stop in itertools.pairwise(corpus.offsets.tolist())
+    ]
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -58,17 +61,25 @@ def main(millions: float) -> None:
     corpus = encode(sentences(int(millions * 1_000_000)), Encoding(min_count=5))
     text = words_of(corpus)
     size = len(corpus.vocabulary)
-    print(f"{len(corpus.ids):,} words, {size:,} different, {len(text):,} sentences; seconds, million words/s, ratio")
+    print(
+        f"{len(corpus.ids):,} words, {size:,} different, {len(text):,} sentences; seconds, million words/s, ratio"
+    )
     join(encode([["a", "b"]], Encoding(min_count=1)))  # compile before the clock runs
     questions: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-        "learn": (lambda: collocations(corpus.ids, corpus.offsets, size, Phrases()), lambda: peer.Phrases(text)),
+        "learn": (
+            lambda: collocations(corpus.ids, corpus.offsets, size, Phrases()),
+            lambda: peer.Phrases(text),
+        ),
         "learn and join, 1 pass": (lambda: join(corpus, Phrases(passes=1)), lambda: gensim_join(text, 1)),
         "learn and join, 2 passes": (lambda: join(corpus, Phrases(passes=2)), lambda: gensim_join(text, 2)),
     }
     rate = len(corpus.ids) / 1e6
     for name, (ours, theirs) in questions.items():
-        mine, other = min(seconds(ours)[0] for _ in range(3)), seconds(theirs)[0]
-        print(f"{name:<26}inlaid {mine:6.2f} s {rate / mine:6.1f}   gensim {other:6.2f} s {rate / other:6.2f}   x {other / mine:.0f}")
+        mine = min(seconds(ours)[0] for _ in range(3))
+        other = seconds(theirs)[0]
+        print(
+            f"{name:<26}inlaid {mine:6.2f} s {rate / mine:6.1f}   gensim {other:6.2f} s {rate / other:6.2f}   x {other / mine:.0f}"
+        )
     same = words_of(join(corpus, Phrases(passes=1))) == gensim_join(text, 1)
     print(f"the same sentences after one pass: {same}")
 

@@ -7,8 +7,8 @@
 
 `unseen` is the first 30 MB of English without a thousand words, which subwords must make vectors for.
 
-Every trainer reads the same sentences (the words of our corpus, written out) and keeps the same words; vectors are kept by
-text, trainer, setting, seed and, of ours, the code, so that nothing is trained twice.
+Every trainer reads the same sentences (the words of our corpus, written out) and keeps the same words;
+vectors are kept by text, trainer, setting, seed and, of ours, the code, so that nothing is trained twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 
 import inlaid
 from inlaid.encode.corpus import Corpus
-from inlaid.study.evaluate import Score
+from inlaid.study.evaluate.evaluate import Score
 from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "quality"
@@ -39,18 +39,32 @@ SLICES = {
     "zh": ("corpus_zhwiki/zhwiki_slice.txt.xz", None),
     "unseen": ("corpus_enwiki/enwiki_slice.txt.xz", 30_000_000),
 }
-ENCODING: dict[str, dict[str, Any]] = {"en": {}, "zh": {"normalize": ("nfc", "lower", "simplified")}, "unseen": {}}
+ENCODING: dict[str, dict[str, Any]] = {
+    "en": {},
+    "zh": {"normalize": ("nfc", "lower", "simplified")},
+    "unseen": {},
+}
 WITHHELD = 1000
-"""Words left out of `unseen`: of the similarity tasks that are otherwise not used, so that all other tasks stay whole."""
-SETTINGS = {"usual": {"threshold": 1e-3, "rate": 0.025}, "eager": {"threshold": 1e-4, "rate": 0.05}}
-"""What both sides are given: the thresholds and rates of the original program, and what suits a small text better."""
-DIM, WINDOW, NEGATIVES, EPOCHS, MIN_COUNT = 100, 5, 5, 5, 5
+"""Words left out of `unseen`: of the similarity tasks that are otherwise not used, so that all other tasks
+stay whole."""
+SETTINGS = {
+    "usual": {"subsample": 1e-3, "learning_rate": 0.025},
+    "eager": {"subsample": 1e-4, "learning_rate": 0.05},
+}
+"""What both sides are given: the thresholds and rates of the original program, and what suits a small text
+better."""
+DIM = 100
+WINDOW = 5
+NEGATIVES = 5
+EPOCHS = 5
+MIN_COUNT = 5
 
 
 def text(language: str) -> tuple[Corpus, Path]:
     """The slice as a corpus, and as lines of words for the peers."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    folder, lines = KEPT / f"{language}.corpus", KEPT / f"{language}.txt"
+    folder = KEPT / f"{language}.corpus"
+    lines = KEPT / f"{language}.txt"
     if not folder.exists():
         name, size = SLICES[language]
         raw = KEPT / f"{language}.raw.txt"
@@ -73,7 +87,9 @@ def _write_lines(corpus: Corpus, path: Path, without: frozenset[str]) -> None:
     stays = np.array([word not in without for word in words])
     with path.open("w", encoding="utf-8") as file:
         for start, stop in itertools.pairwise(corpus.offsets.tolist()):
-            for part in range(start, stop, 1000):  # the peers cut longer sentences, each at another length: we cut for all
+            for part in range(
+                start, stop, 1000
+            ):  # the peers cut longer sentences, each at another length: we cut for all
                 ids = corpus.ids[part : min(part + 1000, stop)]
                 file.write(" ".join(words[ids[stays[ids]]]) + "\n")
 
@@ -81,32 +97,66 @@ def _write_lines(corpus: Corpus, path: Path, without: frozenset[str]) -> None:
 def withheld() -> frozenset[str]:
     """Words of MTurk-771 and SimVerb that no other task has, in an order that only their spelling decides."""
     data = Path(os.environ["INLAID_DATA"])
-    used = set(" ".join((data / task).read_text(encoding="utf-8").replace(",", " ") for task in TASKS["en"]).lower().split())
-    pairs = [line.lower().split()[:2] for task in UNSEEN_TASKS for line in (data / task).read_text(encoding="utf-8").splitlines()]
+    used = set(
+        " ".join((data / task).read_text(encoding="utf-8").replace(",", " ") for task in TASKS["en"])
+        .lower()
+        .split()
+    )
+    pairs = [
+        line.lower().split()[:2]
+        for task in UNSEEN_TASKS
+        for line in (data / task).read_text(encoding="utf-8").splitlines()
+    ]
     candidates = {word for pair in pairs for word in pair}
-    return frozenset(sorted(candidates - used, key=lambda word: hashlib.sha256(word.encode()).digest())[:WITHHELD])
+    return frozenset(
+        sorted(candidates - used, key=lambda word: hashlib.sha256(word.encode()).digest())[:WITHHELD]
+    )
 
 
-def gensim_word2vec(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, **more: Any) -> Vectors:
+def gensim_word2vec(
+    lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, **more: Any
+) -> Vectors:
     from gensim.models import Word2Vec
 
-    chosen = {} if setting is None else {
-        "sample": setting["threshold"], "alpha": setting["rate"],
-        "vector_size": DIM, "window": WINDOW, "negative": NEGATIVES, "epochs": EPOCHS,
-    }  # fmt: skip
+    chosen = (
+        {}
+        if setting is None
+        else {
+            "sample": setting["subsample"],
+            "alpha": setting["learning_rate"],
+            "vector_size": DIM,
+            "window": WINDOW,
+            "negative": NEGATIVES,
+            "epochs": EPOCHS,
+        }
+    )
     model = Word2Vec(corpus_file=str(lines), min_count=MIN_COUNT, workers=1, seed=seed, **chosen, **more)
     return Vectors.of(model.wv.index_to_key, model.wv.vectors)
 
 
-def fasttext_model(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, **more: Any) -> Vectors:
+def fasttext_model(
+    lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, **more: Any
+) -> Vectors:
     import fasttext
 
-    chosen = {} if setting is None else {
-        "t": setting["threshold"], "lr": setting["rate"], "dim": DIM, "ws": WINDOW, "neg": NEGATIVES, "epoch": EPOCHS,
-    }  # fmt: skip
-    # With fewer than ten threads it leaves part of its input table as it found it, and stops at NaN. It takes no seed from Python:
+    chosen = (
+        {}
+        if setting is None
+        else {
+            "t": setting["subsample"],
+            "lr": setting["learning_rate"],
+            "dim": DIM,
+            "ws": WINDOW,
+            "neg": NEGATIVES,
+            "epoch": EPOCHS,
+        }
+    )
+    # With fewer than ten threads it leaves part of its input table as it found it, and stops at NaN. It takes
+    # no seed from Python:
     # what its threads do when makes its runs differ.
-    model = fasttext.train_unsupervised(str(lines), minCount=MIN_COUNT, thread=12, verbose=0, **chosen, **more)
+    model = fasttext.train_unsupervised(
+        str(lines), minCount=MIN_COUNT, thread=12, verbose=0, **chosen, **more
+    )
     words = [word for word in model.get_words() if word != "</s>"] + _unseen(lines)
     return Vectors.of(words, np.array([model.get_word_vector(word) for word in words]))
 
@@ -116,12 +166,20 @@ def _unseen(lines: Path) -> list[str]:
     return sorted(withheld()) if lines.stem == "unseen" else []
 
 
-def ours(lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, *, method: str, **more: Any) -> Vectors:
-    chosen = {} if setting is None else {**setting, "dim": DIM, "window": WINDOW, "negatives": NEGATIVES, "epochs": EPOCHS}
+def ours(
+    lines: Path, corpus: Corpus, seed: int, setting: dict[str, float] | None, *, method: str, **more: Any
+) -> Vectors:
+    chosen = (
+        {}
+        if setting is None
+        else {**setting, "dim": DIM, "window": WINDOW, "negatives": NEGATIVES, "epochs": EPOCHS}
+    )
     vectors = inlaid.train(corpus, method, seed=seed, workers=1, **chosen, **more)
     if not (unseen := _unseen(lines)):
         return vectors
-    return Vectors.of([*vectors.words, *unseen], np.concatenate([vectors.table, [vectors[word] for word in unseen]]))
+    return Vectors.of(
+        [*vectors.words, *unseen], np.concatenate([vectors.table, [vectors[word] for word in unseen]])
+    )
 
 
 TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
@@ -149,7 +207,9 @@ def kept(name: str, language: str, setting: str, seed: int) -> Path:
     """Where the vectors of one run lie."""
     train, more = TRAINERS[name]
     version = code() if train is ours else ""
-    said = json.dumps([name, language, text(language)[0].manifest["hash"], SETTINGS.get(setting), more, seed, version])
+    said = json.dumps(
+        [name, language, text(language)[0].manifest["hash"], SETTINGS.get(setting), more, seed, version]
+    )
     return KEPT / f"{name}.{language}.{setting}.{seed}.{hashlib.sha256(said.encode()).hexdigest()[:8]}.inlaid"
 
 
@@ -167,10 +227,21 @@ def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
 
 
 TASKS = {
-    "en": ("wordsim_en/EN-WS-353-ALL.txt", "wordsim_en/EN-SIMLEX-999.txt", "analogy_en/questions-words.txt",
-           "word_categorization_en/battig.csv", "word_categorization_en/ap.csv", "word_categorization_en/bless.csv"),
-    "zh": ("wordsim_zh/wordsim-240.txt", "wordsim_zh/COS960_all.txt", "analogy_zh/CA8_morphological.txt", "analogy_zh/CA8_semantic.txt"),
-}  # fmt: skip
+    "en": (
+        "wordsim_en/EN-WS-353-ALL.txt",
+        "wordsim_en/EN-SIMLEX-999.txt",
+        "analogy_en/questions-words.txt",
+        "word_categorization_en/battig.csv",
+        "word_categorization_en/ap.csv",
+        "word_categorization_en/bless.csv",
+    ),
+    "zh": (
+        "wordsim_zh/wordsim-240.txt",
+        "wordsim_zh/COS960_all.txt",
+        "analogy_zh/CA8_morphological.txt",
+        "analogy_zh/CA8_semantic.txt",
+    ),
+}
 UNSEEN_TASKS = ("wordsim_en/EN-MTurk-771.txt", "wordsim_en/EN-SimVerb-3500.txt")
 TASKS["unseen"] = (*TASKS["en"], *UNSEEN_TASKS)
 TOP = 30_000
@@ -186,7 +257,8 @@ def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
             vectors = trained(name, options.language, options.setting, seed)
             analogies = [path for path in paths if "analogy" in path.parts[-2]]
             others = [path for path in paths if path not in analogies]
-            # Case is folded for all: questions are in capitals, and only our own files remember that the text was not.
+            # Case is folded for all: questions are in capitals, and only our own files remember that the text
+            # was not.
             found.append(
                 inlaid.evaluate(vectors, analogies, policy=inlaid.Policy(top=TOP, fold=True))
                 + inlaid.evaluate(vectors, others, policy=inlaid.Policy(fold=True))
@@ -201,7 +273,9 @@ def report(options: argparse.Namespace) -> None:
     runs = {name: scores(name, options) for name in options.trainers}
     first = options.trainers[0]
     tasks = [score.task for score in runs[first][0]]
-    print(f"{options.language} {options.setting}: seeds {', '.join(f'{name} {len(each)}' for name, each in runs.items())}")
+    print(
+        f"{options.language} {options.setting}: seeds {', '.join(f'{name} {len(each)}' for name, each in runs.items())}"
+    )
     for number, task in enumerate(tasks):
         values = {name: np.array([run[number].value for run in each]) for name, each in runs.items() if each}
         line = f"{task:24}"

@@ -20,13 +20,17 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "inlaid").split(".")[0] == "inlaid":
             raise  # ours is never missing
-        print(f"{question.name} is left out: {error.name} is not installed, which it compares with. Run `pip install {error.name}`.")
+        print(
+            f"{question.name} is left out: {error.name} is not installed, which it compares with. Run `pip install {error.name}`."
+        )
     except MissingExtra as error:
         print(f"{question.name} is left out: {error}")
     except KeyError as error:
         if error.args != ("INLAID_DATA",):
             raise
-        print(f"{question.name} is left out: INLAID_DATA is not set. Let it name the folder that holds the texts.")
+        print(
+            f"{question.name} is left out: INLAID_DATA is not set. Let it name the folder that holds the texts."
+        )
 
 
 if __name__ == "__main__":

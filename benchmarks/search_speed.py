@@ -1,9 +1,11 @@
-"""How fast are the nearest words found? Ours beside NumPy, gensim and faiss's flat index, on one table, in one run.
+"""How fast are the nearest words found? Ours beside NumPy, gensim and faiss's flat index, on one table, in
+one run.
 
     python benchmarks/search_speed.py [words: 1000000] [dim: 300] [rounds: 7]
 
-Random vectors around random centers: the time of exact search does not depend on what the numbers mean, recall and the
-number of rows that codes cannot rule out do. Rounds are interleaved, medians are given; all use the same number of threads.
+Random vectors around random centers: the time of exact search does not depend on what the numbers mean,
+recall and the number of rows that codes cannot rule out do. Rounds are interleaved, medians are given; all
+use the same number of threads.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ import faiss
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlaid.study.approximate import Approximate, approximate
 from inlaid.study.search import neighbors, neighbors_of_each
+from inlaid.study.search.approximate import Approximate, approximate
 from inlaid.vectors import Codes, Vectors
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -68,17 +70,21 @@ def told(title: str, medians: dict[str, float], queries: int) -> None:
 
 
 def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int) -> None:
-    word, row = vectors.words[77], peers["unit"][77:78].copy()
+    word = vectors.words[77]
+    row = peers["unit"][77:78].copy()
     other = np.zeros(len(vectors), np.float32)
-    medians = interleaved({
-        "roof: read the table": lambda: np.einsum("wd->", vectors.table),
-        "roof: numpy sgemv alone": lambda: np.dot(vectors.table, row[0], out=other),
-        "inlaid": lambda: neighbors(vectors, word),
-        "inlaid, int8 codes": lambda: neighbors(vectors, word, codes=codes),
-        "numpy": lambda: by_numpy(peers["unit"], row, 11),
-        "gensim": lambda: peers["gensim"].most_similar(word),
-        "faiss flat": lambda: peers["faiss"].search(row, 11),
-    }, rounds)  # fmt: skip
+    medians = interleaved(
+        {
+            "roof: read the table": lambda: np.einsum("wd->", vectors.table),
+            "roof: numpy sgemv alone": lambda: np.dot(vectors.table, row[0], out=other),
+            "inlaid": lambda: neighbors(vectors, word),
+            "inlaid, int8 codes": lambda: neighbors(vectors, word, codes=codes),
+            "numpy": lambda: by_numpy(peers["unit"], row, 11),
+            "gensim": lambda: peers["gensim"].most_similar(word),
+            "faiss flat": lambda: peers["faiss"].search(row, 11),
+        },
+        rounds,
+    )
     told("one query", medians, 1)
     print(f"  int8 over float32: {medians['inlaid, int8 codes'] / medians['inlaid']:.2f}")
 
@@ -94,7 +100,9 @@ def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Codes, count: i
         work["inlaid, int8 codes"] = lambda: neighbors_of_each(vectors, words, codes=codes)
     if count * len(vectors) <= 1 << 27:  # by hand all scores are held at once
         work["numpy"] = lambda: by_numpy(peers["unit"], rows, 11)
-        work["gensim"] = lambda: [peers["gensim"].most_similar(word) for word in words]  # it takes one query at a time
+        work["gensim"] = lambda: [
+            peers["gensim"].most_similar(word) for word in words
+        ]  # it takes one query at a time
     told(f"{count} queries", interleaved(work, rounds), count)
 
 
@@ -106,7 +114,10 @@ def recalls(vectors: Vectors, codes: Codes, queries: int = 100) -> None:
     rough = neighbors_of_each(alone, words)
     again = [neighbors(vectors, word, codes=codes) for word in words]
     for name, found in (("codes alone", rough), ("codes, then rows", again)):
-        share = statistics.mean(len({each.word for each in one} & right) / len(right) for one, right in zip(found, exact, strict=True))
+        share = statistics.mean(
+            len({each.word for each in one} & right) / len(right)
+            for one, right in zip(found, exact, strict=True)
+        )
         print(f"  {name:<28}recall@10 {share:.4f} over {queries} queries")
 
 
@@ -120,7 +131,9 @@ def main(count: int, dim: int, rounds: int) -> None:
     flat.add(vectors.unit)
     peers = {"unit": vectors.unit, "gensim": gensim, "faiss": flat}
     codes = Codes.of(vectors.table)
-    print(f"{count:,} words x {dim}, {vectors.table.nbytes / 1e9:.2f} GB, codes {codes.codes.nbytes / 1e9:.2f} GB, {THREADS} threads")
+    print(
+        f"{count:,} words x {dim}, {vectors.table.nbytes / 1e9:.2f} GB, codes {codes.codes.nbytes / 1e9:.2f} GB, {THREADS} threads"
+    )
     one_query(vectors, peers, codes, rounds)
     for batch in (8, 100, 1000):
         many_queries(vectors, peers, codes, batch, max(1, rounds * 8 // batch if batch < 1000 else 1))
@@ -132,9 +145,14 @@ def main(count: int, dim: int, rounds: int) -> None:
         start = time.perf_counter()
         near = approximate(some, Approximate(kind=kind))
         built = time.perf_counter() - start
-        medians = interleaved({"exact": lambda: neighbors(some, "w77"), kind: lambda near=near: near.neighbors("w77")}, rounds)
-        mine, exact = medians[kind] * 1e3, medians["exact"] * 1e3
-        print(f"  {kind}: built in {built:.1f} s, recall@10 {near.recall:.3f}, {mine:.2f} ms (exact {exact:.2f})")
+        medians = interleaved(
+            {"exact": lambda: neighbors(some, "w77"), kind: lambda near=near: near.neighbors("w77")}, rounds
+        )
+        mine = medians[kind] * 1e3
+        exact = medians["exact"] * 1e3
+        print(
+            f"  {kind}: built in {built:.1f} s, recall@10 {near.recall:.3f}, {mine:.2f} ms (exact {exact:.2f})"
+        )
 
 
 if __name__ == "__main__":

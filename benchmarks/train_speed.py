@@ -2,11 +2,12 @@
 
     INLAID_DATA=... python benchmarks/train_speed.py [MB of English] [dim]
 
-Words are those of the vocabulary (seen 5 times or more), before frequent ones are thinned out, by all at the threshold of gensim's
-defaults, 1e-3, where not said otherwise; only training is timed, but for the last race, from raw text to saved vectors. One thread,
-interleaved medians and ratios to gensim. Seconds are those of the processor, so that a busy machine disturbs less; for two
-workers they are those of the clock, with the time a cache line takes from core to core beside them, which moves such figures most.
-Character n-grams are timed on the first few MB alone, as fastText takes its time.
+Words are those of the vocabulary (seen 5 times or more), before frequent ones are thinned out, by all at the
+threshold of gensim's defaults, 1e-3, where not said otherwise; only training is timed, but for the last race,
+from raw text to saved vectors. One thread, interleaved medians and ratios to gensim. Seconds are those of the
+processor, so that a busy machine disturbs less; for two workers they are those of the clock, with the time a
+cache line takes from core to core beside them, which moves such figures most. Character n-grams are timed on
+the first few MB alone, as fastText takes its time.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ from inlaid.kernels.compile import kernel
 from inlaid.kernels.turns import count_one, counters_for, wait_for
 
 ROUNDS = 3
-SAME, EAGER = {"threshold": 1e-3, "rate": 0.025}, {"threshold": 1e-4, "rate": 0.05}
-"""What gensim does by default, and we are told to do too; and what we do by default, and gensim is told to do too."""
+SAME = {"subsample": 1e-3, "learning_rate": 0.025}
+EAGER = {"subsample": 1e-4, "learning_rate": 0.05}
+"""What gensim does by default, and we are told to do too; and what we do by default, and gensim is told to do
+too."""
 NGRAM_MEGABYTES = 5
 RESULTS = Path(__file__).parent / "results" / "train_speed.jsonl"
 Run = Callable[[], float]
@@ -46,13 +49,19 @@ def plain_text(data: Path, megabytes: int, folder: Path) -> Path:
     with lzma.open(data / "corpus_enwiki/enwiki_slice.txt.xz") as packed:
         text = packed.read(megabytes * 1_000_000).decode("utf-8", "ignore")
     path = folder / "words.txt"
-    path.write_text("\n".join(" ".join(re.findall("[a-z]+", line.lower())) for line in text.split("\n")), "utf-8")
+    path.write_text(
+        "\n".join(" ".join(re.findall("[a-z]+", line.lower())) for line in text.split("\n")), "utf-8"
+    )
     return path
 
 
-def ours(corpus: Corpus, clock: Callable[[], float], method: type[SGNS | FastText] = SGNS, **settings: object) -> Run:
+def ours(
+    corpus: Corpus, clock: Callable[[], float], method: type[SGNS | FastText] = SGNS, **settings: object
+) -> Run:
     def run() -> float:
-        training, done = method(epochs=1, **(SAME | settings)).start(corpus), 0  # pyright: ignore[reportArgumentType]
+        # pyright: ignore[reportArgumentType]
+        training = method(epochs=1, **(SAME | settings)).start(corpus)
+        done = 0
         start = clock()
         while done < training.total:
             done = training.step(done).done
@@ -64,19 +73,32 @@ def ours(corpus: Corpus, clock: Callable[[], float], method: type[SGNS | FastTex
 def gensim(path: Path, words: int, sg: int, dim: int, setting: dict[str, float] = SAME) -> Run:
     from gensim.models import Word2Vec
 
-    model = Word2Vec(sg=sg, vector_size=dim, workers=1, min_count=5, sample=setting["threshold"], alpha=setting["rate"])
+    model = Word2Vec(
+        sg=sg,
+        vector_size=dim,
+        workers=1,
+        min_count=5,
+        sample=setting["subsample"],
+        alpha=setting["learning_rate"],
+    )
     model.build_vocab(corpus_file=str(path))
 
     def run() -> float:
         start = time.process_time()
-        model.train(corpus_file=str(path), total_words=model.corpus_total_words, total_examples=model.corpus_count, epochs=1)
+        model.train(
+            corpus_file=str(path),
+            total_words=model.corpus_total_words,
+            total_examples=model.corpus_count,
+            epochs=1,
+        )
         return words / (time.process_time() - start)
 
     return run
 
 
 def fasttext(path: Path, words: int, name: str, dim: int) -> Run:
-    """Without character n-grams: the same model, but its own threshold, as 1e-3 makes it stop with NaN at times: it reads fewer words.
+    """Without character n-grams: the same model, but its own threshold, as 1e-3 makes it stop with NaN at
+    times: it reads fewer words.
 
     Its time includes the vocabulary, which it does not let one take apart.
     """
@@ -91,7 +113,8 @@ def fasttext(path: Path, words: int, name: str, dim: int) -> Run:
 
 
 def fasttext_ngrams(path: Path, words: int, name: str, dim: int) -> Run:
-    """With n-grams, on one core. Twelve threads share it: with fewer than ten, fastText 0.9.3 leaves rows unset and stops with NaN."""
+    """With n-grams, on one core. Twelve threads share it: with fewer than ten, fastText 0.9.3 leaves rows
+    unset and stops with NaN."""
 
     def run() -> float:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -116,15 +139,20 @@ def _ngram_seconds(path: str, name: str, dim: int) -> float:
 def compare_ngrams(data: Path, megabytes: int, dim: int, folder: Path) -> None:
     path = plain_text(data, megabytes, folder)
     corpus = encode(path, Encoding(tokenizer="whitespace", normalize=()))
-    words, cpu = len(corpus.ids), time.process_time
+    words = len(corpus.ids)
+    cpu = time.process_time
     for objective in ("skipgram", "cbow"):
         runs = {
             "fasttext": fasttext_ngrams(path, words, objective, dim),
-            "inlaid": ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05),
+            "inlaid": ours(corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05),
         }
-        runs["inlaid, deterministic"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05, deterministic=True)
+        runs["inlaid, deterministic"] = ours(
+            corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05, deterministic=True
+        )
         if objective == "cbow":
-            runs["inlaid, places weighed"] = ours(corpus, cpu, FastText, objective=objective, dim=dim, rate=0.05, place_weights=True)
+            runs["inlaid, places weighed"] = ours(
+                corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05, position_weights=True
+            )
         compared(f"{objective} over n-grams of 3 to 6, first {megabytes} MB, one core", runs, "fasttext")
 
 
@@ -134,12 +162,17 @@ def whole_way(path: Path, words: int) -> dict[str, Run]:
 
     def theirs() -> float:
         start = time.process_time()
-        Word2Vec(corpus_file=str(path), sg=1, workers=1).wv.save_word2vec_format(str(path.with_suffix(".bin")), binary=True)
+        Word2Vec(corpus_file=str(path), sg=1, workers=1).wv.save_word2vec_format(
+            str(path.with_suffix(".bin")), binary=True
+        )
         return words / (time.process_time() - start)
 
     def mine() -> float:
         start = time.process_time()
-        inlaid.save(inlaid.train(path, "sgns", tokenizer="whitespace", normalize=(), **SAME), path.with_suffix(".inlaid"))
+        inlaid.save(
+            inlaid.train(path, "sgns", tokenizer="whitespace", normalize=(), **SAME),
+            path.with_suffix(".inlaid"),
+        )
         return words / (time.process_time() - start)
 
     return {"inlaid": mine, "gensim": theirs}
@@ -183,7 +216,14 @@ def compared(title: str, runs: dict[str, Run], base: str, beside: Callable[[], s
     for name, speed in medians.items():
         print(f"  {name:<40}{speed / 1e6:8.2f} M words/s{speed / medians[base]:8.2f} x {base}")
         with RESULTS.open("a") as file:
-            row = {"when": time.time(), "text": title, "what": name, "words_per_s": speed, "ratio": speed / medians[base], "to": base}
+            row = {
+                "when": time.time(),
+                "text": title,
+                "what": name,
+                "words_per_s": speed,
+                "ratio": speed / medians[base],
+                "to": base,
+            }
             file.write(json.dumps(row | {"beside": notes}) + "\n")
 
 
@@ -197,16 +237,22 @@ def peers(path: Path, words: int, objective: str, dim: int) -> dict[str, Run]:
 
 
 def main() -> None:
-    megabytes, dim = int(sys.argv[1]) if len(sys.argv) > 1 else 20, int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    dim = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     with tempfile.TemporaryDirectory() as name:
         path = plain_text(Path(os.environ["INLAID_DATA"]), megabytes, Path(name))
         corpus = encode(path, Encoding(tokenizer="whitespace", normalize=()))
         words = len(corpus.ids)
-        print(f"first {megabytes} MB of English: {words / 1e6:.2f} M words, {len(corpus.vocabulary):,} different; dim {dim}")
-        cpu, wall = time.process_time, time.perf_counter
+        print(
+            f"first {megabytes} MB of English: {words / 1e6:.2f} M words, {len(corpus.vocabulary):,} different; dim {dim}"
+        )
+        cpu = time.process_time
+        wall = time.perf_counter
         for objective in ("skipgram", "cbow"):
             mine = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim)}
-            mine["inlaid, deterministic"] = ours(corpus, cpu, objective=objective, dim=dim, deterministic=True)
+            mine["inlaid, deterministic"] = ours(
+                corpus, cpu, objective=objective, dim=dim, deterministic=True
+            )
             compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
             eager = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim, **EAGER)}
             eager["gensim"] = gensim(path, words, int(objective == "skipgram"), dim, EAGER)
@@ -223,7 +269,12 @@ def main() -> None:
             for fixed in (False, True)
             for workers in (1, 2)
         }
-        compared("skipgram, by the clock; ns for two threads to meet:", threads, "1 worker", lambda: f"{ping_pong():.0f}")
+        compared(
+            "skipgram, by the clock; ns for two threads to meet:",
+            threads,
+            "1 worker",
+            lambda: f"{ping_pong():.0f}",
+        )
         compared("skipgram, raw text to saved vectors, 5 epochs", whole_way(path, words), "gensim")
 
 

@@ -1,9 +1,11 @@
-"""Two languages in one space: align two spaces with a dictionary, or train on sentences joined with their translations?
+"""Two languages in one space: align two spaces with a dictionary, or train on sentences joined with their
+translations?
 
     python benchmarks/two_roads.py [words of text in each language: 300000] [seeds: 5]
 
-The embedded world, whose translations are known; every seed is another text and another start. Aligned words are asked by five-fold
-cross-validation, so that no rotation has seen what it is asked. Means over seeds with 95 % intervals (Student's t).
+The embedded world, whose translations are known; every seed is another text and another start. Aligned words
+are asked by five-fold cross-validation, so that no rotation has seen what it is asked. Means over seeds with
+95 % intervals (Student's t).
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ import numpy as np
 import inlaid
 from inlaid.collect import world
 from inlaid.report import silent
-from inlaid.study.align import Aligning, align
-from inlaid.study.bilingual import Between, precision
-from inlaid.study.statistics import student
+from inlaid.study.compare.align import Aligning, align
+from inlaid.study.compare.bilingual import Between, precision
+from inlaid.study.evaluate.statistics import student
 from inlaid.vectors import Vectors
 
-FOLDS, DIM = 5, 100
+FOLDS = 5
+DIM = 100
 METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ppmi": ({}, {"window": None}),
     "sgns": ({"epochs": 20}, {"epochs": 20, "window": 40}),
@@ -38,7 +41,8 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def looked_at(space: Vectors, found: Found, road: str) -> None:
-    """男人 and man, and whether 女人 - woman is 男人 - man; that both are nothing, where the spaces lie on each other, is well too."""
+    """男人 and man, and whether 女人 - woman is 男人 - man; that both are nothing, where the spaces lie on each
+    other, is well too."""
     zh, en = ([space[pair[side]] for pair in ASKED] for side in (0, 1))
     found[f"{road}: cosine of 男人 and man"].append(cosine(zh[0], en[0]))
     found[f"{road}: cosine of 女人 - woman + man and 男人"].append(cosine(zh[1] - en[1] + en[0], zh[0]))
@@ -48,15 +52,23 @@ def looked_at(space: Vectors, found: Found, road: str) -> None:
     found[f"{road}: 女人 - woman + man is 男人"].append(float(answer == ["男人"]))
 
 
-def aligned(method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found) -> None:
+def aligned(
+    method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found
+) -> None:
     zh, en = (
         inlaid.train(
-            world.sentences(language, words=words, seed=seed), method, dim=DIM, report=silent,
-            **settings, **({"dictionary": world.dictionary()} if language == "zh" else {}), **({"seed": seed} if method == "sgns" else {}),
+            world.sentences(language, words=words, seed=seed),
+            method,
+            dim=DIM,
+            report=silent,
+            **settings,
+            **({"dictionary": world.dictionary()} if language == "zh" else {}),
+            **({"seed": seed} if method == "sgns" else {}),
         )
         for language in ("zh", "en")
-    )  # fmt: skip
-    right, asked = defaultdict[str, float](float), 0
+    )
+    right = defaultdict[str, float](float)
+    asked = 0
     order = np.random.default_rng(seed).permutation(len(pairs)).tolist()
     for fold in range(FOLDS):
         out = {pairs[id] for id in order[fold::FOLDS]}
@@ -71,14 +83,19 @@ def aligned(method: str, settings: dict[str, Any], words: int, seed: int, pairs:
     looked_at(made.joint(("zh", "en")), found, "aligned")
 
 
-def together(method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found) -> None:
+def together(
+    method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found
+) -> None:
     lines = iter(world.sentences("both", words=words, seed=seed))
     joined = [f"{zh} {next(lines, '')}" for zh in lines]
     more = {"seed": seed} if method == "sgns" else {}
-    space = inlaid.train(joined, method, dim=DIM, dictionary=world.dictionary(), report=silent, **settings, **more)
+    space = inlaid.train(
+        joined, method, dim=DIM, dictionary=world.dictionary(), report=silent, **settings, **more
+    )
     is_zh = np.array([not word.isascii() for word in space.words])
     sides = [
-        Vectors.of([space.words[id] for id in ids.tolist()], space.table[ids], space.card) for ids in map(np.flatnonzero, (is_zh, ~is_zh))
+        Vectors.of([space.words[id] for id in ids.tolist()], space.table[ids], space.card)
+        for ids in map(np.flatnonzero, (is_zh, ~is_zh))
     ]
     for each in precision(Between(*sides), pairs, at=(1,)):
         found[f"together, {each.by}"].append(each.value)
@@ -95,13 +112,20 @@ def main() -> None:
             aligned(method, apart, words, seed, pairs, found)
             together(method, joined, words, seed, pairs, found)
         best = [
-            max((name for name in found if name.startswith(road + ",")), key=lambda name: np.mean(found[name]))
+            max(
+                (name for name in found if name.startswith(road + ",")), key=lambda name: np.mean(found[name])
+            )
             for road in ("aligned", "together")
         ]
-        found[f"difference: {best[1]} less {best[0]}"] = (np.array(found[best[1]]) - np.array(found[best[0]])).tolist()
+        found[f"difference: {best[1]} less {best[0]}"] = (
+            np.array(found[best[1]]) - np.array(found[best[0]])
+        ).tolist()
         for name, values in found.items():
             over = student(values)
-            print(f"{method:5} {name:70} {np.mean(values):6.3f}  ({over.low:.3f} to {over.high:.3f})", flush=True)
+            print(
+                f"{method:5} {name:70} {np.mean(values):6.3f}  ({over.low:.3f} to {over.high:.3f})",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

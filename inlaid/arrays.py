@@ -1,7 +1,7 @@
 """Named arrays in one safetensors file: mapped, read lazily, every chunk checksummed.
 
-Vectors and corpora are kept this way. Any safetensors reader opens the file; ours also finds a flipped bit. The
-metadata carries one checksum per megabyte of each array, and one for the header itself.
+Vectors and corpora are kept this way. Any safetensors reader opens the file; ours also finds a flipped bit.
+The metadata carries one checksum per megabyte of each array, and one for the header itself.
 """
 
 from __future__ import annotations
@@ -22,9 +22,19 @@ from inlaid.files import checksum, writing
 CHUNK = 1 << 20
 DIGITS = 16
 TYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
-    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
-}  # fmt: skip
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "|i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "|u1",
+    "BOOL": "|b1",
+}
 NAMES = {np.dtype(code): name for name, code in TYPES.items()}
 
 
@@ -42,7 +52,10 @@ def write(path: Path, arrays: Mapping[str, np.ndarray | Stream], metadata: Mappi
     streams = {name: array if isinstance(array, Stream) else _whole(array) for name, array in arrays.items()}
     # Widest items first keeps every array aligned without holes, which the format forbids.
     order = sorted(streams, key=lambda name: (-streams[name].dtype.itemsize, name))
-    sizes = {name: int(np.prod(streams[name].shape, dtype=np.int64)) * streams[name].dtype.itemsize for name in order}
+    sizes = {
+        name: int(np.prod(streams[name].shape, dtype=np.int64)) * streams[name].dtype.itemsize
+        for name in order
+    }
     blank = {name: "0" * DIGITS * -(-size // CHUNK) for name, size in sizes.items()}
     with writing(path) as file:
         file.write(_header(streams, order, sizes, metadata, blank))
@@ -50,7 +63,11 @@ def write(path: Path, arrays: Mapping[str, np.ndarray | Stream], metadata: Mappi
         for name in order:
             summed = _Summed(file)
             for piece in streams[name].pieces:
-                summed.write(memoryview(np.ascontiguousarray(piece, streams[name].dtype)).cast("B") if piece.size else b"")
+                summed.write(
+                    memoryview(np.ascontiguousarray(piece, streams[name].dtype)).cast("B")
+                    if piece.size
+                    else b""
+                )
             sums[name] = summed.finish()
             if summed.size != sizes[name]:
                 raise ValueError(f"{name}: promised {sizes[name]} bytes, got {summed.size}")
@@ -86,7 +103,11 @@ class Arrays:
         array = self._array(name)
         width = array[:1].nbytes
         wanted = np.asarray(ids, np.int64)
-        chunks = np.unique(np.concatenate([wanted * width // CHUNK, ((wanted + 1) * width - 1) // CHUNK])) if wanted.size and width else ()
+        chunks = (
+            np.unique(np.concatenate([wanted * width // CHUNK, ((wanted + 1) * width - 1) // CHUNK]))
+            if wanted.size and width
+            else ()
+        )
         for chunk in chunks:
             self._verify(name, int(chunk) * CHUNK, (int(chunk) + 1) * CHUNK)
         return array[wanted]
@@ -99,11 +120,14 @@ class Arrays:
 
     def _array(self, name: str) -> np.ndarray:
         if name not in self.arrays:
-            raise FormatError(f"{self.path}: expected an array '{name}', found only {', '.join(self.arrays) or 'none'}.")
+            raise FormatError(
+                f"{self.path}: expected an array '{name}', found only {', '.join(self.arrays) or 'none'}."
+            )
         return self.arrays[name]
 
     def _verify(self, name: str, start: int, stop: int) -> None:
-        array, sums = self.arrays[name], self.sums[name]
+        array = self.arrays[name]
+        sums = self.sums[name]
         done = self.verified.setdefault(name, np.zeros(-(-array.nbytes // CHUNK), bool))
         data = memoryview(array.reshape(-1).view(np.uint8))
         for chunk in range(start // CHUNK, -(-min(stop, array.nbytes) // CHUNK)):
@@ -121,7 +145,9 @@ class Arrays:
 def open_arrays(path: Path) -> Arrays:
     """Map a file written by `write`. Reads the header only; arrays are verified as they are used."""
     try:
-        with safe_open(path, framework="numpy") as file:  # its header parser is the fuzzed one: we add none of our own
+        with safe_open(
+            path, framework="numpy"
+        ) as file:  # its header parser is the fuzzed one: we add none of our own
             metadata = dict(file.metadata() or {})
             shapes = {name: file.get_slice(name) for name in file.offset_keys()}
             layout = {name: (part.get_dtype(), part.get_shape()) for name, part in shapes.items()}
@@ -132,7 +158,9 @@ def open_arrays(path: Path) -> Arrays:
         sums = json.loads(metadata.pop("inlaid.checksums"))
         expected = metadata.pop("inlaid.header")
     except (KeyError, ValueError):
-        raise FormatError(f"{path}: a safetensors file, but not one of Inlaid's: it carries no checksums.") from None
+        raise FormatError(
+            f"{path}: a safetensors file, but not one of Inlaid's: it carries no checksums."
+        ) from None
     if expected != _seal(layout, metadata, sums):
         raise FormatError(f"{path}: the header is damaged (checksum differs). Restore the file from a copy.")
     return Arrays(path, metadata, _views(raw, layout), sums)
@@ -153,13 +181,17 @@ class _Summed:
     """Passes bytes on to a file, in chunks, and keeps one checksum a chunk."""
 
     def __init__(self, file: Any) -> None:
-        self.file, self.size, self.sums, self.state = file, 0, list[str](), xxhash.xxh3_64()
+        self.file = file
+        self.size = 0
+        self.sums = list[str]()
+        self.state = xxhash.xxh3_64()
 
     def write(self, data: memoryview | bytes) -> None:
         data = memoryview(data)
         while data:
             room = CHUNK - self.size % CHUNK
-            piece, data = data[:room], data[room:]
+            piece = data[:room]
+            data = data[room:]
             self.file.write(piece)
             self.state.update(piece)
             self.size += len(piece)
@@ -181,7 +213,11 @@ def _whole(array: np.ndarray) -> Stream:
 
 
 def _header(
-    streams: Mapping[str, Stream], order: list[str], sizes: Mapping[str, int], metadata: Mapping[str, str], sums: Mapping[str, str]
+    streams: Mapping[str, Stream],
+    order: list[str],
+    sizes: Mapping[str, int],
+    metadata: Mapping[str, str],
+    sums: Mapping[str, str],
 ) -> bytes:
     """The safetensors header; its length does not depend on the checksums in it."""
     layout = {name: (NAMES[streams[name].dtype], list(streams[name].shape)) for name in order}
@@ -197,7 +233,9 @@ def _header(
     return len(text).to_bytes(8, "little") + text
 
 
-def _seal(layout: Mapping[str, tuple[str, list[int]]], metadata: Mapping[str, str], sums: Mapping[str, str]) -> str:
+def _seal(
+    layout: Mapping[str, tuple[str, list[int]]], metadata: Mapping[str, str], sums: Mapping[str, str]
+) -> str:
     """A checksum of all that the header says."""
     said = [[[name, *layout[name]] for name in layout], sorted(metadata.items()), sorted(sums.items())]
     return checksum(json.dumps(said).encode("utf-8"))

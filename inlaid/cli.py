@@ -1,4 +1,5 @@
-"""Parse, call, print: finds the command a user typed and runs it. Only this file, commands/ and terminal.py print."""
+"""Parse, call, print: finds the command a user typed and runs it. Only this file, commands/ and terminal.py
+print."""
 
 from __future__ import annotations
 
@@ -11,11 +12,28 @@ from inlaid.errors import InlaidError, UnknownName, did_you_mean
 from inlaid.terminal import later, listed, parse
 
 COMMANDS = {
-    "demo": "training", "world": "text", "tokenize": "text", "corpus": "text", "phrases": "text", "train": "training",
-    "neighbors": "vectors", "analogy": "vectors", "evaluate": "vectors", "convert": "vectors", "info": "vectors", "verify": "vectors",
-    "inspect": "vectors", "compare": "spaces", "align": "spaces", "explain": "explain", "fill": "explain", "axis": "explain",
-    "dimensions": "explain", "doctor": "explain", "map": "maps",
-}  # fmt: skip
+    "demo": "training",
+    "world": "text",
+    "tokenize": "text",
+    "corpus": "text",
+    "phrases": "text",
+    "train": "training",
+    "neighbors": "vectors",
+    "analogy": "vectors",
+    "evaluate": "vectors",
+    "convert": "vectors",
+    "info": "vectors",
+    "verify": "vectors",
+    "inspect": "vectors",
+    "compare": "spaces",
+    "align": "spaces",
+    "explain": "explain",
+    "fill": "explain",
+    "axis": "explain",
+    "dimensions": "explain",
+    "doctor": "explain",
+    "map": "maps",
+}
 """Every command and the file of commands/ it stands in."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")
 """Commands whose flags depend on what they are asked for; they parse for themselves."""
@@ -49,7 +67,9 @@ def _run(words: list[str]) -> None:
 
         print(f"inlaid {metadata.version('inlaid')}")
     elif name not in COMMANDS:
-        raise UnknownName(f"There is no command '{name}'.{did_you_mean(name, COMMANDS) or ' Run `inlaid --help` for the list.'}")
+        raise UnknownName(
+            f"There is no command '{name}'.{did_you_mean(name, COMMANDS) or ' Run `inlaid --help` for the list.'}"
+        )
     elif name in READERS:
         _command(name)(rest)
     else:
@@ -63,11 +83,13 @@ def _command(name: str) -> Callable[..., None]:
 
 def _overview() -> str:
     lines = {name: (_command(name).__doc__ or "").splitlines()[0] for name in COMMANDS}
-    return "\n".join([
-        "usage: inlaid COMMAND ...\n\nFrom raw text to vectors you can trust, look into and put to work.\n",
-        listed(lines),
-        "\n`inlaid COMMAND --help` explains one; --debug shows where an error came from.",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "usage: inlaid COMMAND ...\n\nFrom raw text to vectors you can trust, look into and put to work.\n",
+            listed(lines),
+            "\n`inlaid COMMAND --help` explains one; --debug shows where an error came from.",
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -90,10 +90,13 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _problem(value: Any, hint: Any) -> str:
     """What `hint` expects, if `value` is not that; otherwise nothing."""
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin is Annotated:
         ranges = [extra for extra in arguments[1:] if isinstance(extra, Range)]
-        return _problem(value, arguments[0]) or next((str(each) for each in ranges if value is not None and value not in each), "")
+        return _problem(value, arguments[0]) or next(
+            (str(each) for each in ranges if value is not None and value not in each), ""
+        )
     if origin is Literal:
         return "" if value in arguments else f"one of {', '.join(map(str, arguments))}"
     if origin in (typing.Union, types.UnionType):
@@ -113,7 +116,11 @@ def _plain_problem(value: Any, hint: Any) -> str:
         return "" if isinstance(value, int) and not isinstance(value, bool) else "a whole number"
     if hint is type(None):
         return "" if value is None else "None"
-    return "" if isinstance(value, hint) else {str: "text", bool: "true or false", Path: "a path"}.get(hint, str(hint))
+    return (
+        ""
+        if isinstance(value, hint)
+        else {str: "text", bool: "true or false", Path: "a path"}.get(hint, str(hint))
+    )
 
 
 def _shaped(value: Any, hint: Any) -> Any:

@@ -8,9 +8,28 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
+from inlaid.messages import Message, render
+
 
 class InlaidError(Exception):
-    """Something a user can mend; its text says what was found, what was expected and what to do."""
+    """An error that a user can fix: its sentence says what was found, what was expected and what to do.
+
+    The sentence has named placeholders and its values stand beside it (see `messages`):
+
+    >>> str(FormatError("{path}: expected {expected} numbers.", path="a.txt", expected=5))
+    'a.txt: expected 5 numbers.'
+    """
+
+    def __init__(self, sentence: str = "", /, **values: Any) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.values = values
+
+    def __str__(self) -> str:
+        return render(self.sentence, self.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.sentence, self.values, self.__dict__)
 
 
 class SettingError(InlaidError):
@@ -41,13 +60,23 @@ class Diverged(InlaidError):
     """Training that went wrong: a loss or a table that is no number any more, or a loss that blew up."""
 
     done: int | None = None
-    """Where the tables that the work now holds come from: the last good ones. None: there were none to go back to."""
+    """Where the tables that the work now holds come from: the last good ones. None: there were none to go
+    back to."""
     vectors: Any = None
     """The vectors of those tables."""
 
 
 class MissingExtra(InlaidError):
     """An optional dependency that is not installed."""
+
+
+def _rebuilt(
+    kind: type[InlaidError], sentence: str, values: dict[str, Any], more: dict[str, Any]
+) -> InlaidError:
+    """An error that came from another process."""
+    error = kind(sentence, **values)
+    error.__dict__.update(more)
+    return error
 
 
 def need(module: str, *, extra: str) -> ModuleType:
@@ -61,10 +90,12 @@ def need(module: str, *, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise  # it is there, but broken inside: that is another story
-        raise MissingExtra(f"{module} is not installed: run `pip install 'inlaid[{extra}]'`") from None
+        raise MissingExtra(
+            "{module} is not installed: run `pip install 'inlaid[{extra}]'`", module=module, extra=extra
+        ) from None
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence naming the closest of `known`, or nothing when none is close."""
+def did_you_mean(name: str, known: Iterable[str]) -> Message:
+    """A sentence naming the closest of `known`; an empty message, which is false, when none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    return Message(" Did you mean '{close}'?", close=close[0]) if close else Message("")

@@ -80,21 +80,33 @@ def writing_folder(path: Path) -> Iterator[Path]:
 
 
 def sweep(path: Path) -> None:
-    """Remove what writers of `path` left unfinished when they were killed. Not for a file that another may be writing."""
+    """Remove what writers of `path` left unfinished when they were killed. Not for a file that another may be
+    writing."""
     target = Path(os.path.realpath(path))
     for part in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 2 * TOKEN}{PART}"):
         part.unlink(missing_ok=True)
 
 
 class Spool:
-    """Arrays put aside in order: in memory, or, where they may spill and grow beyond `keep` bytes, in a nameless file.
+    """Arrays put aside in order: in memory, or, where they may spill and grow beyond `keep` bytes, in a
+    nameless file.
 
-    Naming a folder for that file lets them spill; `spill` does so in the system's own folder for temporary files.
+    Naming a folder for that file lets them spill; `spill` does so in the system's own folder for temporary
+    files.
     """
 
-    def __init__(self, dtype: type[np.generic], folder: Path | None = None, *, keep: int | None = None, spill: bool = False) -> None:
-        self.dtype, self.folder = np.dtype(dtype), folder
-        self.keep, self.may_spill = SPOOLED if keep is None else keep, spill or folder is not None
+    def __init__(
+        self,
+        dtype: type[np.generic],
+        folder: Path | None = None,
+        *,
+        keep: int | None = None,
+        spill: bool = False,
+    ) -> None:
+        self.dtype = np.dtype(dtype)
+        self.folder = folder
+        self.keep = SPOOLED if keep is None else keep
+        self.may_spill = spill or folder is not None
         self.lengths: list[int] = []
         self.held: list[np.ndarray] = []
         self.file: IO[bytes] | None = None
@@ -119,12 +131,14 @@ class Spool:
         yield from self.held
 
     def whole(self) -> np.ndarray:
-        """Everything as one array, and nothing is left to append to: the pieces go as it is made; what was spilled is mapped."""
+        """Everything as one array, and nothing is left to append to: the pieces go as it is made; what was
+        spilled is mapped."""
         if self.file is not None:
             self._spill()
             with self.file:  # the mapping keeps what it needs of it
                 return np.asarray(np.memmap(self.file, self.dtype, "r+", shape=(self.size,)))
-        whole, filled = np.empty(self.size, self.dtype), 0
+        whole = np.empty(self.size, self.dtype)
+        filled = 0
         for n, array in enumerate(self.held):
             whole[filled : filled + len(array)] = array
             filled += len(array)
@@ -147,11 +161,14 @@ class Spool:
 
 
 def scratch(shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
-    """A writable array in a nameless file, for what does not fit in memory; the file goes when the array goes."""
+    """A writable array in a nameless file, for what does not fit in memory; the file goes when the array
+    goes."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     try:
         with tempfile.TemporaryFile() as file:
-            _reserve(file.fileno(), size)  # a full disk is an error now, not a crash when a page is first written
+            _reserve(
+                file.fileno(), size
+            )  # a full disk is an error now, not a crash when a page is first written
             return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
     except OSError as error:
         raise _cannot_write(Path(tempfile.gettempdir()), error) from error
@@ -177,10 +194,14 @@ def _target(path: Path, *, folder: bool = False) -> Path:
     """Where `path` really lies (a link is written through, not replaced), if it could be written at all."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise WriteError(f"Cannot write {path}: there is no folder {path.parent}. Create it, or write elsewhere.")
+        raise WriteError(
+            f"Cannot write {path}: there is no folder {path.parent}. Create it, or write elsewhere."
+        )
     if target.is_dir() and not folder:
         raise WriteError(f"Cannot write {path}: it is a folder. Name a file inside it.")
-    if target.exists() and not target.is_dir() and not target.is_file():  # a rename would put a file where a device stands
+    if (
+        target.exists() and not target.is_dir() and not target.is_file()
+    ):  # a rename would put a file where a device stands
         raise WriteError(f"Cannot write {path}: it is not a file but a device or a pipe. Name a file.")
     if folder and target.exists():
         raise WriteError(f"Cannot write {path}: it exists already. Remove it, or write elsewhere.")
@@ -192,7 +213,9 @@ def _unfinished(target: Path) -> Path:
 
 
 def _cannot_write(path: Path, error: OSError) -> WriteError:
-    return WriteError(f"Cannot write {path}: {error.strerror or error}. Nothing was left behind; free some space or write elsewhere.")
+    return WriteError(
+        f"Cannot write {path}: {error.strerror or error}. Nothing was left behind; free some space or write elsewhere."
+    )
 
 
 def _sync_folder(folder: Path) -> None:

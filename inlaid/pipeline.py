@@ -2,8 +2,8 @@
 
     text --encode--> Corpus --method.fit--> Vectors --format.write--> file
 
-`collect` and `encode` turn text into a Corpus of ids; a method from `fit`, chosen by name, turns the corpus into
-Vectors; `formats` keep them; `study` asks them questions.
+`collect` and `encode` turn text into a Corpus of ids; a method from `fit`, chosen by name, turns the corpus
+into Vectors; `formats` keep them; `study` asks them questions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from inlaid.jobs.onto import Onto
 from inlaid.jobs.training import Long, carried
 from inlaid.jobs.work import Safety
 from inlaid.report import Note, Report, log
-from inlaid.study.search import loss_of_packing
+from inlaid.study.search.neighbors import loss_of_packing
 from inlaid.vectors import Vectors
 
 
@@ -46,8 +46,9 @@ def train(
 ) -> Vectors:
     """Learn vectors from text (or from a corpus encoded earlier) with a method and its settings.
 
-    `safety` says how a long run is kept safe: checkpoints, early stopping, a limit of time. `onto` are vectors to go on from: their
-    words keep their rows, new words come behind; with `anchor` the old ones stay exactly where they are.
+    `safety` says how a long run is kept safe: checkpoints, early stopping, a limit of time. `onto` are
+    vectors to go on from: their words keep their rows, new words come behind; with `anchor` the old ones stay
+    exactly where they are.
 
     >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
     """
@@ -57,7 +58,9 @@ def train(
     of_method, of_encoding = split_settings(settings, kind)
     chosen = settings_of(kind, of_method)
     if isinstance(text, Corpus) and of_encoding:
-        raise SettingError(f"{', '.join(of_encoding)} belong to encoding, and this corpus is encoded already. Leave them out.")
+        raise SettingError(
+            f"{', '.join(of_encoding)} belong to encoding, and this corpus is encoded already. Leave them out."
+        )
     encoded = text if isinstance(text, Corpus) else corpus(text, report=report, **of_encoding)
     earlier = None if onto is None else Onto(onto, anchor)
     if earlier is not None:
@@ -69,25 +72,45 @@ def train(
     if isinstance(chosen, Long):
         vectors, chosen = carried(method, chosen, encoded, safety or Safety(), report, earlier)
     elif onto is not None:
-        raise SettingError(f"{method} cannot go on from other vectors. Train on all of the text at once, or use sgns.")
+        raise SettingError(
+            f"{method} cannot go on from other vectors. Train on all of the text at once, or use sgns."
+        )
     elif safety is not None and safety != Safety():
         raise SettingError(f"{method} is done at once: it takes no checkpoint, resume, patience or minutes.")
     else:
         vectors = chosen.fit(encoded, report)
     card = dataclasses.replace(
-        vectors.card, method=method, settings=values_of(chosen), corpus=encoded.manifest["hash"],
-        encoding=encoded.manifest["encoding"], version=metadata.version("inlaid"),
-    )  # fmt: skip
+        vectors.card,
+        method=method,
+        settings=values_of(chosen),
+        corpus=encoded.manifest["hash"],
+        encoding=encoded.manifest["encoding"],
+        version=metadata.version("inlaid"),
+    )
     return dataclasses.replace(vectors, card=card)
 
 
-def corpus(text: Text, out: str | Path | None = None, *, workers: int | None = None, report: Report = log, **settings: Any) -> Corpus:
-    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it again."""
+def corpus(
+    text: Text,
+    out: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    report: Report = log,
+    **settings: Any,
+) -> Corpus:
+    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it
+    again."""
     if isinstance(text, (str, Path)) and is_corpus(Path(text)):
         if settings or out:
             raise SettingError(f"{text} is a corpus already: it takes no settings and is not written again.")
         return open_corpus(Path(text))
-    return encode(text, settings_of(Encoding, settings), report, workers=workers, out=Path(out) if out is not None else None)
+    return encode(
+        text,
+        settings_of(Encoding, settings),
+        report,
+        workers=workers,
+        out=Path(out) if out is not None else None,
+    )
 
 
 def tokenize(text: str, **settings: Any) -> Tokenized:
@@ -97,15 +120,21 @@ def tokenize(text: str, **settings: Any) -> Tokenized:
     ['我', '喜欢', 'apple', '手机']
     """
     encoding = settings_of(Encoding, settings)
-    normalized, places = normalizer(encoding.steps)(text), origins(text, encoding.steps)
+    normalized = normalizer(encoding.steps)(text)
+    places = origins(text, encoding.steps)
     tokenizer = encoding.make_tokenizer()
     tokens = tokenizer.tokenize(normalized)
     original = None if places is None else [(places[token.start], places[token.end]) for token in tokens]
-    return Tokenized(normalized, tokens, original, tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None)
+    return Tokenized(
+        normalized, tokens, original, tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None
+    )
 
 
-def phrases(text: Corpus | str | Path, out: str | Path | None = None, *, report: Report = log, **settings: Any) -> Corpus:
-    """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into a folder."""
+def phrases(
+    text: Corpus | str | Path, out: str | Path | None = None, *, report: Report = log, **settings: Any
+) -> Corpus:
+    """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into
+    a folder."""
     from inlaid.encode.phrases import Phrases, join  # it brings the kernels
 
     chosen = settings_of(Phrases, settings)
@@ -120,7 +149,8 @@ def load(path: str | Path, *, format: str | None = None, report: Report = log, *
 
     >>> vectors = load("glove.6B.300d.txt.gz", top=100_000)
     """
-    path, chosen = Path(path), settings_of(Reading, reading)
+    path = Path(path)
+    chosen = settings_of(Reading, reading)
     if not path.exists():
         raise SourceError(f"There is no file '{path}'.")
     if format is not None:
@@ -130,18 +160,31 @@ def load(path: str | Path, *, format: str | None = None, report: Report = log, *
         if entry.load().recognizes(start):
             return entry.load().read(path, chosen, report)
     known = ", ".join(entry.name for entry in registry.entries("format"))
-    raise FormatError(f"{path}: none of the formats Inlaid reads ({known}). If it is one of them all the same, name it with --format.")
+    raise FormatError(
+        f"{path}: none of the formats Inlaid reads ({known}). If it is one of them all the same, name it with --format."
+    )
 
 
-def save(vectors: Vectors, path: str | Path, *, format: str | None = None, numbers: Numbers = "float32", report: Report = log) -> None:
-    """Write vectors, in the format that is named or that the ending means; what stands there is replaced whole or not at all.
+def save(
+    vectors: Vectors,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    numbers: Numbers = "float32",
+    report: Report = log,
+) -> None:
+    """Write vectors, in the format that is named or that the ending means; what stands there is replaced
+    whole or not at all.
 
-    In Inlaid's own format the numbers may be float16 or int8, in a half or a quarter of the space; what that costs is measured and said.
+    In Inlaid's own format the numbers may be float16 or int8, in a half or a quarter of the space; what that
+    costs is measured and said.
     """
     path = Path(path)
     name = format or _format_for(path)
     if name != "native" and numbers != "float32":
-        raise SettingError(f"{numbers} is for Inlaid's own format; {name} files hold float32. Leave it out, or write {path.stem}.inlaid.")
+        raise SettingError(
+            f"{numbers} is for Inlaid's own format; {name} files hold float32. Leave it out, or write {path.stem}.inlaid."
+        )
     if name == "native":
         native.write(vectors, path, report, numbers=numbers)
         if numbers != "float32":
@@ -164,7 +207,13 @@ def _lost(vectors: Vectors, format: str) -> list[str]:
 
 
 def convert(
-    source: str | Path, target: str | Path, *, format: str | None = None, numbers: Numbers = "float32", report: Report = log, **reading: Any
+    source: str | Path,
+    target: str | Path,
+    *,
+    format: str | None = None,
+    numbers: Numbers = "float32",
+    report: Report = log,
+    **reading: Any,
 ) -> Vectors:
     """Read vectors from one file and write them to another; `format` is that of the target."""
     if format is None:
@@ -181,15 +230,25 @@ def _format_for(path: Path) -> str:
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise SettingError(f"{path}: {' and '.join(meant)} files end in {endings[0]}. Say which with --format.")
+        raise SettingError(
+            f"{path}: {' and '.join(meant)} files end in {endings[0]}. Say which with --format."
+        )
     known = ", ".join(entry.name for entry in registry.entries("format"))
-    raise SettingError(f"{path}: no format is written to such a name. Name one with --format ({known}), or end the name in .inlaid.")
+    raise SettingError(
+        f"{path}: no format is written to such a name. Name one with --format ({known}), or end the name in .inlaid."
+    )
 
 
 def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[world.Language, Vectors]:
     """Vectors of the embedded world, one space for each language."""
     return {
-        "zh": train(world.sentences("zh", words=words, seed=seed), "ppmi", dictionary=world.dictionary(), seed=seed, report=report),
+        "zh": train(
+            world.sentences("zh", words=words, seed=seed),
+            "ppmi",
+            dictionary=world.dictionary(),
+            seed=seed,
+            report=report,
+        ),
         "en": train(world.sentences("en", words=words, seed=seed), "ppmi", seed=seed, report=report),
     }
 
@@ -199,7 +258,12 @@ def info(path: str | Path) -> dict[str, Any]:
     if is_corpus(Path(path)):
         return {"kind": "corpus", **open_corpus(Path(path)).manifest}
     vectors = load(path)
-    return {"kind": "vectors", "words": len(vectors), "dim": vectors.dim, "card": dataclasses.asdict(vectors.card)}
+    return {
+        "kind": "vectors",
+        "words": len(vectors),
+        "dim": vectors.dim,
+        "card": dataclasses.asdict(vectors.card),
+    }
 
 
 def verify(path: str | Path) -> int:

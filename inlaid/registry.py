@@ -29,33 +29,134 @@ ENTRIES = (
     Entry("method", "onehot", "fit.onehot:OneHot", "one axis a word; every pair equally far"),
     Entry("method", "ppmi", "fit.ppmi:PPMI", "co-occurrence counts, positive PMI, truncated SVD"),
     Entry("method", "sgns", "fit.sgns:SGNS", "word2vec: skip-gram or CBOW with negative sampling"),
-    Entry("method", "fasttext", "fit.fasttext:FastText", "word2vec over character n-grams; unseen words have vectors"),
-    Entry("method", "glove", "fit.glove:GloVe", "products of vectors learn the logarithms of co-occurrence counts"),
-    Entry("format", "native", "formats.native", "Inlaid's own: one safetensors file, mapped and checksummed (.inlaid)"),
-    Entry("format", "glove", "formats.text:GLOVE", "a line a word, its numbers after it (.txt); gz and xz too"),
-    Entry("format", "word2vec-text", "formats.text:WORD2VEC_TEXT", 'the same after a line "count dim"; also fastText\'s (.vec)'),
-    Entry("format", "word2vec", "formats.word2vec", "word2vec's binary: count, dim, then words and raw float32 (.bin)"),
-    Entry("format", "fasttext", "formats.fasttext", "fastText's models with their n-grams (.bin; .ftz is read)"),
-    Entry("format", "static-embedding", "formats.folder:STATIC_EMBEDDING", "a folder for sentence-transformers; reads any checkpoint's"),
+    Entry(
+        "method",
+        "fasttext",
+        "fit.fasttext:FastText",
+        "word2vec over character n-grams; unseen words have vectors",
+    ),
+    Entry(
+        "method",
+        "glove",
+        "fit.glove:GloVe",
+        "products of vectors learn the logarithms of co-occurrence counts",
+    ),
+    Entry(
+        "format",
+        "native",
+        "formats.native",
+        "Inlaid's own: one safetensors file, mapped and checksummed (.inlaid)",
+    ),
+    Entry(
+        "format", "glove", "formats.text:GLOVE", "a line a word, its numbers after it (.txt); gz and xz too"
+    ),
+    Entry(
+        "format",
+        "word2vec-text",
+        "formats.text:WORD2VEC_TEXT",
+        'the same after a line "count dim"; also fastText\'s (.vec)',
+    ),
+    Entry(
+        "format",
+        "word2vec",
+        "formats.word2vec",
+        "word2vec's binary: count, dim, then words and raw float32 (.bin)",
+    ),
+    Entry(
+        "format", "fasttext", "formats.fasttext", "fastText's models with their n-grams (.bin; .ftz is read)"
+    ),
+    Entry(
+        "format",
+        "static-embedding",
+        "formats.folder:STATIC_EMBEDDING",
+        "a folder for sentence-transformers; reads any checkpoint's",
+    ),
     Entry("format", "model2vec", "formats.folder:MODEL2VEC", "a folder for model2vec"),
-    Entry("format", "projector", "formats.projector", "TensorBoard projector: a folder of tensors.tsv and metadata.tsv"),
+    Entry(
+        "format",
+        "projector",
+        "formats.projector",
+        "TensorBoard projector: a folder of tensors.tsv and metadata.tsv",
+    ),
     Entry("format", "npz", "formats.npz", "NumPy archive with words and table (.npz)"),
-    Entry("format", "parquet", "formats.parquet", "a column of words and a column of vectors (.parquet)", "parquet"),
+    Entry(
+        "format",
+        "parquet",
+        "formats.parquet",
+        "a column of words and a column of vectors (.parquet)",
+        "parquet",
+    ),
     Entry("tokenizer", "whitespace", "encode.tokenizers:Whitespace", "what stands between white space"),
-    Entry("tokenizer", "word", "encode.tokenizers:Word", "Unicode words, Chinese words by rjieba; both in one sentence"),
+    Entry(
+        "tokenizer",
+        "word",
+        "encode.tokenizers:Word",
+        "Unicode words, Chinese words by rjieba; both in one sentence",
+    ),
     Entry("tokenizer", "char", "encode.tokenizers:Char", "every visible character"),
-    Entry("subwords", "bpe", "encode.subword_training:train", "bytes merged by frequency; any text, nothing lost"),
-    Entry("subwords", "wordpiece", "encode.subword_training:train", "BERT's: parts of words, Chinese characters apart"),
-    Entry("subwords", "unigram", "encode.subword_training:train", "SentencePiece's: the likeliest cut; nothing lost", "sentencepiece"),
+    Entry(
+        "subwords",
+        "bpe",
+        "encode.subword_training:train",
+        "bytes merged by frequency; any text, nothing lost",
+    ),
+    Entry(
+        "subwords",
+        "wordpiece",
+        "encode.subword_training:train",
+        "BERT's: parts of words, Chinese characters apart",
+    ),
+    Entry(
+        "subwords",
+        "unigram",
+        "encode.subword_training:train",
+        "SentencePiece's: the likeliest cut; nothing lost",
+        "sentencepiece",
+    ),
     Entry("normalizer", "nfc", "collect.normalize:nfc", "Unicode composed form (é is one character)"),
-    Entry("normalizer", "nfkc", "collect.normalize:nfkc", "compatibility form: full-width and half-width become one"),
-    Entry("normalizer", "width", "collect.normalize:width", "full-width letters, digits and signs become half-width"),
+    Entry(
+        "normalizer",
+        "nfkc",
+        "collect.normalize:nfkc",
+        "compatibility form: full-width and half-width become one",
+    ),
+    Entry(
+        "normalizer",
+        "width",
+        "collect.normalize:width",
+        "full-width letters, digits and signs become half-width",
+    ),
     Entry("normalizer", "lower", "collect.normalize:lower", "lower case"),
-    Entry("normalizer", "simplified", "collect.normalize:simplified", "traditional Chinese characters become simplified"),
-    Entry("task", "world-fields", "study.world_tasks:WorldFields", "nearest word is of the same field, on the embedded world"),
-    Entry("task", "world-analogies", "study.world_tasks:world_analogies", "planted analogies solved, on the embedded world"),
-    Entry("task", "world-categories", "study.world_tasks:world_categories", "words fall into their fields, on the embedded world"),
-    Entry("task", "world-outliers", "study.world_tasks:world_outliers", "the word of another field is found, on the embedded world"),
+    Entry(
+        "normalizer",
+        "simplified",
+        "collect.normalize:simplified",
+        "traditional Chinese characters become simplified",
+    ),
+    Entry(
+        "task",
+        "world-fields",
+        "study.evaluate.world_tasks:WorldFields",
+        "nearest word is of the same field, on the embedded world",
+    ),
+    Entry(
+        "task",
+        "world-analogies",
+        "study.evaluate.world_tasks:world_analogies",
+        "planted analogies solved, on the embedded world",
+    ),
+    Entry(
+        "task",
+        "world-categories",
+        "study.evaluate.world_tasks:world_categories",
+        "words fall into their fields, on the embedded world",
+    ),
+    Entry(
+        "task",
+        "world-outliers",
+        "study.evaluate.world_tasks:world_outliers",
+        "the word of another field is found, on the embedded world",
+    ),
 )
 
 
@@ -65,7 +166,8 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 
 
 def entry(kind: str, name: str, *others: str) -> Entry:
-    """The entry of this name, of one kind or of others; a wrong name raises UnknownName with the closest right one."""
+    """The entry of this name, of one kind or of others; a wrong name raises UnknownName with the closest
+    right one."""
     known = {each.name: each for each in entries(kind, *others)}
     if name not in known:
         hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from inlaid.messages import Message
+
 T = TypeVar("T")
 
 
@@ -14,7 +16,8 @@ T = TypeVar("T")
 class Progress:
     """`done` of `total` units of one stage; `total` is None while it is not known.
 
-    Figures are shown by their names. Two are shown as what they are: `speed` (units a second) and `left` (seconds).
+    Figures are shown by their names. Two are shown as what they are: `speed` (units a second) and `left`
+    (seconds).
     """
 
     stage: str
@@ -24,11 +27,12 @@ class Progress:
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Message):
     """A sentence the user should read: a choice that was made, something left out."""
 
-    text: str
+    @property
+    def text(self) -> str:
+        return str(self)
 
 
 Event = Progress | Note
@@ -69,7 +73,11 @@ def time_in_words(seconds: float | int) -> str:
     whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"
-    return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
+    return (
+        f"{whole // 60} min {whole % 60:02} s"
+        if whole < 3600
+        else f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
+    )
 
 
 def bytes_in_words(size: float | int) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-if TYPE_CHECKING or "jaxtyping" in sys.modules:  # the tests load jaxtyping first and check every call; users never pay for it
+if (
+    TYPE_CHECKING or "jaxtyping" in sys.modules
+):  # the tests load jaxtyping first and check every call; users never pay for it
     from jaxtyping import Float, Float32, Float64, Int8, Int32, Int64, UInt8
 
     Ids = Int32[np.ndarray, "token"]
@@ -25,12 +27,15 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:  # the tests load jaxtyping firs
     Bytes = Int8[np.ndarray, "word dim"]
     Blob = UInt8[np.ndarray, "byte"]
 else:
-    Ids = Offsets = Counts = Table = Rows = Buckets = Places = Vector = Lengths = Scores = Doubles = Bytes = Blob = np.ndarray
+    Ids = Offsets = Counts = Table = Rows = Buckets = Places = Vector = Lengths = Scores = Doubles = Bytes = (
+        Blob
+    ) = np.ndarray
 
 
 @runtime_checkable
 class LazyTable(Protocol):
-    """A table that lies elsewhere, in a file or in another form: rows become float32 as they are asked for."""
+    """A table that lies elsewhere, in a file or in another form: rows become float32 as they are asked
+    for."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...

@@ -20,7 +20,7 @@ from inlaid.report import Event, Note, Progress, Report, time_in_words
 
 if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
-    from inlaid.study.search import Neighbor
+    from inlaid.study.search.neighbors import Neighbor
 
 T = TypeVar("T")
 WIDE = 140
@@ -34,7 +34,11 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            config = (tyro.conf.OmitArgPrefixes, tyro.conf.PositionalMetavarFromFieldName, tyro.conf.FlagCreatePairsOff)
+            config = (
+                tyro.conf.OmitArgPrefixes,
+                tyro.conf.PositionalMetavarFromFieldName,
+                tyro.conf.FlagCreatePairsOff,
+            )
             return tyro.cli(kind, args=words, prog=program, description=description, config=config)
     except SystemExit as stop:
         if not stop.code:
@@ -63,7 +67,8 @@ def listed(lines: dict[str, str]) -> str:
 
 
 def print_scores(scores: Sequence[Any], *, sections: bool = False, as_json: bool = False) -> None:
-    """Scores, differences or summaries: a row each, with its further metrics and, if asked for, its sections."""
+    """Scores, differences or summaries: a row each, with its further metrics and, if asked for, its
+    sections."""
     if as_json:
         print_json([dataclasses.asdict(each) for each in scores])
         return
@@ -111,7 +116,10 @@ def _finite(value: Any) -> Any:
 
 
 SCORE_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Any], tuple[str, ...]]]] = {
-    "Score": (("score", "95 %", "known"), lambda each: (cell(each.value), range_of(each), f"{each.used:,} of {each.total:,}")),
+    "Score": (
+        ("score", "95 %", "known"),
+        lambda each: (cell(each.value), range_of(each), f"{each.used:,} of {each.total:,}"),
+    ),
     "Difference": (
         ("first", "second", "difference", "95 %", "p", "both know"),
         lambda each: (
@@ -123,23 +131,34 @@ SCORE_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Any], tuple[str, ...]]
             f"{each.used:,} of {each.total:,}",
         ),
     ),
-    "Summary": (("mean", "95 %", "runs"), lambda each: (cell(each.mean), range_of(each), str(len(each.values)))),
+    "Summary": (
+        ("mean", "95 %", "runs"),
+        lambda each: (cell(each.mean), range_of(each), str(len(each.values))),
+    ),
 }
 """What is shown of each kind of result, after its task, language and metric."""
 
 
 def print_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
-    """One query: a line a word. Several: side by side under their queries, aligned by what a terminal shows (猫 is two wide)."""
+    """One query: a line a word. Several: side by side under their queries, aligned by what a terminal shows
+    (猫 is two wide)."""
     if len(queries) == 1:
         for each in found[0]:
             print(f"{each.score:.3f}  {each.word}")
         return
     from rich.cells import cell_len
 
-    columns = [[query, *(f"{each.score:6.3f}  {each.word}" for each in some)] for query, some in zip(queries, found, strict=True)]
+    columns = [
+        [query, *(f"{each.score:6.3f}  {each.word}" for each in some)]
+        for query, some in zip(queries, found, strict=True)
+    ]
     widths = [max(map(cell_len, column)) for column in columns]
     for row in itertools.zip_longest(*columns, fillvalue=""):
-        print("   ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "   ".join(
+                cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+        )
 
 
 def print_json_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
@@ -173,18 +192,28 @@ def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
     columns = itertools.zip_longest(*(row for row in rows if not isinstance(row, str)), fillvalue="")
     widths = [max(map(cell_len, column)) for column in columns]
     for row in rows:
-        cells = (row,) if isinstance(row, str) else (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        cells = (
+            (row,)
+            if isinstance(row, str)
+            else (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        )
         print("  ".join(cells).rstrip())
 
 
 def print_report(name: str, manifest: dict[str, Any]) -> None:
     """What encoding found: all that was read, what became of it, and what looks odd."""
-    tokens, words, sentences = manifest["tokens"], manifest["words"], manifest["sentences"]
+    tokens = manifest["tokens"]
+    words = manifest["words"]
+    sentences = manifest["sentences"]
     print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
     dropped = "".join(f" + {count:,} {reason}" for reason, count in tokens["dropped"].items())
     share = tokens["dropped"].get("rare", 0) / max(tokens["read"], 1)
-    print(f"  read {tokens['read']:,} tokens = {tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)")
-    print(f"  {words['read']:,} different words, {words['used']:,} kept; {sentences['read']:,} sentences, {sentences['used']:,} kept")
+    print(
+        f"  read {tokens['read']:,} tokens = {tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
+    )
+    print(
+        f"  {words['read']:,} different words, {words['used']:,} kept; {sentences['read']:,} sentences, {sentences['used']:,} kept"
+    )
     for what, count in manifest["lint"].items():
         if count:
             print(f"  {LINT.get(what, what)}: {count:,}")
@@ -201,13 +230,16 @@ LINT = {
 
 
 def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | None]) -> None:
-    """Tokens in alternating colours, then each with its id and its place in the text; several tokenizers side by side."""
+    """Tokens in alternating colours, then each with its id and its place in the text; several tokenizers side
+    by side."""
     from rich.columns import Columns
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console, shades, tables = Console(), ("black on cyan", "black on yellow"), list[Table]()
+    console = Console()
+    shades = ("black on cyan", "black on yellow")
+    tables = list[Table]()
     for name, tokenized in shown.items():
         line = Text(f"{name}: ", style="bold")
         for number, token in enumerate(tokenized.tokens):
@@ -231,10 +263,14 @@ def drawn() -> Iterator[Report]:
 
     console = Console(stderr=True)
     columns = (
-        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
         progress.TextColumn("{task.fields[said]}"),
-    )  # fmt: skip
-    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    )
+    with progress.Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
         yield _Drawing(bars, console)
 
 
@@ -242,10 +278,12 @@ class _Drawing:
     """Listens to events and draws them."""
 
     def __init__(self, bars: Any, console: Any) -> None:
-        self.bars, self.console = bars, console
+        self.bars = bars
+        self.console = console
         self.tasks: dict[str, Any] = {}
         self.began: dict[str, tuple[float, int]] = {}
-        """When the first event of a stage came, and how much was done by then: work taken up again does not start at 0."""
+        """When the first event of a stage came, and how much was done by then: work taken up again does not
+        start at 0."""
         self.said = time.monotonic()
 
     def __call__(self, event: Event) -> None:
@@ -261,14 +299,25 @@ class _Drawing:
         if self.bars.disable and now - self.said > LINE_EVERY:
             self.said = now
             total = f" of {event.total:,}" if event.total else ""
-            self.console.print(f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(), highlight=False, soft_wrap=True)
+            self.console.print(
+                f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(),
+                highlight=False,
+                soft_wrap=True,
+            )
 
     def _figures(self, event: Progress, now: float) -> str:
-        """Speed, the figures of the stage, time left; speed and time left are worked out here where the stage gives none."""
+        """Speed, the figures of the stage, time left; speed and time left are worked out here where the stage
+        gives none."""
         when, done = self.began[event.stage]
         speed = event.figures.get("speed", (event.done - done) / max(now - when, 1e-3))
         left = event.figures.get("left", ((event.total or 0) - event.done) / speed if speed else 0)
-        own = [f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")]
+        own = [
+            f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
+        ]
         return "  ".join(
-            [*([f"{speed:,.0f} {event.unit}/s"] if speed else []), *own, *([f"{time_in_words(left)} left"] if left > 0 else [])]
+            [
+                *([f"{speed:,.0f} {event.unit}/s"] if speed else []),
+                *own,
+                *([f"{time_in_words(left)} left"] if left > 0 else []),
+            ]
         )

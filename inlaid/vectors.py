@@ -18,7 +18,8 @@ from inlaid.errors import FormatError, UnknownWord, did_you_mean
 from inlaid.shapes import Bytes, Counts, LazyTable, Lengths, Rows, Table, Vector
 
 LOOKED_AT = 50_000
-"""How many of the first words are searched for the one a user may have meant; files list frequent words first."""
+"""How many of the first words are searched for the one a user may have meant; files list frequent words
+first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,8 @@ class Subwords(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """A table in a quarter of its memory: whole numbers from -127 to 127 and, for each row, what one of them is worth.
+    """A table in a quarter of its memory: whole numbers from -127 to 127 and, for each row, what one of them
+    is worth.
 
     >>> Codes.of(np.array([[1.0, -0.5]], np.float32)).codes
     array([[127, -64]], dtype=int8)
@@ -58,12 +60,15 @@ class Codes:
     @classmethod
     def of(cls, table: Table) -> Codes:
         """Round every number to the nearest code; the largest of a row becomes 127 or -127."""
-        codes, scales = np.empty(table.shape, np.int8), np.empty(len(table), np.float32)
+        codes = np.empty(table.shape, np.int8)
+        scales = np.empty(len(table), np.float32)
         for block in _blocks(len(table)):
             rows = table[block]
             scales[block] = np.abs(rows).max(axis=1, initial=0) / np.float32(127)
             worth = np.where(scales[block] == 0, 1, scales[block])[:, None]
-            codes[block] = np.clip(np.rint(rows / worth), -127, 127)  # tiny scales round, and may put 128 there
+            codes[block] = np.clip(
+                np.rint(rows / worth), -127, 127
+            )  # tiny scales round, and may put 128 there
         return cls(codes, scales)
 
     @property
@@ -102,9 +107,13 @@ class Vectors:
 
     def __post_init__(self) -> None:
         if len(self.stored.shape) != 2 or self.stored.shape[0] != len(self.words):
-            raise FormatError(f"{len(self.words):,} words need a table with as many rows; found one of shape {self.stored.shape}.")
+            raise FormatError(
+                f"{len(self.words):,} words need a table with as many rows; found one of shape {self.stored.shape}."
+            )
         if self.contexts is not None and self.contexts.shape[0] != len(self.words):
-            raise FormatError(f"{len(self.words):,} words need as many contexts; found a table of shape {self.contexts.shape}.")
+            raise FormatError(
+                f"{len(self.words):,} words need as many contexts; found a table of shape {self.contexts.shape}."
+            )
         if isinstance(self.stored, np.ndarray):
             _ = self.table  # an array is checked at once, a table in a file as it is read
 
@@ -149,7 +158,8 @@ class Vectors:
         return self.rows([self.id(word) if id is None else id])[0]
 
     def find(self, word: str) -> int | None:
-        """The id of `word` as written or, failing that, as the training text, or the tokenizer, would have written it."""
+        """The id of `word` as written or, failing that, as the training text, or the tokenizer, would have
+        written it."""
         found = self.words.find(word)
         if found is None:
             written = self._normalize(word)
@@ -180,7 +190,8 @@ class Vectors:
         return normalizer(self.card.encoding.get("normalize", ()))
 
     def _refuse_nan(self, rows: np.ndarray, ids: Sequence[int] | np.ndarray) -> None:
-        # A sum is finite only if all its terms are: one pass and no mask, and the search below runs for the unlucky only.
+        # A sum is finite only if all its terms are: one pass and no mask, and the search below runs for the
+        # unlucky only.
         if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
             row = int(ids[np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]])
             raise FormatError(f"The vector of '{self.words[row]}' (row {row}) holds NaN or infinity.")
@@ -202,8 +213,8 @@ def _blocks(rows: int, size: int = 1 << 14) -> list[slice]:
 def suggestion(word: str, vectors: Vectors) -> str:
     """A sentence naming known words a user may have meant by an unknown one, or nothing.
 
-    First the same word written otherwise (case, width, traditional or simplified, joined by _ or -); then, for Chinese, words
-    that share at least half their characters; for all others the closest in spelling.
+    First the same word written otherwise (case, width, traditional or simplified, joined by _ or -); then,
+    for Chinese, words that share at least half their characters; for all others the closest in spelling.
     """
     for other in _spellings(word):
         if vectors.find(other) is not None:
@@ -212,7 +223,7 @@ def suggestion(word: str, vectors: Vectors) -> str:
     if re.search(r"[\u3400-\u9fff\U00020000-\U0003ffff]", word):
         near = " or ".join(f"'{each}'" for each in _sharing(word, some))
         return f" Did you mean {near}?" if near else ""
-    return did_you_mean(vectors._normalize(word), some)
+    return str(did_you_mean(vectors._normalize(word), some))
 
 
 def _spellings(word: str) -> list[str]:
@@ -225,7 +236,8 @@ def _spellings(word: str) -> list[str]:
 
 
 def _sharing(word: str, known: list[str], most: int = 3) -> list[str]:
-    """Up to three words, by the share of characters in common, then by rank; characters count in simplified form."""
+    """Up to three words, by the share of characters in common, then by rank; characters count in simplified
+    form."""
     wanted = Counter(simplified(word))
     shares: list[tuple[float, int]] = []
     for rank, each in enumerate(known):

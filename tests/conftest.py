@@ -11,7 +11,9 @@ from jaxtyping import install_import_hook
 
 install_import_hook("inlaid", "beartype.beartype")
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores Ctrl-C, and some tests press it
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # a run in the background ignores Ctrl-C, and some tests press it
 
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
@@ -20,7 +22,9 @@ IN_CI = os.environ.get("CI", "").lower() == "true"
 def data() -> Path:
     """The folder of real corpora and files that INLAID_DATA names."""
     if not os.environ.get("INLAID_DATA"):
-        pytest.skip("INLAID_DATA is not set: it names a folder of real data, which the project does not carry")
+        pytest.skip(
+            "INLAID_DATA is not set: it names a folder of real data, which the project does not carry"
+        )
     folder = Path(os.environ["INLAID_DATA"]).resolve()
     if not folder.is_dir():
         pytest.fail(f"INLAID_DATA names {folder}, which is not a folder")

@@ -51,13 +51,19 @@ def test_a_mapped_array_cannot_be_written_to(path: Path):
 def test_a_stream_is_the_same_file_as_the_array(tmp_path: Path, path: Path):
     table = CONTENT["table"]
     pieces = (table[start : start + 70_001] for start in range(0, len(table), 70_001))
-    arrays.write(tmp_path / "b", {**CONTENT, "table": arrays.Stream(pieces, table.dtype, table.shape)}, {"card": "{} 中文"})
+    arrays.write(
+        tmp_path / "b",
+        {**CONTENT, "table": arrays.Stream(pieces, table.dtype, table.shape)},
+        {"card": "{} 中文"},
+    )
     assert (tmp_path / "b").read_bytes() == path.read_bytes()
 
 
 def test_a_stream_shorter_than_promised_leaves_no_file(tmp_path: Path):
     with pytest.raises(ValueError, match="promised"):
-        arrays.write(tmp_path / "b", {"a": arrays.Stream([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))}, {})
+        arrays.write(
+            tmp_path / "b", {"a": arrays.Stream([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))}, {}
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -75,9 +81,12 @@ def test_rows_are_verified_where_they_lie(path: Path):
 
 def test_every_flipped_bit_is_found(path: Path):
     """Anywhere in the file: either an error, or (where JSON does not care) exactly what was written."""
-    whole, random_ = path.read_bytes(), random.Random(1)
+    whole = path.read_bytes()
+    random_ = random.Random(1)
     header = 8 + int.from_bytes(whole[:8], "little")
-    places = [random_.randrange(header) for _ in range(300)] + [random_.randrange(header, len(whole)) for _ in range(100)]
+    places = [random_.randrange(header) for _ in range(300)] + [
+        random_.randrange(header, len(whole)) for _ in range(100)
+    ]
     harmless = 0
     for place in places:
         raw = bytearray(whole)
@@ -112,10 +121,14 @@ def test_a_missing_array_is_named(path: Path):
         st.sampled_from([np.float32, np.float16, np.int8, np.int64, np.uint8, np.bool_]),
         hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5),
     ),
-    text=st.dictionaries(st.text(min_size=1), st.text(), max_size=3).filter(lambda keys: not any(k.startswith("inlaid.") for k in keys)),
+    text=st.dictionaries(st.text(min_size=1), st.text(), max_size=3).filter(
+        lambda keys: not any(k.startswith("inlaid.") for k in keys)
+    ),
 )
 @settings(max_examples=60, deadline=None)
-def test_any_array_and_any_text_come_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, text: dict[str, str]):
+def test_any_array_and_any_text_come_back(
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, text: dict[str, str]
+):
     path = tmp_path_factory.mktemp("a") / "a"
     arrays.write(path, {"a": array}, text)
     opened = arrays.open_arrays(path)

@@ -1,4 +1,5 @@
-"""The command line as a user meets it: every mistake is one line and exit code 2, and nothing is left behind."""
+"""The command line as a user meets it: every mistake is one line and exit code 2, and nothing is left
+behind."""
 
 from __future__ import annotations
 
@@ -65,7 +66,24 @@ def test_neighbours_for_programs(vectors: Path, capsys: pytest.CaptureFixture[st
     said = json.loads(capsys.readouterr().out)
     assert [each["query"] for each in said] == ["cat", "苹果"]
     assert said[0]["neighbors"][0]["word"] == "dog"
-    assert main(["analogy", str(vectors), "cat+dog", "--json", "--include", "-n", "1", "--by", "csls", "--top", "9"]) == 0
+    assert (
+        main(
+            [
+                "analogy",
+                str(vectors),
+                "cat+dog",
+                "--json",
+                "--include",
+                "-n",
+                "1",
+                "--by",
+                "csls",
+                "--top",
+                "9",
+            ]
+        )
+        == 0
+    )
     said = json.loads(capsys.readouterr().out)
     assert said[0]["query"] == "cat + dog"
     assert len(said[0]["neighbors"]) == 1
@@ -74,7 +92,12 @@ def test_neighbours_for_programs(vectors: Path, capsys: pytest.CaptureFixture[st
 def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["info", str(vectors)]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert (said["kind"], said["words"], said["dim"], said["card"]["settings"]["dim"]) == ("vectors", 14, 6, 6)
+    assert (said["kind"], said["words"], said["dim"], said["card"]["settings"]["dim"]) == (
+        "vectors",
+        14,
+        6,
+        6,
+    )
     assert main(["verify", str(vectors)]) == 0
     raw = bytearray(vectors.read_bytes())
     raw[-1] ^= 1
@@ -84,7 +107,8 @@ def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_corpus_serves_several_methods(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
-    corpus, flags = str(tmp_path / "c"), ["--min-count", "1"]
+    corpus = str(tmp_path / "c")
+    flags = ["--min-count", "1"]
     assert main(["corpus", str(text), "-o", corpus, *flags]) == 0
     assert main(["train", "onehot", corpus, "-o", str(tmp_path / "a.inlaid")]) == 0
     assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "b.inlaid"), "--dim", "5"]) == 0
@@ -92,15 +116,25 @@ def test_a_corpus_serves_several_methods(tmp_path: Path, text: Path, capsys: pyt
     capsys.readouterr()
     assert main(["info", corpus]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert (said["kind"], said["tokens"]["used"], said["sentences"]["used"], said["words"]["used"]) == ("corpus", 28, 6, 14)
+    assert (said["kind"], said["tokens"]["used"], said["sentences"]["used"], said["words"]["used"]) == (
+        "corpus",
+        28,
+        6,
+        14,
+    )
     assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "c.inlaid"), *flags]) == 2
     assert "is a corpus already" in capsys.readouterr().err
 
 
-def test_settings_come_from_a_file_and_flags_override_it(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+def test_settings_come_from_a_file_and_flags_override_it(
+    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
+):
     (tmp_path / "s.toml").write_text("min_count = 1\ndim = 3\nwindow = 2\n")
     output = str(tmp_path / "v.inlaid")
-    assert main(["train", "ppmi", str(text), "-o", output, "--config", str(tmp_path / "s.toml"), "--dim", "4"]) == 0
+    assert (
+        main(["train", "ppmi", str(text), "-o", output, "--config", str(tmp_path / "s.toml"), "--dim", "4"])
+        == 0
+    )
     assert main(["info", output]) == 0
     out = capsys.readouterr().out
     settings = json.loads(out[out.index("{") :])["card"]["settings"]
@@ -117,7 +151,10 @@ def test_the_world_is_written_as_text(tmp_path: Path):
 def test_tokens_of_several_tokenizers(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["corpus", str(text), "-o", str(tmp_path / "c"), "--min-count", "1"]) == 0
     capsys.readouterr()
-    assert main(["tokenize", "The 苹果 ok", "--tokenizers", "word", "char", "--corpus", str(tmp_path / "c")]) == 0
+    assert (
+        main(["tokenize", "The 苹果 ok", "--tokenizers", "word", "char", "--corpus", str(tmp_path / "c")])
+        == 0
+    )
     said = capsys.readouterr().out
     assert "word: the 苹果 ok" in said
     assert "char: t h e 苹 果 o k" in said
@@ -134,7 +171,12 @@ def test_the_report_accounts_for_every_token(tmp_path: Path, text: Path, capsys:
 def test_phrases_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "t.txt").write_text("new york is big\nnew york is far\nold town is far\n" * 10)
     assert main(["corpus", str(tmp_path / "t.txt"), "-o", str(tmp_path / "c")]) == 0
-    assert main(["phrases", str(tmp_path / "c"), "-o", str(tmp_path / "p"), "--threshold", "0.1", "--passes", "1"]) == 0
+    assert (
+        main(
+            ["phrases", str(tmp_path / "c"), "-o", str(tmp_path / "p"), "--threshold", "0.1", "--passes", "1"]
+        )
+        == 0
+    )
     assert main(["train", "ppmi", str(tmp_path / "p"), "-o", str(tmp_path / "v.inlaid"), "--dim", "3"]) == 0
     capsys.readouterr()
     assert main(["neighbors", str(tmp_path / "v.inlaid"), "new_york"]) == 0
@@ -142,19 +184,37 @@ def test_phrases_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 MISTAKES = {
     "no such command": (["trian"], "There is no command 'trian'. Did you mean 'train'?"),
-    "no such method": (["train", "pmi", "TEXT", "-o", "OUT"], "No method is called 'pmi'. Did you mean 'ppmi'?"),
-    "no such flag": (["train", "ppmi", "TEXT", "-o", "OUT", "--windw", "3"], "There is no option --windw. Did you mean --window?"),
+    "no such method": (
+        ["train", "pmi", "TEXT", "-o", "OUT"],
+        "No method is called 'pmi'. Did you mean 'ppmi'?",
+    ),
+    "no such flag": (
+        ["train", "ppmi", "TEXT", "-o", "OUT", "--windw", "3"],
+        "There is no option --windw. Did you mean --window?",
+    ),
     "no output": (["train", "ppmi", "TEXT"], "Missing from inlaid train ppmi: -o PATH"),
     "no text": (["train", "ppmi", "-o", "OUT"], "No text was named"),
-    "zero window": (["train", "ppmi", "TEXT", "-o", "OUT", "--window", "0"], "window is 0; expected at least 1"),
+    "zero window": (
+        ["train", "ppmi", "TEXT", "-o", "OUT", "--window", "0"],
+        "window is 0; expected at least 1",
+    ),
     "negative dim": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "-5"], "dim is -5; expected at least 1"),
     "a word for a number": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "many"], "Error parsing --dim"),
-    "too many dimensions": (["train", "ppmi", "TEXT", "-o", "OUT", "--min-count", "1"], "dim is 100, but 14 words can fill at most 14"),
+    "too many dimensions": (
+        ["train", "ppmi", "TEXT", "-o", "OUT", "--min-count", "1"],
+        "dim is 100, but 14 words can fill at most 14",
+    ),
     "missing file": (["train", "ppmi", "NONE", "-o", "OUT"], "There is no file"),
     "empty file": (["train", "ppmi", "EMPTY", "-o", "OUT"], "No words were found"),
     "only punctuation": (["train", "ppmi", "PUNCTUATION", "-o", "OUT"], "No words were found"),
-    "one word": (["train", "ppmi", "ONE", "-o", "OUT", "--min-count", "1"], "The vocabulary is one word, 'hello'"),
-    "a vocabulary of one": (["train", "onehot", "REPEATED", "-o", "OUT"], "The vocabulary is one word, 'hello'"),
+    "one word": (
+        ["train", "ppmi", "ONE", "-o", "OUT", "--min-count", "1"],
+        "The vocabulary is one word, 'hello'",
+    ),
+    "a vocabulary of one": (
+        ["train", "onehot", "REPEATED", "-o", "OUT"],
+        "The vocabulary is one word, 'hello'",
+    ),
     "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words were seen less than 5 times"),
     "not UTF-8": (["train", "ppmi", "BINARY", "-o", "OUT"], "is not UTF-8"),
     "no such folder": (["train", "ppmi", "TEXT", "-o", "NONE/v.inlaid"], "there is no folder"),
@@ -171,7 +231,9 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_line_and_leaves_nothing(mistake: str, tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    mistake: str, tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
+):
     places = {"TEXT": text, "OUT": tmp_path / "out", "NONE": tmp_path / "none", "FOLDER": tmp_path / "folder"}
     contents = {
         "EMPTY": b"",
@@ -187,7 +249,10 @@ def test_a_mistake_is_one_line_and_leaves_nothing(mistake: str, tmp_path: Path, 
     places["FOLDER"].mkdir()
     before = sorted(os.listdir(tmp_path))
     arguments, message = MISTAKES[mistake]
-    words = [str(places[word]) if word in places else word.replace("NONE", str(places["NONE"])) for word in arguments]
+    words = [
+        str(places[word]) if word in places else word.replace("NONE", str(places["NONE"]))
+        for word in arguments
+    ]
     assert main(words) == 2
     said = capsys.readouterr()
     assert said.err.startswith("error: ")
@@ -212,7 +277,11 @@ sys.exit(main(["train", "onehot", {str(text)!r}, "-o", {str(tmp_path / "v.inlaid
 
 
 def test_debug_shows_where_it_came_from(text: Path):
-    ended = subprocess.run([sys.executable, "-m", "inlaid.cli", "neighbors", str(text), "x", "--debug"], capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-m", "inlaid.cli", "neighbors", str(text), "x", "--debug"],
+        capture_output=True,
+        text=True,
+    )
     assert "Traceback" in ended.stderr
     assert ended.returncode == 1
 
@@ -240,7 +309,10 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path, vectors: Path):
 
 def test_the_demo_ends_by_itself_and_shows_both_languages():
     ended = subprocess.run(
-        [sys.executable, "-m", "inlaid.cli", "demo", "--words", "100000"], capture_output=True, text=True, stdin=subprocess.DEVNULL
+        [sys.executable, "-m", "inlaid.cli", "demo", "--words", "100000"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
     )
     assert ended.returncode == 0, ended.stderr
     assert "king - man + woman = queen" in ended.stdout

@@ -22,7 +22,9 @@ def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     Path("tasks/one.txt").write_text("cat\tdog\t9\n", "utf-8")
     Path("tasks/readme").write_text("about these\n", "utf-8")
     for name, dim in (("a", "6"), ("b", "5"), ("c", "4")):
-        assert main(["train", "ppmi", "text.txt", "-o", f"{name}.inlaid", "--min-count", "1", "--dim", dim]) == 0
+        assert (
+            main(["train", "ppmi", "text.txt", "-o", f"{name}.inlaid", "--min-count", "1", "--dim", dim]) == 0
+        )
     capsys.readouterr()
     return tmp_path
 
@@ -33,9 +35,11 @@ def test_a_table(folder: Path, capsys: pytest.CaptureFixture[str]):
     rows = [line.split() for line in said.out.splitlines()]
     assert rows[0][:4] == ["task", "language", "metric", "score"]
     assert [row[:4] for row in rows[1:]] == [
-        ["one", "en", "spearman", "undefined"], ["one", "en", "pearson", "undefined"],
-        ["pairs", "en", "spearman", rows[3][3]], ["pairs", "en", "pearson", rows[4][3]],
-    ]  # fmt: skip
+        ["one", "en", "spearman", "undefined"],
+        ["one", "en", "pearson", "undefined"],
+        ["pairs", "en", "spearman", rows[3][3]],
+        ["pairs", "en", "pearson", rows[4][3]],
+    ]
     assert rows[3][-3:] == ["4", "of", "5"]
     assert "passed over" in said.err
     assert "readme" in said.err
@@ -45,7 +49,12 @@ def test_json_has_no_nan(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "a.inlaid", "tasks", "--json", "--unknown", "wrong"]) == 0
     one, pairs = json.loads(capsys.readouterr().out)
     assert one["value"] is None
-    assert (pairs["used"], pairs["denominator"], pairs["total"], pairs["others"][0]["metric"]) == (4, 5, 5, "pearson")
+    assert (pairs["used"], pairs["denominator"], pairs["total"], pairs["others"][0]["metric"]) == (
+        4,
+        5,
+        5,
+        "pearson",
+    )
 
 
 def test_two_models_and_several_runs(folder: Path, capsys: pytest.CaptureFixture[str]):

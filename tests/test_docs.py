@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -35,16 +37,22 @@ def test_python_runs(page: Path, tmp_path: Path):
     code = "\n".join(blocks(page, "python"))
     if "import torch" in code:
         pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
-    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
     _went_well(ended)
 
 
 @pytest.mark.parametrize("page", with_code("sh"))
 def test_commands_run(page: Path, tmp_path: Path):
     """Every `inlaid` line, in order; what installs or tests the project itself is run elsewhere."""
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("inlaid ")]
+    lines = [
+        line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("inlaid ")
+    ]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    ended = subprocess.run(["bash", "-e", "-c", "\n".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    ended = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     _went_well(ended)
 
 
@@ -79,7 +87,9 @@ def test_both_readmes_run_the_same_commands():
 
 
 def test_every_page_has_a_twin_in_the_other_language():
-    here, there = ({page.name: page for page in folder.glob("*.md")} for folder in (ROOT / "docs", ROOT / "docs" / "zh"))
+    here, there = (
+        {page.name: page for page in folder.glob("*.md")} for folder in (ROOT / "docs", ROOT / "docs" / "zh")
+    )
     assert here.keys() == there.keys()
     for name in here:
         assert len(blocks(here[name], "python")) == len(blocks(there[name], "python")), name

@@ -92,7 +92,12 @@ def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path: Path):
     for name in (".a[1].0123abcd.part", ".a[1].b.0123abcd.part", ".a1.0123abcd.part", "a[1]", ".a[1].part"):
         (tmp_path / name).touch()
     files.sweep(tmp_path / "a[1]")
-    assert sorted(os.listdir(tmp_path)) == [".a1.0123abcd.part", ".a[1].b.0123abcd.part", ".a[1].part", "a[1]"]
+    assert sorted(os.listdir(tmp_path)) == [
+        ".a1.0123abcd.part",
+        ".a[1].b.0123abcd.part",
+        ".a[1].part",
+        "a[1]",
+    ]
 
 
 def test_killed_while_writing_leaves_the_old_file(tmp_path: Path):

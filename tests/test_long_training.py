@@ -1,4 +1,5 @@
-"""Training that goes wrong: every mistake is named, and what was killed, stopped or ran out of disk goes on or stays whole."""
+"""Training that goes wrong: every mistake is named, and what was killed, stopped or ran out of disk goes on
+or stays whole."""
 
 from __future__ import annotations
 
@@ -47,13 +48,23 @@ def test_one_word_is_nothing_to_learn_from():
 
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
 def test_fewer_words_than_a_window_and_fewer_than_negatives_are_learned_from(objective: str):
-    vectors = inlaid.train(["a b c", "c b"], "sgns", min_count=1, window=50, negatives=100, objective=objective, dim=5)
+    vectors = inlaid.train(
+        ["a b c", "c b"], "sgns", min_count=1, window=50, negatives=100, objective=objective, dim=5
+    )
     assert len(vectors) == 3
     assert np.isfinite(vectors.table).all()
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("dim", 0), ("workers", 0), ("workers", -1), ("negatives", 0), ("rate", float("nan")), ("window", 0)]
+    ("setting", "value"),
+    [
+        ("dim", 0),
+        ("workers", 0),
+        ("workers", -1),
+        ("negatives", 0),
+        ("learning_rate", float("nan")),
+        ("window", 0),
+    ],
 )
 def test_a_setting_out_of_range_is_named(corpus: Corpus, setting: str, value: Any):
     with pytest.raises(SettingError, match=setting):
@@ -61,15 +72,32 @@ def test_a_setting_out_of_range_is_named(corpus: Corpus, setting: str, value: An
 
 
 def test_the_command_line_names_it_too(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    for flags in (["--dim", "0"], ["--workers", "-1"], ["--rate", "0"]):
+    for flags in (["--dim", "0"], ["--workers", "-1"], ["--learning-rate", "0"]):
         assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlaid"), *flags]) == 2
-        assert flags[0].lstrip("-") in capsys.readouterr().err
+        assert flags[0].lstrip("-").replace("-", "_") in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_what_diverges_leaves_no_vectors_that_are_not_numbers(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["train", "sgns", str(text), "-o", str(tmp_path / "v.inlaid"), "--rate", "1e30", "--dim", "10"]) == 2
-    assert "Halve `rate` (it is 1e+30)" in capsys.readouterr().err
+def test_what_diverges_leaves_no_vectors_that_are_not_numbers(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert (
+        main(
+            [
+                "train",
+                "sgns",
+                str(text),
+                "-o",
+                str(tmp_path / "v.inlaid"),
+                "--learning-rate",
+                "1e30",
+                "--dim",
+                "10",
+            ]
+        )
+        == 2
+    )
+    assert "Halve `learning_rate` (it is 1e+30)" in capsys.readouterr().err
     if (tmp_path / "v.inlaid").exists():
         assert np.isfinite(inlaid.load(tmp_path / "v.inlaid").table).all()
 
@@ -100,21 +128,40 @@ def test_a_checkpoint_with_a_number_that_is_none_is_refused(corpus: Corpus, tmp_
         inlaid.train(corpus, "sgns", safety=Safety(checkpoint=path, resume=True), dim=10, epochs=1)
 
 
-def test_tables_that_do_not_fit_into_memory_are_refused_first(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+def test_tables_that_do_not_fit_into_memory_are_refused_first(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(plan, "available_memory", lambda: 50_000)
     with pytest.raises(SettingError, match="needs about .* of memory, and .* are free"):
         inlaid.train(corpus, "sgns", dim=300)
 
 
 def test_a_rate_that_is_too_high_stops_with_an_error(corpus: Corpus):
-    with pytest.raises(Diverged, match="Halve `rate`"):
-        inlaid.train(corpus, "sgns", rate=1e30, dim=10)
+    with pytest.raises(Diverged, match="Halve `learning_rate`"):
+        inlaid.train(corpus, "sgns", learning_rate=1e30, dim=10)
 
 
 def _command(text: Path, output: Path, *flags: str, before: str = "", epochs: int = EPOCHS) -> list[str]:
     """The command line in a process of its own; `before` runs first."""
-    words = ["train", "sgns", str(text), "-o", str(output), "--dim", "16", "--epochs", str(epochs), "--min-count", "1", *flags]
-    return [sys.executable, "-c", f"{before}\nimport sys\nfrom inlaid.cli import main\nsys.exit(main({words!r}))"]
+    words = [
+        "train",
+        "sgns",
+        str(text),
+        "-o",
+        str(output),
+        "--dim",
+        "16",
+        "--epochs",
+        str(epochs),
+        "--min-count",
+        "1",
+        *flags,
+    ]
+    return [
+        sys.executable,
+        "-c",
+        f"{before}\nimport sys\nfrom inlaid.cli import main\nsys.exit(main({words!r}))",
+    ]
 
 
 def _once_saved(program: subprocess.Popen[bytes], kept: Path, earlier: int) -> bool:
@@ -128,20 +175,27 @@ def _once_saved(program: subprocess.Popen[bytes], kept: Path, earlier: int) -> b
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 def test_killed_three_times_and_resumed_it_comes_to_the_same_bits(text: Path, tmp_path: Path):
-    whole, broken = tmp_path / "whole.inlaid", tmp_path / "broken.inlaid"
-    kept, often = tmp_path / "broken.inlaid.checkpoint", ("--checkpoint-minutes", "0.0005")
+    whole = tmp_path / "whole.inlaid"
+    broken = tmp_path / "broken.inlaid"
+    kept = tmp_path / "broken.inlaid.checkpoint"
+    often = ("--checkpoint-minutes", "0.0005")
     subprocess.run(_command(text, whole), check=True, capture_output=True)
     earlier = 0
     for _ in range(3):
-        with subprocess.Popen(_command(text, broken, *often, "--resume"), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        with subprocess.Popen(
+            _command(text, broken, *often, "--resume"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as program:
             assert _once_saved(program, kept, earlier), "it ended before it could be killed"
             program.kill()
         assert program.returncode == -signal.SIGKILL
         assert not broken.exists()
         earlier = kept.stat().st_mtime_ns
-    said = subprocess.run(_command(text, broken, *often, "--resume"), check=True, capture_output=True).stderr.decode()
+    said = subprocess.run(
+        _command(text, broken, *often, "--resume"), check=True, capture_output=True
+    ).stderr.decode()
     assert "Going on from" in said
-    one, other = open_arrays(whole), open_arrays(broken)
+    one = open_arrays(whole)
+    other = open_arrays(broken)
     for name in ("table", "contexts"):
         assert one.whole(name).tobytes() == other.whole(name).tobytes()
     assert not list(tmp_path.glob("*checkpoint*"))
@@ -151,7 +205,9 @@ def test_killed_three_times_and_resumed_it_comes_to_the_same_bits(text: Path, tm
 def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: Path):
     path = tmp_path / "v.inlaid"
     flags = ("--checkpoint-minutes", "0.0005")
-    with subprocess.Popen(_command(text, path, *flags, epochs=100_000), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+    with subprocess.Popen(
+        _command(text, path, *flags, epochs=100_000), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
         assert _once_saved(program, tmp_path / "v.inlaid.checkpoint", 0)
         program.send_signal(signal.SIGINT)
         program.communicate(timeout=60)
@@ -167,7 +223,9 @@ FULL = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process are of POSIX")
 def test_a_disk_that_is_full_is_told_and_leaves_nothing_half_written(text: Path, tmp_path: Path):
-    ended = subprocess.run(_command(text, tmp_path / "v.inlaid", before=FULL, epochs=2), capture_output=True, check=False)
+    ended = subprocess.run(
+        _command(text, tmp_path / "v.inlaid", before=FULL, epochs=2), capture_output=True, check=False
+    )
     said = " ".join(ended.stderr.decode().split())
     assert ended.returncode == 2
     assert "training goes on" in said
@@ -175,7 +233,8 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing_half_written(text: Path,
 
 
 def test_a_checkpoint_that_fails_does_not_end_the_training(corpus: Corpus, tmp_path: Path):
-    folder, events = tmp_path / "gone", list[Event]()
+    folder = tmp_path / "gone"
+    events = list[Event]()
     folder.mkdir()
 
     def report(event: Event) -> None:
@@ -183,6 +242,8 @@ def test_a_checkpoint_that_fails_does_not_end_the_training(corpus: Corpus, tmp_p
         if folder.exists():
             folder.rmdir()
 
-    vectors = inlaid.train(corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c"))
+    vectors = inlaid.train(
+        corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c")
+    )
     assert np.isfinite(vectors.table).all()
     assert any(isinstance(event, Note) and "training goes on" in event.text for event in events)

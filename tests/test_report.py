@@ -11,7 +11,9 @@ from inlaid.report import Note, Progress, bytes_in_words, counted, log, time_in_
 
 def test_counted_passes_items_on_and_ends_at_the_total():
     events: list[Progress] = []
-    assert list(counted(range(25), "reading", unit="lines", report=events.append, every=10)) == list(range(25))  # pyright: ignore[reportArgumentType]
+    assert list(counted(range(25), "reading", unit="lines", report=events.append, every=10)) == list(
+        range(25)
+    )  # pyright: ignore[reportArgumentType]
     assert [(event.done, event.total) for event in events] == [(10, 25), (20, 25), (25, 25)]
 
 
@@ -22,6 +24,18 @@ def test_notes_reach_a_program_that_set_up_nothing(caplog: pytest.LogCaptureFixt
 
 def test_times_and_sizes_in_words():
     assert [time_in_words(seconds) for seconds in (-1, 0.4, 59.4, 59.6, 3599, 3600, 360_000)] == [
-        "0 s", "0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "100 h 00 min",
-    ]  # fmt: skip
-    assert [bytes_in_words(size) for size in (0, 999, 1000, 2.5e6, 1.23e12)] == ["0 bytes", "999 bytes", "1.0 kB", "2.5 MB", "1,230.0 GB"]
+        "0 s",
+        "0 s",
+        "59 s",
+        "1 min 00 s",
+        "59 min 59 s",
+        "1 h 00 min",
+        "100 h 00 min",
+    ]
+    assert [bytes_in_words(size) for size in (0, 999, 1000, 2.5e6, 1.23e12)] == [
+        "0 bytes",
+        "999 bytes",
+        "1.0 kB",
+        "2.5 MB",
+        "1,230.0 GB",
+    ]

@@ -79,7 +79,9 @@ def test_what_may_have_been_meant(word: str, known: list[str], meant: str):
     assert str(error.value).endswith(f"Did you mean {meant}?")
 
 
-@pytest.mark.parametrize(("word", "known"), [("大雪", ["手机"]), ("xyz", ["banana"]), ("大", ["北京大学"]), ("", ["a"])])
+@pytest.mark.parametrize(
+    ("word", "known"), [("大雪", ["手机"]), ("xyz", ["banana"]), ("大", ["北京大学"]), ("", ["a"])]
+)
 def test_nothing_is_suggested_where_nothing_is_close(word: str, known: list[str]):
     with pytest.raises(UnknownWord, match=r"is not among the 1 words\.$"):
         Vectors.of(known, np.eye(1)).id(word)

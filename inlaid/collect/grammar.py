@@ -1,6 +1,7 @@
 """The grammar of the embedded world: sheets of words, and frames whose slots they fill.
 
-`world.toml` says in its first lines how sheets and frames are written; here they are read, and sentences drawn from them.
+`world.toml` says in its first lines how sheets and frames are written; here they are read, and sentences
+drawn from them.
 """
 
 from __future__ import annotations
@@ -44,14 +45,18 @@ class Concept:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a sheet: what a slot key such as `capital` or `young.s` says; the empty key is the word itself."""
+    """A line of a sheet: what a slot key such as `capital` or `young.s` says; the empty key is the word
+    itself."""
 
     text: ByLanguage[Mapping[str, str]]
     concepts: Mapping[str, Concept]
 
     def seen_from(self, column: str) -> Row:
-        """The line with another of its columns as its word: the row of the king becomes the row of the queen."""
-        text: ByLanguage[Mapping[str, str]] = {language: {**said, **_below(column, said)} for language, said in self.text.items()}
+        """The line with another of its columns as its word: the row of the king becomes the row of the
+        queen."""
+        text: ByLanguage[Mapping[str, str]] = {
+            language: {**said, **_below(column, said)} for language, said in self.text.items()
+        }
         return Row(text, {**self.concepts, **_below(column, self.concepts)})
 
 
@@ -79,7 +84,8 @@ class Variable:
 
 @dataclass(frozen=True)
 class Frame:
-    """A sentence with slots: a `str.format` template per language, over the strings of all variables end to end."""
+    """A sentence with slots: a `str.format` template per language, over the strings of all variables end to
+    end."""
 
     zh: str
     en: str
@@ -119,16 +125,20 @@ def grammar() -> Grammar:
 
 
 def _rows(name: str, section: Mapping[str, Any], lenders: Sheets) -> Iterator[Row]:
-    """The lines of a sheet; one that borrows comes once for each word borrowed, or once while nobody lends."""
+    """The lines of a sheet; one that borrows comes once for each word borrowed, or once while nobody
+    lends."""
     fields = {"": section.get("field", name), **section.get("fields", {})}
     heads = section.get("columns", "").split()
     for line in section.get("words", "").strip().splitlines():
         cells = dict(zip(heads, (cell.replace("_", " ") for cell in line.split()), strict=True))
-        yield from (_row({**cells, **section.get("every", {}), **loan}, fields) for loan in _loans(cells, lenders))
+        yield from (
+            _row({**cells, **section.get("every", {}), **loan}, fields) for loan in _loans(cells, lenders)
+        )
 
 
 def _loans(cells: Mapping[str, str], lenders: Sheets) -> Iterator[dict[str, str]]:
-    """The cells that take the place of one such as `object.from = clothes.s`, word after word of that sheet."""
+    """The cells that take the place of one such as `object.from = clothes.s`, word after word of that
+    sheet."""
     sources = {head.removesuffix(".from"): cell for head, cell in cells.items() if head.endswith(".from")}
     if not (sources and lenders):
         yield {}
@@ -136,7 +146,8 @@ def _loans(cells: Mapping[str, str], lenders: Sheets) -> Iterator[dict[str, str]
     ((column, source),) = sources.items()
     sheet, _, key = source.partition(".")
     for row in islice(cycle(lenders[sheet]), LOANS):
-        zh, en = row.text["zh"], row.text["en"]
+        zh = row.text["zh"]
+        en = row.text["en"]
         yield {f"{column}.zh": zh.get(key, zh[""]), f"{column}.en": en[key]}
 
 
@@ -168,7 +179,9 @@ def _inflected(column: str, word: str) -> dict[str, str]:
 
 def _below(column: str, items: Mapping[str, Any]) -> dict[str, Any]:
     """What stands under `column`, with that part of the key taken off."""
-    return {key[len(column) :].lstrip("."): item for key, item in items.items() if key.split(".")[0] == column}
+    return {
+        key[len(column) :].lstrip("."): item for key, item in items.items() if key.split(".")[0] == column
+    }
 
 
 def _members(sheets: Sheets, names: Iterable[str]) -> Iterator[Row]:
@@ -202,7 +215,8 @@ def _frame(lines: Pair, pools: Sheets, weight: float, pronoun: str) -> Frame:
 
 
 def _choices_named(lines: Pair) -> tuple[Pair, dict[str, list[Row]]]:
-    """Each `(a|b|c)` as a slot of its own; the first choice in Chinese goes with the first in English, and so on."""
+    """Each `(a|b|c)` as a slot of its own; the first choice in Chinese goes with the first in English, and so
+    on."""
     zh, en = (re.split(r"\(([^)]*)\)", line) for line in (lines.zh, lines.en))
     pools: dict[str, list[Row]] = {}
     for n in range(1, len(zh), 2):  # what stood in brackets comes out at the odd places
@@ -226,7 +240,9 @@ def _template(line: str, slots: list[tuple[str, str]], names: list[str]) -> str:
 
 
 def _variable(name: str, slots: ByLanguage[list[tuple[str, str]]], pools: Sheets) -> Variable:
-    keys: ByLanguage[tuple[str, ...]] = {side: tuple(key for owner, key in slots[side] if owner == name) for side in LANGUAGES}
+    keys: ByLanguage[tuple[str, ...]] = {
+        side: tuple(key for owner, key in slots[side] if owner == name) for side in LANGUAGES
+    }
     fillings = (
         Filling(
             row=row,
@@ -242,7 +258,9 @@ def _variable(name: str, slots: ByLanguage[list[tuple[str, str]]], pools: Sheets
 def _chinese_words(frames: Iterable[Frame]) -> set[str]:
     """The words between the slots, and all that may fill a slot."""
     texts = [re.sub(r"{\d+}", " ", frame.zh) for frame in frames]
-    texts += [said for frame in frames for v in frame.variables for filling in v.fillings for said in filling.zh]
+    texts += [
+        said for frame in frames for v in frame.variables for filling in v.fillings for said in filling.zh
+    ]
     return {word for text in texts for word in tokens(text)}
 
 
@@ -254,7 +272,8 @@ def _relations(data: Mapping[str, Any], sheets: Sheets) -> dict[str, list[tuple[
     return relations
 
 
-# ---- drawing: only `Random.random` is used, which gives the same numbers on every version and platform --------------
+# ---- drawing: only `Random.random` is used, which gives the same numbers on every version and platform
+# --------------
 
 
 def drawn(seed: int) -> Iterator[tuple[str, str]]:

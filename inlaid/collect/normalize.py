@@ -1,7 +1,7 @@
 """Unicode form, width, case, traditional/simplified; str -> str.
 
-Steps are named and applied in the order given, each exactly once. The names are written into the corpus and the
-vectors made from it, so that a query passes through the same steps as the text did.
+Steps are named and applied in the order given, each exactly once. The names are written into the corpus and
+the vectors made from it, so that a query passes through the same steps as the text did.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def simplified(text: str) -> str:
 
 
 def traditional(text: str) -> str:
-    """Simplified to traditional by phrases; no step for training text, but a way to find what a user may have meant."""
+    """Simplified to traditional by phrases; no step for training text, but a way to find what a user may have
+    meant."""
     return _opencc("s2t").convert(text)
 
 
@@ -63,7 +64,8 @@ def _opencc(direction: str):  # its dictionaries take a moment to load
 def origins(text: str, names: Sequence[str]) -> list[int] | None:
     """For each character of the normalised text, and for its end, where it came from in `text`.
 
-    None where no such place exists: a step looked at more than one character and its marks (traditional phrases).
+    None where no such place exists: a step looked at more than one character and its marks (traditional
+    phrases).
 
     >>> origins("CAFE\\u0301", ("nfc", "lower"))
     [0, 1, 2, 3, 5]
@@ -71,9 +73,13 @@ def origins(text: str, names: Sequence[str]) -> list[int] | None:
     normalize = normalizer(names)
     places: list[int] = []
     done: list[str] = []
-    for found in re.finditer(r"\r\n|.[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", text, flags=re.DOTALL):  # a character and what may join it
+    for found in re.finditer(
+        r"\r\n|.[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", text, flags=re.DOTALL
+    ):  # a character and what may join it
         piece = normalize(found[0])
         done.append(piece)
-        each = len(piece) == len(found[0])  # character by character; otherwise all of it came from all of that
+        each = len(piece) == len(
+            found[0]
+        )  # character by character; otherwise all of it came from all of that
         places += [found.start() + n * each for n in range(len(piece))]
     return [*places, len(text)] if "".join(done) == normalize(text) else None

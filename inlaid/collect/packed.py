@@ -1,4 +1,5 @@
-"""The bytes of a file, unpacked where its name says that it is packed (gz, bz2, xz, zst); hashed, counted, bounded."""
+"""The bytes of a file, unpacked where its name says that it is packed (gz, bz2, xz, zst); hashed, counted,
+bounded."""
 
 from __future__ import annotations
 
@@ -29,14 +30,18 @@ class Readable(Protocol):
 
 
 class Unpacked(io.BufferedIOBase):
-    """A file open for reading. What is wrong with its packing, and what unpacks to too much, is a SourceError."""
+    """A file open for reading. What is wrong with its packing, and what unpacks to too much, is a
+    SourceError."""
 
     def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
-        self.path, self.raw = path, Raw(path, progress)
+        self.path = path
+        self.raw = Raw(path, progress)
         self.packed = suffix_of(path)
         self.size = path.stat().st_size if path.is_file() and not self.packed else None
         room = BLOCK if self.size is None else min(self.size + 1, BLOCK)  # a small file takes little memory
-        self.file: Readable = PACKED[self.packed](self.raw) if self.packed else io.BufferedReader(self.raw, room)
+        self.file: Readable = (
+            PACKED[self.packed](self.raw) if self.packed else io.BufferedReader(self.raw, room)
+        )
         self.unpacked = 0
 
     def readable(self) -> bool:
@@ -73,7 +78,8 @@ class Unpacked(io.BufferedIOBase):
         self.raw.drain()
 
     def close(self) -> None:
-        """Not yet: readers above close what they read from when they are forgotten, and the hash wants the rest."""
+        """Not yet: readers above close what they read from when they are forgotten, and the hash wants the
+        rest."""
 
     def __enter__(self) -> Unpacked:
         return self
@@ -91,7 +97,9 @@ class Unpacked(io.BufferedIOBase):
     def _broken(self, error: Exception) -> Exception:
         if isinstance(error, OSError) and not self.packed:
             return error
-        return SourceError(f"{self.path} is not a whole {self.packed} file: {error}. Fetch it again, or unpack it yourself.")
+        return SourceError(
+            f"{self.path} is not a whole {self.packed} file: {error}. Fetch it again, or unpack it yourself."
+        )
 
 
 class Raw(io.RawIOBase):
@@ -102,7 +110,10 @@ class Raw(io.RawIOBase):
             self.file = sys.stdin.buffer if path == STDIN else path.open("rb")
         except OSError as error:
             raise SourceError(f"Cannot read {path}: {error.strerror}.") from None
-        self.digest, self.size, self.said, self.progress = xxhash.xxh3_64(), 0, 0, progress
+        self.digest = xxhash.xxh3_64()
+        self.size = 0
+        self.said = 0
+        self.progress = progress
 
     def readable(self) -> bool:
         return True

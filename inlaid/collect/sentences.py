@@ -1,9 +1,10 @@
 """Documents -> sentences, Chinese and English alike.
 
-A mark (. ! ? 。 ！ ？ … ⋯) ends a sentence unless something speaks against it; a new line always does. What speaks
-against it, in both languages: nothing stands before the mark; the text goes on with a comma, or after a quotation in
-lower case or with 她说; the mark belongs to a title in 《》, or to brackets that were opened inside the sentence.
-English full stops also end abbreviations, initials and list numbers. A semicolon (; ；) does not end a sentence.
+A mark (. ! ? 。 ！ ？ … ⋯) ends a sentence unless something speaks against it; a new line always does. What
+speaks against it, in both languages: nothing stands before the mark; the text goes on with a comma, or after
+a quotation in lower case or with 她说; the mark belongs to a title in 《》, or to brackets that were opened
+inside the sentence. English full stops also end abbreviations, initials and list numbers. A semicolon (; ；)
+does not end a sentence.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ TITLED = _listed(
     "e.g i.e vs cf viz approx eg ie resp"
 )
 """Abbreviations that always have something after them."""
-NUMBERED = _listed("no nos nr fig figs ca vol vols pp p ch sec eq art op pt jan feb mar apr jun jul aug sep sept oct nov dec")
+NUMBERED = _listed(
+    "no nos nr fig figs ca vol vols pp p ch sec eq art op pt jan feb mar apr jun jul aug sep sept oct nov dec"
+)
 """Abbreviations where a number follows; elsewhere they are words (No. I will not.)."""
-TRAILING = _listed("etc inc ltd co corp bros jr sr st mt ft ave blvd rd univ dept al est esp hist ed eds trans fr")
+TRAILING = _listed(
+    "etc inc ltd co corp bros jr sr st mt ft ave blvd rd univ dept al est esp hist ed eds trans fr"
+)
 """Abbreviations that can end a sentence; like initials and U.S. they do where a common first word follows."""
 ABBREVIATED = TITLED | NUMBERED | TRAILING
 LONGEST = 16
@@ -50,7 +55,9 @@ _FIRST_WORD = re.compile(
     r"|These|They|This|Those|Though|We|What|When|Where|Which|While|Who|Why|With|You)\b(?![.'’-])"
 )
 _LIST_NUMBER = re.compile(r"[(\[（]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})")
-_WORD_BEFORE = re.compile(r"[^A-Za-z]*((?:[A-Za-z]{1,2}\.)+[A-Za-z]{1,2}|[A-Za-z]+)")  # Ph.D, U.S, but not example.com
+_WORD_BEFORE = re.compile(
+    r"[^A-Za-z]*((?:[A-Za-z]{1,2}\.)+[A-Za-z]{1,2}|[A-Za-z]+)"
+)  # Ph.D, U.S, but not example.com
 _SAID = re.compile(r"[^\W\d_A-Za-z]{1,5}?(?:说|說|问|問|喊|(?<![知难難])道)[，。：！,:]|的")
 
 
@@ -76,8 +83,8 @@ def spans(text: str) -> list[tuple[int, int]]:
 def _spans(line: str) -> Iterator[tuple[int, int]]:
     """The sentences of one line.
 
-    Each decision looks back no further than its sentence's start and ahead no further than the first words of what
-    follows, so a sentence that is split again is itself.
+    Each decision looks back no further than its sentence's start and ahead no further than the first words of
+    what follows, so a sentence that is split again is itself.
     """
     end = len(line.rstrip())
     start = len(line) - len(line.lstrip())
@@ -93,7 +100,8 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends(line: str, start: int, mark: int, stop: int, after: int) -> bool:
-    """Whether the sentence from `start` ends with the marks and closers at mark:stop, and another begins at `after`."""
+    """Whether the sentence from `start` ends with the marks and closers at mark:stop, and another begins at
+    `after`."""
     following = line[after]
     if following in CONTINUERS or mark == start:
         return False
@@ -138,5 +146,6 @@ def _abbreviates(line: str, start: int, stop: int, after: int) -> bool:
 
 
 def _chinese(character: str) -> bool:
-    """Chinese characters and punctuation, and the scripts that share them, stand after all the alphabets of Europe."""
+    """Chinese characters and punctuation, and the scripts that share them, stand after all the alphabets of
+    Europe."""
     return character >= "\u2e80"

@@ -1,7 +1,7 @@
 """Files, folders, jsonl, parquet, gz/xz/zst, stdin, any iterable -> documents.
 
-Everything is read once, in blocks of a few megabytes of UTF-8 that end where a line or at least a word ends, so that
-memory stays small whatever the size of the text and any number of workers can share it.
+Everything is read once, in blocks of a few megabytes of UTF-8 that end where a line or at least a word ends,
+so that memory stays small whatever the size of the text and any number of workers can share it.
 """
 
 from __future__ import annotations
@@ -78,12 +78,16 @@ class Source:
         done = 0
         for path in paths:
             before = _state(path)
-            with Unpacked(path, lambda size, done=done: self.report(Progress("reading", done + size, total, "bytes"))) as file:
+            with Unpacked(
+                path, lambda size, done=done: self.report(Progress("reading", done + size, total, "bytes"))
+            ) as file:
                 yield from self._file(path, file)
                 file.finish()
             raw = file.raw
             if before != _state(path):
-                raise SourceError(f"{path} changed while it was being read. Read it when nothing writes to it.")
+                raise SourceError(
+                    f"{path} changed while it was being read. Read it when nothing writes to it."
+                )
             self.inputs.append(Input(path.name, raw.size, raw.digest.hexdigest()))
             done += raw.size
         self.report(Progress("reading", done, done, "bytes"))
@@ -99,13 +103,17 @@ class Source:
     def _joined(self, documents: Iterable[str], name: str) -> Iterator[Block]:
         """Documents as blocks of lines."""
         held: list[bytes] = []
-        size, first, number = 0, 1, 0
+        size = 0
+        first = 1
+        number = 0
         for number, document in enumerate(documents, 1):
             held.append(document.encode("utf-8", "surrogatepass"))
             size += len(held[-1])
             if size >= BLOCK:
                 yield Block(b"\n".join(held) + b"\n", name, first)
-                held, size, first = [], 0, number + 1
+                held = []
+                size = 0
+                first = number + 1
         self.documents += number
         if held:
             yield Block(b"\n".join(held) + b"\n", name, first)
@@ -116,7 +124,8 @@ def blocks_of(sentences: Iterable[str], name: str = "text") -> Iterator[Block]:
     return Source(())._joined(sentences, name)
 
 
-# --- which files ---------------------------------------------------------------------------------------------------------
+# --- which files
+# ---------------------------------------------------------------------------------------------------------
 
 
 def _paths(text: Text) -> list[Path] | None:
@@ -127,7 +136,9 @@ def _paths(text: Text) -> list[Path] | None:
         return None
     if all(isinstance(each, PathLike) for each in text):
         return [Path(each) for each in text]  # pyright: ignore[reportArgumentType]
-    if len(text) <= 1000 and all(isinstance(each, str) and len(each) < 1000 and Path(each).is_file() for each in text):
+    if len(text) <= 1000 and all(
+        isinstance(each, str) and len(each) < 1000 and Path(each).is_file() for each in text
+    ):
         raise SourceError(
             f"'{text[0]}' is the name of a file, but a list of strings is taken as sentences. Pass Path objects to read files."
         )
@@ -135,7 +146,8 @@ def _paths(text: Text) -> list[Path] | None:
 
 
 def _files(path: Path, report: Report) -> list[Path]:
-    """The files a path stands for: itself, those of a folder, or those a pattern matches; in a fixed order."""
+    """The files a path stands for: itself, those of a folder, or those a pattern matches; in a fixed
+    order."""
     if path == STDIN:
         return [path]
     if path.is_dir():
@@ -154,7 +166,8 @@ def _files(path: Path, report: Report) -> list[Path]:
 
 
 def _walk(folder: Path, report: Report) -> Iterator[Path]:
-    """The files below a folder, links followed; a link back to a folder already visited is left out, and said."""
+    """The files below a folder, links followed; a link back to a folder already visited is left out, and
+    said."""
     visited: set[tuple[int, int]] = set()
     for here, folders, names in os.walk(folder, followlinks=True):
         status = os.stat(here)
@@ -164,7 +177,9 @@ def _walk(folder: Path, report: Report) -> Iterator[Path]:
             continue
         visited.add((status.st_dev, status.st_ino))
         folders.sort()
-        yield from (Path(here, name) for name in names if not name.startswith(".") and Path(here, name).is_file())
+        yield from (
+            Path(here, name) for name in names if not name.startswith(".") and Path(here, name).is_file()
+        )
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -174,12 +189,14 @@ def _state(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-# --- bytes ---------------------------------------------------------------------------------------------------------------
+# --- bytes
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def _lines(file: Readable, name: str) -> Iterator[Block]:
     """Blocks that end at a line's end; a line longer than LONGEST is passed on in pieces."""
-    held, line = b"", 1
+    held = b""
+    line = 1
     for number, data in enumerate(iter(lambda: file.read(BLOCK), b"")):
         held = held + data if number else data.removeprefix(b"\xef\xbb\xbf")
         cut = max(held.rfind(b"\n"), held.rfind(b"\r")) + 1
@@ -188,14 +205,17 @@ def _lines(file: Readable, name: str) -> Iterator[Block]:
             cut = _between_words(held)
         if cut:
             yield Block(held[:cut], name, line, whole)
-            line += int(np.count_nonzero(np.frombuffer(held, np.uint8, cut) == ord("\n")))  # three times as fast as bytes.count
+            line += int(
+                np.count_nonzero(np.frombuffer(held, np.uint8, cut) == ord("\n"))
+            )  # three times as fast as bytes.count
             held = held[cut:]
     if held:
         yield Block(held, name, line)
 
 
 def _between_words(data: bytes) -> int:
-    """Where to cut a line that is too long to hold: behind a blank, else behind Chinese punctuation, else behind a character."""
+    """Where to cut a line that is too long to hold: behind a blank, else behind Chinese punctuation, else
+    behind a character."""
     blank = max(data.rfind(b" "), data.rfind(b"\t")) + 1
     if blank:
         return blank
@@ -214,7 +234,8 @@ def _behind_character(data: bytes) -> int:
     return cut
 
 
-# --- tables --------------------------------------------------------------------------------------------------------------
+# --- tables
+# --------------------------------------------------------------------------------------------------------------
 
 
 def _jsonl(file: Readable, path: Path, name: str) -> Iterator[str]:
@@ -227,13 +248,18 @@ def _jsonl(file: Readable, path: Path, name: str) -> Iterator[str]:
             raise SourceError(f"{path}:{number}: not JSON ({error}).") from None
         if not isinstance(row, dict) or not isinstance(row.get(name), str):
             known = ", ".join(map(str, row)) if isinstance(row, dict) else type(row).__name__
-            raise SourceError(f"{path}:{number}: expected an object with text under '{name}', found {known}. Name its key with --field.")
+            raise SourceError(
+                f"{path}:{number}: expected an object with text under '{name}', found {known}. Name its key with --field."
+            )
         yield row[name]
 
 
 def _csv(file: Readable, path: Path, name: str, delimiter: str = ",") -> Iterator[str]:
     csv.field_size_limit(1 << 30)
-    rows = csv.reader(io.TextIOWrapper(cast("Any", file), "utf-8-sig", errors="surrogateescape", newline=""), delimiter=delimiter)
+    rows = csv.reader(
+        io.TextIOWrapper(cast("Any", file), "utf-8-sig", errors="surrogateescape", newline=""),
+        delimiter=delimiter,
+    )
     try:
         heads = next(rows, [])
         if name not in heads:
@@ -271,5 +297,9 @@ def _no_column(path: Path, name: str, heads: Sequence[str]) -> SourceError:
 
 
 TABLES: dict[str, Callable[[Readable, Path, str], Iterator[str]]] = {
-    ".jsonl": _jsonl, ".ndjson": _jsonl, ".csv": _csv, ".tsv": _tsv, ".parquet": _parquet,
-}  # fmt: skip
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".csv": _csv,
+    ".tsv": _tsv,
+    ".parquet": _parquet,
+}

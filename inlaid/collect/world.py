@@ -1,8 +1,8 @@
 """The embedded world: bilingual text whose meanings are known in advance.
 
-A small grammar writes sentence pairs from `world.toml`, where words stand in sheets and sentences in frames with
-slots. Every word is put in its place on purpose, so `truth` can say which words belong together, which relations are
-parallel, what an ambiguous word means in a sentence, and whom a pronoun stands for.
+A small grammar writes sentence pairs from `world.toml`, where words stand in sheets and sentences in frames
+with slots. Every word is put in its place on purpose, so `truth` can say which words belong together, which
+relations are parallel, what an ambiguous word means in a sentence, and whom a pronoun stands for.
 
     for pair in world.pairs(words=1000, seed=1):
         print(pair.zh, pair.en)     # such as 汤姆昨天独自买了椅子。 Yesterday Tom bought chairs alone.
@@ -97,7 +97,8 @@ class Referent:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known about the words of one language; words are in lower case, as a trained vocabulary has them."""
+    """What is known about the words of one language; words are in lower case, as a trained vocabulary has
+    them."""
 
     language: Language
     groups: tuple[Group, ...]
@@ -113,8 +114,11 @@ def pairs(*, words: int = 100_000, seed: int = 1) -> Iterator[Pair]:
     return until(words, ((Pair(unspaced(zh), en), length(en)) for zh, en in drawn(seed)))
 
 
-def sentences(language: Language | Literal["both"] = "both", *, words: int = 100_000, seed: int = 1) -> Iterator[str]:
-    """The same pairs side by side, until at least `words` words were written; "both" alternates, Chinese first."""
+def sentences(
+    language: Language | Literal["both"] = "both", *, words: int = 100_000, seed: int = 1
+) -> Iterator[str]:
+    """The same pairs side by side, until at least `words` words were written; "both" alternates, Chinese
+    first."""
     _check_words(words)
     _check_language(language, (*LANGUAGES, "both"))
     wanted = LANGUAGES if language == "both" else (language,)
@@ -153,7 +157,8 @@ def truth(language: Language) -> Truth:
     )
 
 
-# ---- the truth: read off the rows and the frames --------------------------------------------------------------------
+# ---- the truth: read off the rows and the frames
+# --------------------------------------------------------------------
 
 
 def _groups(world: Grammar, language: Language) -> tuple[Group, ...]:
@@ -177,7 +182,9 @@ def _note_form(fields: dict[str, dict[str, None]], row: Row, key: str, language:
 def _analogies(world: Grammar, language: Language) -> Iterator[Analogy]:
     """Every two rows of a relation in either order, or a fixed sample of them where they are many."""
     for relation, members in world.relations.items():
-        ends = dict.fromkeys((row.text[language][""], row.text[language].get(key, "")) for row, key in members)
+        ends = dict.fromkeys(
+            (row.text[language][""], row.text[language].get(key, "")) for row, key in members
+        )
         known = [(a.lower(), b.lower()) for a, b in ends if b and is_word(a, b)]
         rng = Random(0)
         shuffled = sorted(permutations(known, 2), key=lambda _: rng.random())
@@ -189,7 +196,9 @@ def _ambiguities(world: Grammar, language: Language) -> tuple[Ambiguity, ...]:
     meanings: dict[str, list[Concept]] = {}
     for concept in world.concepts:
         meanings.setdefault(getattr(concept, language).lower(), []).append(concept)
-    return tuple(Ambiguity(word, _senses(world, language, known)) for word, known in meanings.items() if len(known) > 1)
+    return tuple(
+        Ambiguity(word, _senses(world, language, known)) for word, known in meanings.items() if len(known) > 1
+    )
 
 
 def _senses(world: Grammar, language: Language, meanings: list[Concept]) -> tuple[Sense, ...]:
@@ -211,7 +220,8 @@ def _indicators(counts: Counter[str], others: list[Counter[str]]) -> tuple[str, 
 
 
 def _examples(world: Grammar, concept: Concept, language: Language) -> list[str]:
-    """Sentences, the Chinese spaced, that hold the word of `concept` in that meaning, from each of its frames in turn."""
+    """Sentences, the Chinese spaced, that hold the word of `concept` in that meaning, from each of its frames
+    in turn."""
     rng = Random(0)
     word = getattr(concept, language).lower()
     drawn: dict[str, None] = {}
@@ -227,7 +237,11 @@ def _places(world: Grammar, concept: Concept) -> Iterator[tuple[Frame, Variable]
     """Where `concept` may stand: frames, and their variables cut down to the rows that bring it."""
     for frame in world.frames:
         for variable in frame.variables:
-            held = [f for f in variable.fillings if any(f.row.concepts.get(k) == concept for k in variable.keys["zh"])]
+            held = [
+                f
+                for f in variable.fillings
+                if any(f.row.concepts.get(k) == concept for k in variable.keys["zh"])
+            ]
             if held:
                 yield frame, replace(variable, fillings=tuple(held))
 
@@ -251,4 +265,6 @@ def _check_words(words: int) -> None:
 
 def _check_language(language: str, known: tuple[str, ...]) -> None:
     if language not in known:
-        raise SettingError(f"The world has no language {language!r}, only {', '.join(known)}: choose one of these.")
+        raise SettingError(
+            f"The world has no language {language!r}, only {', '.join(known)}: choose one of these."
+        )

@@ -39,11 +39,12 @@ def explain(
     """
     from inlaid import pipeline
     from inlaid.encode.corpus import open_corpus
-    from inlaid.study.explain import Explaining, explain
+    from inlaid.study.explain.explain import Explaining, explain
 
     settings = Explaining(n=n, sentences=sentences, window=window)
     with drawn() as report:
-        space, text = pipeline.load(vectors), open_corpus(corpus) if corpus else None
+        space = pipeline.load(vectors)
+        text = open_corpus(corpus) if corpus else None
         found = explain(space, first, second, corpus=text, settings=settings, report=report)
     if json:
         print_json(dataclasses.replace(found, parts=found.parts[:n]))
@@ -59,21 +60,34 @@ def explain(
 
 
 def _print_text(text: Any, first: str, second: str) -> None:
-    print_rows([
-        f"in the text: {first} {text.first_count:,} times, {second} {text.second_count:,} times; in one sentence {text.together:,} times",
-        f"\ncontexts both share: {text.shared:,}, their weights sum to {text.cosine:.3f}",
-    ])  # fmt: skip
+    print_rows(
+        [
+            f"in the text: {first} {text.first_count:,} times, {second} {text.second_count:,} times; in one sentence {text.together:,} times",
+            f"\ncontexts both share: {text.shared:,}, their weights sum to {text.cosine:.3f}",
+        ]
+    )
     head = ("  weight", "context", f"pmi {first}", f"pmi {second}", f"near {first}", f"near {second}")
-    print_rows([
-        head,
-        *(
-            (f"  {c.weight:.3f}", c.word, f"{c.first_pmi:.2f}", f"{c.second_pmi:.2f}", f"{c.first_count:,.0f}", f"{c.second_count:,.0f}")
-            for c in text.contexts
-        ),
-    ])  # fmt: skip
+    print_rows(
+        [
+            head,
+            *(
+                (
+                    f"  {c.weight:.3f}",
+                    c.word,
+                    f"{c.first_pmi:.2f}",
+                    f"{c.second_pmi:.2f}",
+                    f"{c.first_count:,.0f}",
+                    f"{c.second_count:,.0f}",
+                )
+                for c in text.contexts
+            ),
+        ]
+    )
     titles = {
-        "sentences of both": text.meetings, f"sentences of {first}": text.of_first, f"sentences of {second}": text.of_second,
-    }  # fmt: skip
+        "sentences of both": text.meetings,
+        f"sentences of {first}": text.of_first,
+        f"sentences of {second}": text.of_second,
+    }
     for title, some in titles.items():
         if some:
             print_rows([f"\n{title}", *(f"  {each.text}" for each in some)])
@@ -101,7 +115,7 @@ def fill(
     """
     from inlaid import pipeline
     from inlaid.encode.tokenizers import read_dictionary
-    from inlaid.study.tables import fill
+    from inlaid.study.explain.fill import fill
 
     words = read_dictionary(dictionary) if dictionary else ()
     found = fill(pipeline.load(vectors), text, n=n, dictionary=words, prior=prior, include=include)
@@ -136,23 +150,37 @@ def axis(
         json: as JSON, for programs
     """
     from inlaid import pipeline
-    from inlaid.study.axes import Settings, axis
+    from inlaid.study.explain.axis import Settings, axis
 
-    found = axis(pipeline.load(vectors), start, end, words=words, settings=Settings(paired=paired, draws=draws, seed=seed))
+    found = axis(
+        pipeline.load(vectors),
+        start,
+        end,
+        words=words,
+        settings=Settings(paired=paired, draws=draws, seed=seed),
+    )
     if json:
         print_json(found)
         return
     rows = [
-        (f"{each.value:+.3f}", _band(each.low, each.high, "+.3f"), each.word, each.member and f"({each.member})") for each in found.words
+        (
+            f"{each.value:+.3f}",
+            _band(each.low, each.high, "+.3f"),
+            each.word,
+            each.member and f"({each.member})",
+        )
+        for each in found.words
     ]
     print_rows([("place", "95 %", "word", ""), *rows])
     if found.p != found.p:
         print_rows(["\nOne word on a side cannot be left out: whether the lists are apart was not tested."])
         return
-    print_rows([
-        f"\nleft out one at a time, {found.accuracy:.0%} of the lists are on their side; labels shuffled do as well with p = {found.p:.3g} "
-        f"(so few words could reach {found.smallest_p:.2g})"
-    ])  # fmt: skip
+    print_rows(
+        [
+            f"\nleft out one at a time, {found.accuracy:.0%} of the lists are on their side; labels shuffled do as well with p = {found.p:.3g} "
+            f"(so few words could reach {found.smallest_p:.2g})"
+        ]
+    )
 
 
 def dimensions(
@@ -178,7 +206,7 @@ def dimensions(
         json: as JSON, for programs
     """
     from inlaid import pipeline
-    from inlaid.study.dimensions import TASKS, Removing, dimensions
+    from inlaid.study.explain.dimensions import TASKS, Removing, dimensions
 
     settings = Removing(steps=steps, runs=runs, top=top, seed=seed)
     with drawn() as report:
@@ -187,11 +215,21 @@ def dimensions(
         print_json(dataclasses.replace(found, traits=found.traits[:n]))
         return
     rows = [
-        (f"{each.task} {each.language}", each.metric, each.order, str(each.left), f"{each.value:.3f}", _band(each.low, each.high, ".3f"))
+        (
+            f"{each.task} {each.language}",
+            each.metric,
+            each.order,
+            str(each.left),
+            f"{each.value:.3f}",
+            _band(each.low, each.high, ".3f"),
+        )
         for each in found.removal
     ]
     print_rows([("task", "metric", "removed first", "left", "score", "95 %"), *rows])
-    traits = [(f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait) for each in found.traits[:n]]
+    traits = [
+        (f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait)
+        for each in found.traits[:n]
+    ]
     print_rows(["", ("correlation", "p", "dimension", "goes with"), *traits])
 
 
@@ -215,17 +253,25 @@ def doctor(
     """
     from inlaid import pipeline
     from inlaid.encode.corpus import open_corpus
-    from inlaid.study.doctor import Examining, doctor
+    from inlaid.study.doctor.doctor import Examining, doctor
 
     if sample < 2:
         raise SettingError(f"sample is {sample}; expected at least 2.")
     with drawn() as report:
         text = open_corpus(corpus) if corpus else None
-        found = doctor(pipeline.load(vectors), corpus=text, settings=Examining(sample=sample, seed=seed), report=report)
-    shown = {"all": ("serious", "warning", "note"), "warnings": ("serious", "warning"), "serious": ("serious",)}[show]
+        found = doctor(
+            pipeline.load(vectors), corpus=text, settings=Examining(sample=sample, seed=seed), report=report
+        )
+    shown = {
+        "all": ("serious", "warning", "note"),
+        "warnings": ("serious", "warning"),
+        "serious": ("serious",),
+    }[show]
     findings = tuple(each for each in found.findings if each.severity in shown)
     if json:
-        print_json(dataclasses.asdict(dataclasses.replace(found, findings=findings)) | {"verdict": found.verdict})
+        print_json(
+            dataclasses.asdict(dataclasses.replace(found, findings=findings)) | {"verdict": found.verdict}
+        )
         return
     print_rows([f"{vectors}: {found.words:,} words x {found.dim}. {found.verdict}"])
     for each in findings:

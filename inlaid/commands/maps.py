@@ -14,7 +14,7 @@ from tyro.conf import Positional
 from inlaid.terminal import drawn
 
 if TYPE_CHECKING:
-    from inlaid.study.map import Map
+    from inlaid.study.map.layout import Map
 
 
 def map_command(
@@ -46,13 +46,19 @@ def map_command(
         json: print figures and places as JSON, for programs
     """
     from inlaid import pipeline
-    from inlaid.study.map import map_words
-    from inlaid.study.pictures import caption, draw_map, writable
+    from inlaid.study.map.layout import map_words
+    from inlaid.study.map.pictures import caption, draw_map, writable
 
     writable(output)
     settings: dict[str, Any] = {
-        "method": method, "top": top, "sample": sample, "perplexity": perplexity, "neighbors": neighbors, "seed": seed, "workers": workers,
-    }  # fmt: skip
+        "method": method,
+        "top": top,
+        "sample": sample,
+        "perplexity": perplexity,
+        "neighbors": neighbors,
+        "seed": seed,
+        "workers": workers,
+    }
     with drawn() as report:
         made = map_words(pipeline.load(vectors), words, report=report, **settings)
         draw_map(made, output, report=report)
@@ -71,5 +77,8 @@ def _values(made: Map, output: Path) -> dict[str, Any]:
         "total": made.total,
         "layout": dataclasses.asdict(made.layout),
         "faithfulness": dataclasses.asdict(made.faithfulness) if made.faithfulness else None,
-        "words": [{"word": word, "x": x, "y": y, "true": None if math.isnan(true) else true} for word, (x, y), true in rows],
+        "words": [
+            {"word": word, "x": x, "y": y, "true": None if math.isnan(true) else true}
+            for word, (x, y), true in rows
+        ],
     }

@@ -18,7 +18,8 @@ Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
 
 
 def reading_options(**groups: object) -> type:
-    """Options of a command that reads text: where from, where to, and groups of settings with their defaults."""
+    """Options of a command that reads text: where from, where to, and groups of settings with their
+    defaults."""
     fixed = [
         ("text", Annotated[Text, tyro.conf.arg(help="files or folders of text, or the folder of a corpus")]),
         ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),

@@ -12,7 +12,7 @@ from tyro.conf import Positional
 from inlaid.terminal import cell, drawn, print_json, print_neighbors, print_table, range_of
 
 if TYPE_CHECKING:
-    from inlaid.study.compare import Change, Comparison
+    from inlaid.study.compare.compare import Change, Comparison
 
 Output = Annotated[Path | None, tyro.conf.arg(aliases=["-o"])]
 Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
@@ -30,7 +30,8 @@ def compare(
     among: int = 100_000,
     json: bool = False,
 ) -> None:
-    """What changed between two spaces: neighbors kept, words that moved, and whether chance alone would do it.
+    """What changed between two spaces: neighbors kept, words that moved, and whether chance alone would do
+    it.
 
     Args:
         first: a file of vectors
@@ -43,7 +44,7 @@ def compare(
         json: as JSON, for programs
     """
     from inlaid import pipeline
-    from inlaid.study.compare import Comparing, changes, compare
+    from inlaid.study.compare.compare import Comparing, changes, compare
 
     with drawn() as report:
         spaces = [pipeline.load(path, report=report) for path in (first, second, *seeds)]
@@ -69,7 +70,8 @@ def align(
     refine: int = 5,
     json: bool = False,
 ) -> None:
-    """Turn one space onto another with a dictionary; say how well words are translated, and save both as one space.
+    """Turn one space onto another with a dictionary; say how well words are translated, and save both as one
+    space.
 
     Args:
         source: a file of vectors, such as Chinese
@@ -83,26 +85,40 @@ def align(
         json: as JSON, for programs
     """
     from inlaid import files, pipeline
-    from inlaid.study.align import Aligning, align
+    from inlaid.study.compare.align import Aligning, align
 
     if output:
         files.can_write(output)
     with drawn() as report:
         here, there = (pipeline.load(path, report=report) for path in (source, target))
-        made = align(here, there, dictionary, Aligning(held_out=held_out, refine=refine), test=test, report=report)
+        made = align(
+            here, there, dictionary, Aligning(held_out=held_out, refine=refine), test=test, report=report
+        )
         translated = made.translate(words) if words else []
         if output:
             pipeline.save(made.joint((source.stem, target.stem), report=report), output, report=report)
     if json:
-        answers = {word: [dataclasses.asdict(each) for each in found] for word, found in zip(words, translated, strict=True)}
+        answers = {
+            word: [dataclasses.asdict(each) for each in found]
+            for word, found in zip(words, translated, strict=True)
+        }
         scores = [dataclasses.asdict(each) for each in made.precision]
         print_json({"pairs": made.pairs, "refined": made.refined, "precision": scores, "words": answers})
         return
-    print(f"learned from {made.pairs:,} pairs{f'; refinement found {made.refined[-1]:,}' if made.refined else ''}")
+    print(
+        f"learned from {made.pairs:,} pairs{f'; refinement found {made.refined[-1]:,}' if made.refined else ''}"
+    )
     print_table(
         ("rotation", "by", "precision at", "share right", "95 %", "asked"),
         [
-            (each.rotation, each.by, str(each.at), cell(each.value), range_of(each), f"{each.used:,} of {each.total:,}")
+            (
+                each.rotation,
+                each.by,
+                str(each.at),
+                cell(each.value),
+                range_of(each),
+                f"{each.used:,} of {each.total:,}",
+            )
             for each in made.precision
         ],
     )
@@ -118,12 +134,19 @@ def _sure(found: Comparison) -> int | None:
 
 
 def _print_comparison(found: Comparison, n: int, moved: int) -> None:
-    print(f"{found.common:,} words in common, {found.only_first:,} only in the first, {found.only_second:,} only in the second")
-    print(f"of {n} neighbors both give a word {cell(found.overlap.value)} (95 %: {range_of(found.overlap)}), on {found.compared:,} words")
+    print(
+        f"{found.common:,} words in common, {found.only_first:,} only in the first, {found.only_second:,} only in the second"
+    )
+    print(
+        f"of {n} neighbors both give a word {cell(found.overlap.value)} (95 %: {range_of(found.overlap)}), on {found.compared:,} words"
+    )
     if found.chance:
         print(f"between runs of the first: {cell(found.chance.value)} (95 %: {range_of(found.chance)})")
         print(f"{_sure(found):,} words moved further than chance moves them")
-    rows = [(each.word, cell(each.distance), *(() if each.p is None else (f"{each.p:.2g}",))) for each in found.moved[:moved]]
+    rows = [
+        (each.word, cell(each.distance), *(() if each.p is None else (f"{each.p:.2g}",)))
+        for each in found.moved[:moved]
+    ]
     print_table(("moved most", "distance", *(("p",) if found.chance else ())), rows)
 
 
@@ -131,7 +154,13 @@ def _print_change(change: Change) -> None:
     kinds: dict[str, tuple[Any, ...]] = {"kept": change.kept, "lost": change.lost, "gained": change.gained}
     stable = any(each.stable is not None for some in kinds.values() for each in some)
     rows = [
-        (each.word, kind, str(each.first or "absent"), str(each.second or "absent"), *((f"{each.stable:.0%}",) if stable else ()))
+        (
+            each.word,
+            kind,
+            str(each.first or "absent"),
+            str(each.second or "absent"),
+            *((f"{each.stable:.0%}",) if stable else ()),
+        )
         for kind, some in kinds.items()
         for each in some
     ]

@@ -21,8 +21,16 @@ def tokenize(words: list[str]) -> None:
 
     fields = [
         ("text", Annotated[Positional[str], tyro.conf.arg(help="the text itself, in quotes")]),
-        ("tokenizers", Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers")], dataclasses.field(default=("word",))),
-        ("corpus", Annotated[Path | None, tyro.conf.arg(help="show the ids of this corpus")], dataclasses.field(default=None)),
+        (
+            "tokenizers",
+            Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers")],
+            dataclasses.field(default=("word",)),
+        ),
+        (
+            "corpus",
+            Annotated[Path | None, tyro.conf.arg(help="show the ids of this corpus")],
+            dataclasses.field(default=None),
+        ),
         ("encoding", tyro.conf.OmitArgPrefixes[Encoding], dataclasses.field(default=Encoding())),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
@@ -33,7 +41,9 @@ def tokenize(words: list[str]) -> None:
     else:
         others = settings | {"dictionary": None}  # only words take one
         shown = {
-            name: pipeline.tokenize(options.text, **(settings if name == "word" else others) | {"tokenizer": name})
+            name: pipeline.tokenize(
+                options.text, **(settings if name == "word" else others) | {"tokenizer": name}
+            )
             for name in options.tokenizers
         }
     known = open_corpus(options.corpus).vocabulary.words if options.corpus else None
@@ -50,7 +60,11 @@ def corpus(words: list[str]) -> None:
     options = parse(reading_options(**groups), words, "inlaid corpus", Encoding.__doc__)
     with drawn() as report:
         made = pipeline.corpus(
-            text_of(options), options.output, workers=options.workers, report=report, **values_of_group(options.encoding)
+            text_of(options),
+            options.output,
+            workers=options.workers,
+            report=report,
+            **values_of_group(options.encoding),
         )
     print_report(str(options.output), dict(made.manifest))
 
@@ -61,9 +75,16 @@ def phrases(words: list[str]) -> None:
     from inlaid.config import settings_of
     from inlaid.encode.phrases import Phrases
 
-    options = parse(reading_options(settings=settings_of(Phrases, config_values(words))), words, "inlaid phrases", Phrases.__doc__)
+    options = parse(
+        reading_options(settings=settings_of(Phrases, config_values(words))),
+        words,
+        "inlaid phrases",
+        Phrases.__doc__,
+    )
     with drawn() as report:
-        made = pipeline.phrases(one_of(options), options.output, report=report, **values_of_group(options.settings))
+        made = pipeline.phrases(
+            one_of(options), options.output, report=report, **values_of_group(options.settings)
+        )
     print_report(str(options.output), dict(made.manifest))
 
 

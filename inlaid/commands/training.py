@@ -19,7 +19,8 @@ def train(words: list[str]) -> None:
         print(listed({entry.name: entry.summary for entry in registry.entries("method")}))
         print("\n`inlaid train METHOD --help` lists the settings of one method.")
         return
-    name, words = words[0], words[1:]
+    name = words[0]
+    words = words[1:]
     kind = registry.find("method", name)
 
     from inlaid import files, pipeline
@@ -29,21 +30,29 @@ def train(words: list[str]) -> None:
     from inlaid.jobs.work import Safety
 
     of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
-    groups: dict[str, object] = {"settings": settings_of(kind, of_method), "encoding": settings_of(Encoding, of_encoding)}
+    groups: dict[str, object] = {
+        "settings": settings_of(kind, of_method),
+        "encoding": settings_of(Encoding, of_encoding),
+    }
     if isinstance(groups["settings"], Long):
-        groups["safety"], groups["going_on"] = Safety(), GoingOn()
+        groups["safety"] = Safety()
+        groups["going_on"] = GoingOn()
     options = parse(reading_options(**groups), words, f"inlaid train {name}", kind.__doc__)
     files.can_write(options.output)
-    values = values_of_group(options.settings) | (values_of_group(options.encoding) if options.encoding != Encoding() else {})
+    values = values_of_group(options.settings) | (
+        values_of_group(options.encoding) if options.encoding != Encoding() else {}
+    )
     safety = _kept_beside(options.output, options.safety) if "safety" in groups else None
     with drawn() as report:
         going_on = _going_on(options.going_on) if "going_on" in groups else {}
         try:
-            vectors = pipeline.train(text_of(options), name, safety=safety, report=report, **going_on, **values)
+            vectors = pipeline.train(
+                text_of(options), name, safety=safety, report=report, **going_on, **values
+            )
         except Diverged as error:
             if error.vectors is not None:
                 pipeline.save(error.vectors, options.output)
-                error.args = (f"{error} The last good vectors are in {options.output}.",)
+                error.sentence = f"{error} The last good vectors are in {options.output}."
             raise
         pipeline.save(vectors, options.output)
     print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {name}")
@@ -74,7 +83,8 @@ def _kept_beside(output: Path, safety: Any) -> Any:
 
 
 def _tidy(checkpoint: Path, notes: tuple[str, ...]) -> None:
-    """A checkpoint of a finished run is of no more use; one of an interrupted run is what --resume goes on from."""
+    """A checkpoint of a finished run is of no more use; one of an interrupted run is what --resume goes on
+    from."""
     if not any(note.startswith(("Training was interrupted", "Training stopped")) for note in notes):
         checkpoint.unlink(missing_ok=True)
     elif any(note.startswith("Training was interrupted") for note in notes):
@@ -90,8 +100,8 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
         seed: another seed, another text
     """
     from inlaid import pipeline
-    from inlaid.study.evaluate import evaluate
-    from inlaid.study.search import analogy, neighbors
+    from inlaid.study.evaluate.evaluate import evaluate
+    from inlaid.study.search.neighbors import analogy, neighbors
 
     with drawn() as report:
         spaces = pipeline.demo(words=words, seed=seed, report=report)
@@ -99,11 +109,17 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
         shown = SHOWN[language]
         print(f"\n{shown.title}: {len(vectors):,} x {vectors.dim}, {vectors.card.method}")
         for word in shown.words:
-            print(f"  {word} ~ {'  '.join(f'{each.word} {each.score:.2f}' for each in neighbors(vectors, word, n=5))}")
+            print(
+                f"  {word} ~ {'  '.join(f'{each.word} {each.score:.2f}' for each in neighbors(vectors, word, n=5))}"
+            )
         for formula in shown.formulas:
             print(f"  {formula} = {analogy(vectors, formula, n=1)[0].word}")
     print()
-    scores = [score for vectors in spaces.values() for score in evaluate(vectors, ("world-fields", "world-analogies"))]
+    scores = [
+        score
+        for vectors in spaces.values()
+        for score in evaluate(vectors, ("world-fields", "world-analogies"))
+    ]
     print_scores([dataclasses.replace(score, others=()) for score in scores])
 
 
@@ -119,6 +135,8 @@ class Shown:
 SHOWN = {
     "zh": Shown("中文", ("香蕉", "北京", "医生", "高兴"), ("国王 - 男人 + 女人", "北京 - 中国 + 法国")),
     "en": Shown(
-        "English", ("banana", "paris", "doctor", "happy"), ("king - man + woman", "beijing - china + france", "walked - walk + swim")
+        "English",
+        ("banana", "paris", "doctor", "happy"),
+        ("king - man + woman", "beijing - china + france", "walked - walk + swim"),
     ),
 }

@@ -38,7 +38,7 @@ def neighbors(
         json: as JSON, for programs
     """
     from inlaid import pipeline
-    from inlaid.study import search
+    from inlaid.study.search import neighbors as search
 
     if not words:
         raise SettingError("No word was named. Name the words to look around.")
@@ -67,7 +67,8 @@ def analogy(
         json: as JSON, for programs
     """
     from inlaid import pipeline
-    from inlaid.study import formulas, search
+    from inlaid.study.search import formulas
+    from inlaid.study.search import neighbors as search
 
     space = pipeline.load(vectors)
     read = formulas.parse(formula, space.__contains__)
@@ -102,17 +103,23 @@ def evaluate(
         json: print JSON instead of a table
     """
     from inlaid import pipeline
-    from inlaid.study.evaluate import evaluate, evaluate_against, summarize
-    from inlaid.study.lookup import Policy
+    from inlaid.study.evaluate.evaluate import evaluate, evaluate_against, summarize
+    from inlaid.study.evaluate.oov import Policy
 
     if against and also:
         raise SettingError("--against compares two models and --also averages several; give one of them.")
     with drawn() as report:
-        policy, first = Policy(top=top, fold=fold, unknown=unknown), pipeline.load(vectors)
+        policy = Policy(top=top, fold=fold, unknown=unknown)
+        first = pipeline.load(vectors)
         if against:
-            found: Sequence[Any] = evaluate_against(first, pipeline.load(against), tasks, policy=policy, report=report)
+            found: Sequence[Any] = evaluate_against(
+                first, pipeline.load(against), tasks, policy=policy, report=report
+            )
         else:
-            runs = [evaluate(each, tasks, policy=policy, report=report) for each in (first, *map(pipeline.load, also))]
+            runs = [
+                evaluate(each, tasks, policy=policy, report=report)
+                for each in (first, *map(pipeline.load, also))
+            ]
             found = summarize(runs) if also else runs[0]
     print_scores(found, sections=sections, as_json=json)
 
@@ -126,9 +133,20 @@ def convert(words: list[str]) -> None:
     formats = ", ".join(entry.name for entry in registry.entries("format"))
     fields = [
         ("source", Annotated[Positional[Path], tyro.conf.arg(help="a file or folder of vectors")]),
-        ("target", Annotated[Positional[Path], tyro.conf.arg(help="what to write; its ending says the format")]),
-        ("format", Annotated[str | None, tyro.conf.arg(help=f"format of the target: {formats}")], dataclasses.field(default=None)),
-        ("numbers", Annotated[Numbers, tyro.conf.arg(help="how Inlaid's own format keeps them")], dataclasses.field(default="float32")),
+        (
+            "target",
+            Annotated[Positional[Path], tyro.conf.arg(help="what to write; its ending says the format")],
+        ),
+        (
+            "format",
+            Annotated[str | None, tyro.conf.arg(help=f"format of the target: {formats}")],
+            dataclasses.field(default=None),
+        ),
+        (
+            "numbers",
+            Annotated[Numbers, tyro.conf.arg(help="how Inlaid's own format keeps them")],
+            dataclasses.field(default="float32"),
+        ),
         ("reading", tyro.conf.OmitArgPrefixes[Reading], dataclasses.field(default=Reading())),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
@@ -177,6 +195,6 @@ def inspect(path: Positional[Path]) -> None:
     Args:
         path: a folder with config.json and weights, or a config.json alone
     """
-    from inlaid.study.inspect import inspect
+    from inlaid.study.explain.inspect import inspect
 
     print(inspect(path))

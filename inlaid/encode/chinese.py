@@ -16,8 +16,9 @@ Cutter = Callable[[str], list[str]]
 def cutter(dictionary: tuple[str, ...] = ()) -> Cutter:
     """A function that cuts a run of Chinese characters into words.
 
-    Words of `dictionary` come first: the run is cut into the fewest pieces they allow, and only what lies between them
-    is left to rjieba. So a dictionary word is one token wherever it stands, unless two of them overlap.
+    Words of `dictionary` come first: the run is cut into the fewest pieces they allow, and only what lies
+    between them is left to rjieba. So a dictionary word is one token wherever it stands, unless two of them
+    overlap.
 
     >>> cutter()("小明说他喜欢")
     ['小', '明说', '他', '喜欢']

@@ -28,7 +28,8 @@ from inlaid.shapes import Ids
 
 VERSION = 1
 NO_WORDS = "No words were found: the text is empty, or holds only punctuation."
-LONG_WORD, LONG_SENTENCE = 100, 10_000
+LONG_WORD = 100
+LONG_SENTENCE = 10_000
 """Bytes and tokens beyond which the report mentions words and sentences; they are kept whole all the same."""
 
 
@@ -39,9 +40,12 @@ def encoded(text: Text, encoding: Encoding, report: Report, workers: int | None,
     folder = out.parent if out else None
     if out is not None:
         files.can_write(out, folder=True)
-    source, tokenizer = Source(text, encoding.field, report), None
+    source = Source(text, encoding.field, report)
+    tokenizer = None
     if encoding.has_subwords:
-        tokenizer = subword_scanning.made(source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, cleaning_of(encoding))
+        tokenizer = subword_scanning.made(
+            source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, cleaning_of(encoding)
+        )
         scanned = subword_scanning.scan(source, tokenizer, cleaning_of(encoding), folder)
         vocabulary, new = _tokenizers_own(scanned, tokenizer.vocabulary)
     else:
@@ -53,7 +57,9 @@ def encoded(text: Text, encoding: Encoding, report: Report, workers: int | None,
     manifest |= {"tokenizer": files.checksum(as_json.encode())} if as_json else {}
     if out is None:
         return Corpus(done.ids.whole(), done.offsets.whole(), vocabulary, manifest, as_json)
-    write_corpus(out, {"ids": _stream(done.ids), "offsets": _stream(done.offsets)}, vocabulary, manifest, as_json)
+    write_corpus(
+        out, {"ids": _stream(done.ids), "offsets": _stream(done.offsets)}, vocabulary, manifest, as_json
+    )
     return open_corpus(out)
 
 
@@ -77,20 +83,30 @@ def _scanned(source: Source, encoding: Encoding, workers: int, folder: Path | No
     sentences = iter(given)
     first = next(sentences, "")
     if isinstance(first, str):
-        return scan(blocks_of(cast("Iterator[str]", itertools.chain([first], sentences))), cleaning_of(encoding), workers, folder)
+        return scan(
+            blocks_of(cast("Iterator[str]", itertools.chain([first], sentences))),
+            cleaning_of(encoding),
+            workers,
+            folder,
+        )
     return _scanned_tokens(cast("Iterator[Tokens]", itertools.chain([first], sentences)), folder)
 
 
 def _scanned_tokens(sentences: Iterable[Tokens], folder: Path | None) -> Scanned:
     """Sentences that are cut into tokens already are taken as they are."""
-    numbering, spool = PlainNumbering(), files.Spool(np.int32, folder)
+    numbering = PlainNumbering()
+    spool = files.Spool(np.int32, folder)
     rest = iter(sentences)
     while some := list(itertools.islice(rest, 10_000)):
         if any(isinstance(each, str) for each in some):
-            raise SourceError("Some sentences are strings and some are lists of tokens. Pass one kind or the other.")
+            raise SourceError(
+                "Some sentences are strings and some are lists of tokens. Pass one kind or the other."
+            )
         spool.append(numbering.ids(some))
     known = np.arange(len(numbering.first), dtype=np.int32)
-    return Scanned(spool, [0] * len(spool.lengths), [known], numbering.counts(), numbering.lengths(), numbering.words, {})
+    return Scanned(
+        spool, [0] * len(spool.lengths), [known], numbering.counts(), numbering.lengths(), numbering.words, {}
+    )
 
 
 def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
@@ -98,7 +114,11 @@ def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
     counts = scanned.counts
     if not len(counts):
         raise SourceError(NO_WORDS)
-    unknown = (encoding.unknown,) if encoding.unknown is not None and encoding.unknown not in encoding.special else ()
+    unknown = (
+        (encoding.unknown,)
+        if encoding.unknown is not None and encoding.unknown not in encoding.special
+        else ()
+    )
     special = {word.encode(): id for id, word in enumerate((*encoding.special, *unknown))}
     enough = np.flatnonzero(counts >= encoding.min_count)
     words = scanned.words(enough)
@@ -113,17 +133,22 @@ def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
             f"All {len(counts):,} words were seen less than {encoding.min_count} times "
             f"(the most frequent, '{word}', {counts[most]}). Lower min_count, or bring more text."
         )
-    new = np.full(len(counts), -1 if encoding.unknown is None else special[encoding.unknown.encode()], np.int32)
+    new = np.full(
+        len(counts), -1 if encoding.unknown is None else special[encoding.unknown.encode()], np.int32
+    )
     new[enough[kept]] = np.arange(len(special), len(special) + len(kept))
     for place in seen:
         new[enough[place]] = special[words[place]]
-    used = np.bincount(new[new >= 0], weights=counts[new >= 0], minlength=len(special) + len(kept)).astype(np.int64)
+    used = np.bincount(new[new >= 0], weights=counts[new >= 0], minlength=len(special) + len(kept)).astype(
+        np.int64
+    )
     return Vocabulary(Words.of_bytes([*special, *map(words.__getitem__, kept.tolist())]), used), new
 
 
 @dataclass(frozen=True)
 class _Renumbered:
-    """The ids in the vocabulary's order and the offsets, without the words left out and the sentences that leaves empty."""
+    """The ids in the vocabulary's order and the offsets, without the words left out and the sentences that
+    leaves empty."""
 
     ids: files.Spool
     offsets: files.Spool
@@ -132,20 +157,26 @@ class _Renumbered:
 
 
 def _renumbered(scanned: Scanned, new: Ids, folder: Path | None) -> _Renumbered:
-    ids, offsets = files.Spool(np.int32, folder), files.Spool(np.int64, folder)
+    ids = files.Spool(np.int32, folder)
+    offsets = files.Spool(np.int64, folder)
     offsets.append(np.zeros(1, np.int64))
-    state, maps = np.zeros(6, np.int64), [new[map] for map in scanned.maps]
+    state = np.zeros(6, np.int64)
+    maps = [new[map] for map in scanned.maps]
     last = (np.full(1, END, np.int32), 0)  # the text may stop without an end
     for piece, owner in itertools.chain(zip(scanned.ids.pieces(), scanned.owners, strict=True), [last]):
-        kept, ends = np.empty(len(piece), np.int32), np.empty(len(piece), np.int64)
+        kept = np.empty(len(piece), np.int32)
+        ends = np.empty(len(piece), np.int64)
         words_cpu.renumber(piece, maps[owner], kept, ends, state)
         ids.append(kept[: state[0]].copy())
         offsets.append(ends[: state[1]].copy())
     return _Renumbered(ids, offsets, int(state[4]))
 
 
-def _manifest(encoding: Encoding, source: Source, scanned: Scanned, vocabulary: Vocabulary, done: _Renumbered) -> dict[str, Any]:
-    read, used = int(scanned.counts.sum()), done.ids.size
+def _manifest(
+    encoding: Encoding, source: Source, scanned: Scanned, vocabulary: Vocabulary, done: _Renumbered
+) -> dict[str, Any]:
+    read = int(scanned.counts.sum())
+    used = done.ids.size
     lint = {
         "long_words": int(scanned.counts[scanned.lengths > LONG_WORD].sum()),
         "long_sentences": _long_sentences(done.offsets),
@@ -164,7 +195,8 @@ def _manifest(encoding: Encoding, source: Source, scanned: Scanned, vocabulary: 
 
 
 def _long_sentences(offsets: files.Spool) -> int:
-    last, found = 0, 0
+    last = 0
+    found = 0
     for piece in offsets.pieces():
         found += int((np.diff(piece, prepend=last) > LONG_SENTENCE).sum())
         last = int(piece[-1]) if len(piece) else last

@@ -9,10 +9,14 @@ from pathlib import Path
 
 from inlaid.errors import FormatError, need
 
-SOURCE, TARGET, VOCABULARY = "source.spm", "target.spm", "vocab.json"
+SOURCE = "source.spm"
+TARGET = "target.spm"
+VOCABULARY = "vocab.json"
 SEPARATE = ("tokenizer_config.json", "target_vocab.json")
 """Where the first says separate_vocabs, what is written has ids of its own: those of the second."""
-END, PADDING, UNKNOWN = "</s>", "<pad>", "<unk>"
+END = "</s>"
+PADDING = "<pad>"
+UNKNOWN = "<unk>"
 
 
 @dataclass(frozen=True)
@@ -29,18 +33,27 @@ def recognizes(folder: Path) -> bool:
 
 
 class SentencePieces:
-    """Texts are cut by the source model, answers are put together by the target model; ids are the vocabularies'."""
+    """Texts are cut by the source model, answers are put together by the target model; ids are the
+    vocabularies'."""
 
     def __init__(self, folder: Path) -> None:
         sentencepiece = need("sentencepiece", extra="sentencepiece")
         names = (SOURCE, TARGET, VOCABULARY, *(SEPARATE if _separate(folder) else ()))
         try:
             self.files = {name: (folder / name).read_bytes() for name in names}
-            self.source, self.target = (sentencepiece.SentencePieceProcessor(model_proto=self.files[name]) for name in (SOURCE, TARGET))
+            self.source, self.target = (
+                sentencepiece.SentencePieceProcessor(model_proto=self.files[name])
+                for name in (SOURCE, TARGET)
+            )
             self.vocabulary: dict[str, int] = json.loads(self.files[VOCABULARY])
-            self.target_vocabulary: dict[str, int] = json.loads(self.files[names[-1]])  # its own, where it has one
-            self.words, self.target_words = ({id: word for word, id in each.items()} for each in (self.vocabulary, self.target_vocabulary))
-            self.unknown, self.end = self.vocabulary[UNKNOWN], self.vocabulary[END]
+            self.target_vocabulary: dict[str, int] = json.loads(
+                self.files[names[-1]]
+            )  # its own, where it has one
+            self.words, self.target_words = (
+                {id: word for word, id in each.items()} for each in (self.vocabulary, self.target_vocabulary)
+            )
+            self.unknown = self.vocabulary[UNKNOWN]
+            self.end = self.vocabulary[END]
             _ = self.target_vocabulary[END]  # or nothing that is written could end
         except (OSError, RuntimeError, ValueError, KeyError, AttributeError) as error:
             raise FormatError(f"{folder}: {', '.join(names)} are no tokenizer together ({error}).") from None
@@ -51,7 +64,10 @@ class SentencePieces:
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         marks = (END, PADDING, UNKNOWN)
         return [
-            self.target.decode_pieces([word for id in ids if (word := self.target_words.get(id, UNKNOWN)) not in marks]) for ids in rows
+            self.target.decode_pieces(
+                [word for id in ids if (word := self.target_words.get(id, UNKNOWN)) not in marks]
+            )
+            for ids in rows
         ]
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
@@ -75,4 +91,6 @@ def _separate(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, ValueError, AttributeError) as error:
-        raise FormatError(f"{folder / SEPARATE[0]}: expected a JSON object ({error}). Get the file again.") from None
+        raise FormatError(
+            f"{folder / SEPARATE[0]}: expected a JSON object ({error}). Get the file again."
+        ) from None

@@ -1,7 +1,9 @@
-"""Hashed character n-grams, exactly as fastText hashes them: vectors for unseen words, and tables made with them.
+"""Hashed character n-grams, exactly as fastText hashes them: vectors for unseen words, and tables made with
+them.
 
-A word between < and > is cut into runs of `shortest` to `longest` characters; each is hashed into a bucket, and a bucket has
-a row. A known word is the mean of its own row and its n-grams' rows, an unseen word the mean of its n-grams' rows alone.
+A word between < and > is cut into runs of `min_n` to `max_n` characters; each is hashed into a bucket,
+and a bucket has a row. A known word is the mean of its own row and its n-grams' rows, an unseen word the mean
+of its n-grams' rows alone.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ BLOCK = 1 << 14
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NGrams:
-    """What gives a vector to an unseen word: its n-grams. Tables may lie in a file; only the rows asked for are read."""
+    """What gives a vector to an unseen word: its n-grams. Tables may lie in a file; only the rows asked for
+    are read."""
 
     own: Table | LazyTable
     """Each word's own row, before n-grams."""
@@ -31,10 +34,10 @@ class NGrams:
     """A row for each bucket; or for each bucket of `kept`, where most were thrown away."""
     size: int
     """How many buckets n-grams are hashed into."""
-    shortest: int
-    """Characters of the shortest n-gram, < and > included."""
-    longest: int
-    """Characters of the longest."""
+    min_n: int
+    """Characters of the min_n n-gram, < and > included."""
+    max_n: int
+    """Characters of the max_n."""
     kept: Ids | None = None
     """The buckets that have a row, in rising order: row r is bucket kept[r]. None: all have."""
 
@@ -53,7 +56,7 @@ class NGrams:
             encoded = word.encode("utf-8")
         except UnicodeEncodeError:
             return np.zeros(0, np.int32)  # half a surrogate pair is no text
-        return np.array(reference.ngrams(encoded, self.shortest, self.longest, self.size), np.int32)
+        return np.array(reference.ngrams(encoded, self.min_n, self.max_n, self.size), np.int32)
 
     def vector(self, word: str) -> Vector | None:
         """The mean of the rows of a word's n-grams; None where it has none (fastText gives zeros).
@@ -66,25 +69,36 @@ class NGrams:
             return None
         rows = self.buckets[ids] if isinstance(self.buckets, np.ndarray) else self.buckets.rows(ids)
         with np.errstate(over="ignore"):
-            mean = rows.sum(axis=0, dtype=np.float32) * np.float32(1 / len(ids))  # in order, as fastText adds them up
+            mean = rows.sum(axis=0, dtype=np.float32) * np.float32(
+                1 / len(ids)
+            )  # in order, as fastText adds them up
         if not np.isfinite(mean).all():
-            raise FormatError(f"The n-grams of '{word}' (rows {ids.tolist()} of the buckets) give NaN or infinity.")
+            raise FormatError(
+                f"The n-grams of '{word}' (rows {ids.tolist()} of the buckets) give NaN or infinity."
+            )
         return mean
 
     def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
-        """What the vector of a word is the mean of: its own row, where it has one, and those of its n-grams."""
+        """What the vector of a word is the mean of: its own row, where it has one, and those of its
+        n-grams."""
         own = [] if id is None else [(word, _rows(self.own, np.array([id]))[0])]
-        spelled = reference.spelled(word.encode("utf-8"), self.shortest, self.longest) if word != "</s>" else []
-        with_rows = [(each, self._rows_of(np.array([reference.fnv(each) % self.size], np.int32), np.array([0, 1]))[0]) for each in spelled]
+        spelled = reference.spelled(word.encode("utf-8"), self.min_n, self.max_n) if word != "</s>" else []
+        with_rows = [
+            (each, self._rows_of(np.array([reference.fnv(each) % self.size], np.int32), np.array([0, 1]))[0])
+            for each in spelled
+        ]
         return own + [(each.decode(), _rows(self.buckets, ids)[0]) for each, ids in with_rows if len(ids)]
 
     def means(self, own: Rows, blob: Blob, offsets: Offsets) -> Rows:
         """The mean of each word's own row, given, and its n-grams' rows."""
-        ids, bounds = self._rows_of(*bucket_ids(blob, offsets, shortest=self.shortest, longest=self.longest, buckets=self.size))
+        ids, bounds = self._rows_of(
+            *bucket_ids(blob, offsets, min_n=self.min_n, max_n=self.max_n, buckets=self.size)
+        )
         buckets = self.buckets
         if not isinstance(buckets, np.ndarray):
             used, ids = np.unique(ids, return_inverse=True)
-            buckets, ids = buckets.rows(used), ids.astype(np.int32)
+            buckets = buckets.rows(used)
+            ids = ids.astype(np.int32)
         kernels = fast()
         if kernels is None:
             with np.errstate(over="ignore"):  # found by whoever takes the rows
@@ -95,13 +109,15 @@ class NGrams:
 
     def first(self, top: int) -> NGrams:
         """For the first words alone; all buckets stay."""
-        return replace(self, own=self.own[:top] if isinstance(self.own, np.ndarray) else self.own.rows(np.arange(top)))
+        return replace(
+            self, own=self.own[:top] if isinstance(self.own, np.ndarray) else self.own.rows(np.arange(top))
+        )
 
     def has_rows_for(self, words: Words) -> bool:
         """Whether every n-gram of these words has a row."""
         if self.kept is None:
             return True
-        ids, _ = bucket_ids(words.blob, words.offsets, shortest=self.shortest, longest=self.longest, buckets=self.size)
+        ids, _ = bucket_ids(words.blob, words.offsets, min_n=self.min_n, max_n=self.max_n, buckets=self.size)
         return bool(np.isin(ids, self.kept).all())
 
     def spread(self) -> NGrams:
@@ -131,7 +147,8 @@ class _Spread:
         return self.ngrams.size, self.ngrams.own.shape[1]
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        wanted, rows = np.asarray(ids), np.zeros((len(ids), self.shape[1]), np.float32)
+        wanted = np.asarray(ids)
+        rows = np.zeros((len(ids), self.shape[1]), np.float32)
         places = np.searchsorted(self.kept, wanted)
         there = np.flatnonzero(np.append(self.kept, -1)[places] == wanted)
         rows[there] = _rows(self.ngrams.buckets, places[there])
@@ -160,30 +177,37 @@ class Mixed:
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
         wanted = np.asarray(ids, np.int64)
-        words = [self.blob[self.offsets[id] : self.offsets[id + 1]] for id in wanted % max(len(self.offsets) - 1, 1)]
+        words = [
+            self.blob[self.offsets[id] : self.offsets[id + 1]]
+            for id in wanted % max(len(self.offsets) - 1, 1)
+        ]
         bounds = np.cumsum([0, *map(len, words)])
-        return self.ngrams.means(_rows(self.ngrams.own, wanted), np.concatenate([np.zeros(0, np.uint8), *words]), bounds)
+        return self.ngrams.means(
+            _rows(self.ngrams.own, wanted), np.concatenate([np.zeros(0, np.uint8), *words]), bounds
+        )
 
     def whole(self) -> Table:
         table = np.empty(self.shape, np.float32)
         for start in range(0, len(table), BLOCK):
             bounds = self.offsets[start : start + BLOCK + 1]
             own = _rows(self.ngrams.own, np.arange(start, start + len(bounds) - 1))
-            table[start : start + BLOCK] = self.ngrams.means(own, self.blob[bounds[0] : bounds[-1]], bounds - bounds[0])
+            table[start : start + BLOCK] = self.ngrams.means(
+                own, self.blob[bounds[0] : bounds[-1]], bounds - bounds[0]
+            )
         return table
 
 
-def bucket_ids(blob: Blob, offsets: Offsets, *, shortest: int, longest: int, buckets: int) -> tuple[Ids, Offsets]:
+def bucket_ids(blob: Blob, offsets: Offsets, *, min_n: int, max_n: int, buckets: int) -> tuple[Ids, Offsets]:
     """The buckets of the n-grams of many words: those of word w are ids[bounds[w]:bounds[w + 1]]."""
     kernels = fast()
     if kernels is None:
         words = [blob[offsets[w] : offsets[w + 1]].tobytes() for w in range(len(offsets) - 1)]
-        found = [reference.ngrams(word, shortest, longest, buckets) for word in words]
+        found = [reference.ngrams(word, min_n, max_n, buckets) for word in words]
         return np.array([id for ids in found for id in ids], np.int32), np.cumsum([0, *map(len, found)])
     bounds = np.zeros(len(offsets), np.int64)
-    kernels.count_ngrams(blob, offsets, shortest, longest, bounds)
+    kernels.count_ngrams(blob, offsets, min_n, max_n, bounds)
     ids = np.empty(bounds[-1], np.int32)
-    kernels.fill_ngrams(blob, offsets, shortest, longest, np.uint32(buckets), bounds, ids)
+    kernels.fill_ngrams(blob, offsets, min_n, max_n, np.uint32(buckets), bounds, ids)
     return ids, bounds
 
 

@@ -61,12 +61,19 @@ class FastNumbering:
         self.buffer = np.empty(0, np.int32)
 
     def ids(self, text: np.ndarray, size: int) -> Ids:
-        """The ids of all words of text[:size], END for each newline; the last byte is one, and PADDING more follow."""
+        """The ids of all words of text[:size], END for each newline; the last byte is one, and PADDING more
+        follow."""
         if len(self.buffer) < size:
-            self.buffer = np.empty(size, np.int32)  # kept: a fresh one would cost its page faults for every block
-        state, here, room = np.array([self.known + 1, 0], np.int64), 0, words_cpu.room_ahead()
+            self.buffer = np.empty(
+                size, np.int32
+            )  # kept: a fresh one would cost its page faults for every block
+        state = np.array([self.known + 1, 0], np.int64)
+        here = 0
+        room = words_cpu.room_ahead()
         while True:
-            here = words_cpu.number(text, size, here, self.slots, self.rows, self.blob, self.ends, self.buffer, state, room)
+            here = words_cpu.number(
+                text, size, here, self.slots, self.rows, self.blob, self.ends, self.buffer, state, room
+            )
             self.known = int(state[0]) - 1
             if here >= size:
                 return self.buffer[: state[1]].copy()
@@ -82,10 +89,14 @@ class FastNumbering:
     def words(self, ids: Sequence[int] | np.ndarray) -> list[bytes]:
         places = np.asarray(ids, np.int64)
         raw = self.blob[: self.ends[self.known]].tobytes()
-        return [raw[start:stop] for start, stop in zip(self.ends[places].tolist(), self.ends[places + 1].tolist(), strict=True)]
+        return [
+            raw[start:stop]
+            for start, stop in zip(self.ends[places].tolist(), self.ends[places + 1].tolist(), strict=True)
+        ]
 
     def absorb(self, other: FastNumbering) -> Ids:
-        """Take in the words of another; the ids its words have here. Counts stay apart: add those of the other yourself."""
+        """Take in the words of another; the ids its words have here. Counts stay apart: add those of the
+        other yourself."""
         ends = other.ends[1 : other.known + 1]
         joined = np.insert(other.blob[: other.ends[other.known]], ends, words_cpu.SPACE).tobytes() + b"\n"
         return self.ids(padded(joined), len(joined))[:-1]
@@ -97,7 +108,8 @@ class FastNumbering:
         self.ends = np.concatenate([self.ends, np.zeros(len(self.ends), np.int64)])
         rows = _rows(2 * len(self.rows))
         rows[: self.known + 1] = self.rows[: self.known + 1]
-        self.rows, self.slots = rows, np.zeros(2 * len(self.slots), np.uint64)
+        self.rows = rows
+        self.slots = np.zeros(2 * len(self.slots), np.uint64)
         words_cpu.refill(rows[: self.known + 1], self.slots)
 
 

@@ -1,7 +1,7 @@
 """Collocations joined into one word.
 
-Two words that stand side by side more often than their counts lead one to expect become one: new york -> new_york,
-苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass joins pairs of what the first one made.
+Two words that stand side by side more often than their counts lead one to expect become one: new york ->
+new_york, 苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass joins pairs of what the first one made.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Phrases:
     threshold: float = 10.0
     """Pairs that score above this are joined; with npmi, between 0 and 1."""
     score: Literal["default", "npmi"] = "default"
-    """(count(ab) - min_count) / (count(a) count(b)) * words and pairs known (Mikolov et al. 2013), or normalized PMI."""
+    """(count(ab) - min_count) / (count(a) count(b)) * words and pairs known (Mikolov et al. 2013), or
+    normalized PMI."""
     joiner: str = "_"
     """What stands between the words of a phrase."""
     chinese_joiner: str = ""
@@ -50,7 +51,9 @@ class Phrases:
         if self.threshold <= 0:
             raise SettingError(f"threshold is {self.threshold}; expected more than 0.")
         if self.score == "npmi" and self.threshold >= 1:
-            raise SettingError(f"threshold is {self.threshold}, but npmi is never above 1. Try threshold 0.5, or the default score.")
+            raise SettingError(
+                f"threshold is {self.threshold}, but npmi is never above 1. Try threshold 0.5, or the default score."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,8 @@ class Collocations:
 def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silent) -> Corpus:
     """The same sentences with phrases as words; never across sentences, left to right where pairs overlap.
 
-    A phrase spelled like a word of the vocabulary becomes that word. The manifest says how many tokens were joined away.
+    A phrase spelled like a word of the vocabulary becomes that word. The manifest says how many tokens were
+    joined away.
 
     >>> corpus = encode(["new york is new", "in new york", "york"], Encoding(min_count=1))
     >>> joined = join(corpus, Phrases(min_count=1, threshold=0.1))
@@ -86,17 +90,27 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
             break
         text = _joined(text, pairs, settings)
     if not any(found):
-        report(Note(f"No phrases were found: no two words scored above {settings.threshold}. Lower threshold or min_count."))
+        report(
+            Note(
+                f"No phrases were found: no two words scored above {settings.threshold}. Lower threshold or min_count."
+            )
+        )
     return _renumbered(corpus, text, {"settings": values_of(settings), "found": found})
 
 
-def collocations(ids: Ids, offsets: Offsets, size: int, settings: Phrases, report: Report = silent) -> Collocations:
+def collocations(
+    ids: Ids, offsets: Offsets, size: int, settings: Phrases, report: Report = silent
+) -> Collocations:
     """Pairs of adjacent ids, all below `size`, that score above the threshold."""
     words = _count_words(ids, size)
     pairs = _count_pairs(ids, offsets, words, settings.min_count, report)
-    a, b, together = words[pairs.first].astype(float), words[pairs.second].astype(float), pairs.counts.astype(float)
+    a = words[pairs.first].astype(float)
+    b = words[pairs.second].astype(float)
+    together = pairs.counts.astype(float)
     if settings.score == "default":
-        known = np.count_nonzero(words) + pairs.different  # as gensim has it, whose vocabulary holds words and pairs
+        known = (
+            np.count_nonzero(words) + pairs.different
+        )  # as gensim has it, whose vocabulary holds words and pairs
         scores = (together - settings.min_count) / (a * b) * known
     else:
         scores = _npmi(together / len(ids), a / len(ids), b / len(ids))
@@ -121,7 +135,8 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Adjacent pairs seen often enough, in no order of use; and how many different ones there are, often or not."""
+    """Adjacent pairs seen often enough, in no order of use; and how many different ones there are, often or
+    not."""
 
     first: Ids
     second: Ids
@@ -142,14 +157,23 @@ def _count_pairs(ids: Ids, offsets: Offsets, words: Counts, min_count: int, repo
     times = np.zeros(len(words), np.int64)
     for low, high in _blocks(bounds):
         starts = bounds[low:high] - bounds[low]
-        ends, followers = starts.copy(), np.empty(bounds[high] - bounds[low], np.int32)
+        ends = starts.copy()
+        followers = np.empty(bounds[high] - bounds[low], np.int32)
         phrases_cpu.scatter_followers(ids, offsets, low, high, ends, followers)
         room = len(followers) // min_count
-        first, second, counts = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-        filled, different = phrases_cpu.count_followers(starts, ends, followers, min_count, times, first, second, counts)
-        parts.append(_Pairs(first[:filled] + np.int32(low), second[:filled].copy(), counts[:filled].copy(), different))
+        first = np.empty(room, np.int32)
+        second = np.empty(room, np.int32)
+        counts = np.empty(room, np.int64)
+        filled, different = phrases_cpu.count_followers(
+            starts, ends, followers, min_count, times, first, second, counts
+        )
+        parts.append(
+            _Pairs(first[:filled] + np.int32(low), second[:filled].copy(), counts[:filled].copy(), different)
+        )
         report(Progress("finding phrases", int(bounds[high]), len(ids), "words"))
-    first, second, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "counts"))
+    first, second, counts = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "counts")
+    )
     return _Pairs(first, second, counts, sum(part.different for part in parts))
 
 
@@ -163,21 +187,31 @@ def _blocks(bounds: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def _joined(text: _Text, pairs: Collocations, settings: Phrases) -> _Text:
-    names, words = list(text.words), dict(text.words)
-    spelled = (_spelled(names[a], names[b], settings) for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+    names = list(text.words)
+    words = dict(text.words)
+    spelled = (
+        _spelled(names[a], names[b], settings)
+        for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+    )
     phrases = np.array([words.setdefault(phrase, len(words)) for phrase in spelled], np.int32)
     starts = np.searchsorted(pairs.first, np.arange(len(names) + 1))
-    ids, offsets = np.empty_like(text.ids), np.empty_like(text.offsets)
+    ids = np.empty_like(text.ids)
+    offsets = np.empty_like(text.offsets)
     filled = phrases_cpu.join_pairs(text.ids, text.offsets, starts, pairs.second, phrases, ids, offsets)
     return _Text(ids[:filled].copy(), offsets, words)
 
 
 def _spelled(first: str, second: str, settings: Phrases) -> str:
-    return first + (settings.chinese_joiner if _CHINESE_MEET.match(first[-1:] + second[:1]) else settings.joiner) + second
+    return (
+        first
+        + (settings.chinese_joiner if _CHINESE_MEET.match(first[-1:] + second[:1]) else settings.joiner)
+        + second
+    )
 
 
 def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
-    """The joined text with a vocabulary in the order all vocabularies have, without words that now stand only in phrases."""
+    """The joined text with a vocabulary in the order all vocabularies have, without words that now stand only
+    in phrases."""
     counts = _count_words(text.ids, len(text.words))
     vocabulary = Vocabulary.of(dict(zip(text.words, counts.tolist(), strict=True)))
     new = np.full(len(text.words), -1, np.int32)
@@ -186,13 +220,20 @@ def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
     return Corpus(ids, text.offsets, vocabulary, _manifest(corpus, ids, text.offsets, vocabulary, phrases))
 
 
-def _manifest(corpus: Corpus, ids: Ids, offsets: Offsets, vocabulary: Vocabulary, phrases: dict[str, Any]) -> dict[str, Any]:
-    before, joined = corpus.manifest, len(corpus.ids) - len(ids)
+def _manifest(
+    corpus: Corpus, ids: Ids, offsets: Offsets, vocabulary: Vocabulary, phrases: dict[str, Any]
+) -> dict[str, Any]:
+    before = corpus.manifest
+    joined = len(corpus.ids) - len(ids)
     dropped = before["tokens"]["dropped"]
     here = {"of": before["hash"], "tokens": {"read": len(corpus.ids), "used": len(ids), "joined": joined}}
     return {
         **before,
-        "tokens": {**before["tokens"], "used": len(ids), "dropped": {**dropped, "joined": dropped.get("joined", 0) + joined}},
+        "tokens": {
+            **before["tokens"],
+            "used": len(ids),
+            "dropped": {**dropped, "joined": dropped.get("joined", 0) + joined},
+        },
         "words": {**before["words"], "used": len(vocabulary)},
         "phrases": [*before.get("phrases", []), {**phrases, **here}],
         "hash": content_hash([ids], [offsets], vocabulary),

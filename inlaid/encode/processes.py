@@ -1,7 +1,8 @@
 """Cleaning in other processes, for the text that Python must do: there, threads would wait for each other.
 
-A child runs `python -m inlaid.encode.processes` and is spoken to through its pipes: a line of JSON with the settings, then
-block after block. (Not `multiprocessing`: that would run the user's own script again in each child.)
+A child runs `python -m inlaid.encode.processes` and is spoken to through its pipes: a line of JSON with the
+settings, then block after block. (Not `multiprocessing`: that would run the user's own script again in each
+child.)
 """
 
 from __future__ import annotations
@@ -26,18 +27,22 @@ from inlaid.errors import InlaidError, SourceError
 PYTHON_BOUND = 0.1
 """Above this share done by Python, a block would be better off in a process."""
 PATIENCE = 2
-"""Blocks that would be better off before processes are started: a child takes most of a second of a core to be of use."""
+"""Blocks that would be better off before processes are started: a child takes most of a second of a core to
+be of use."""
 HEAD = struct.Struct("<qqqd")
 READY = b"."
 
 
 class Cleaners:
-    """Cleans blocks for several threads at once, by itself or, once a block shows that it is worth it, in processes."""
+    """Cleans blocks for several threads at once, by itself or, once a block shows that it is worth it, in
+    processes."""
 
     def __init__(self, cleaning: Cleaning, workers: int) -> None:
-        self.cleaning, self.workers = cleaning, workers
+        self.cleaning = cleaning
+        self.workers = workers
         self.free: queue.SimpleQueue[_Child] | None = None
-        self.children, self.starting = ExitStack(), threading.Lock()
+        self.children = ExitStack()
+        self.starting = threading.Lock()
         self.bound = 0
 
     def __enter__(self) -> Cleaners:
@@ -58,7 +63,8 @@ class Cleaners:
             child.free.put(child)
 
     def _free_child(self) -> _Child | None:
-        """None as long as the text has not shown that it needs children, and while they are starting: we work on meanwhile."""
+        """None as long as the text has not shown that it needs children, and while they are starting: we work
+        on meanwhile."""
         if self.bound < PATIENCE or self.workers == 1:
             return None
         with self.starting:
@@ -76,7 +82,8 @@ class _Child:
 
     def __init__(self, cleaning: Cleaning, free: queue.SimpleQueue[_Child]) -> None:
         command = [sys.executable, "-m", "inlaid.encode.processes"]
-        self.process, self.free = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE), free
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.free = free
         self.ready = threading.Thread(target=self._await)
         self._send(json.dumps(_told(cleaning)).encode() + b"\n")
         self.ready.start()
@@ -110,7 +117,9 @@ class _Child:
         size, invalid, failed, plain = HEAD.unpack(head) if len(head) == HEAD.size else (1, 0, 0, 0.0)
         data = output.read(size)
         if len(data) < size:
-            raise SourceError("A worker process ended before its work was done. If memory is short, use fewer workers.")
+            raise SourceError(
+                "A worker process ended before its work was done. If memory is short, use fewer workers."
+            )
         if failed:
             raise SourceError(data.decode("utf-8"))
         return Cleaned(padded(data), size, invalid, plain)
@@ -123,7 +132,9 @@ class _Child:
 
 def _told(cleaning: Cleaning) -> dict[str, Any]:
     """The settings as a child is told them."""
-    name = next(entry.name for entry in registry.entries("tokenizer") if entry.load() is type(cleaning.tokenizer))
+    name = next(
+        entry.name for entry in registry.entries("tokenizer") if entry.load() is type(cleaning.tokenizer)
+    )
     return {
         "tokenizer": [name, asdict(cleaning.tokenizer)],  # pyright: ignore[reportArgumentType]
         "normalize": cleaning.normalize,
@@ -146,10 +157,14 @@ def _serve(given: IO[bytes], answers: IO[bytes]) -> None:
     answers.flush()
     while head := given.read(HEAD.size):
         size, name, line, _ = HEAD.unpack(head)
-        block = Block(name=given.read(name).decode("utf-8", "surrogateescape"), data=given.read(size), line=line)
+        block = Block(
+            name=given.read(name).decode("utf-8", "surrogateescape"), data=given.read(size), line=line
+        )
         try:
             done = cleaning.clean(block)
-            answers.write(HEAD.pack(done.size, done.invalid, 0, done.plain) + done.text[: done.size].tobytes())
+            answers.write(
+                HEAD.pack(done.size, done.invalid, 0, done.plain) + done.text[: done.size].tobytes()
+            )
         except InlaidError as error:
             said = str(error).encode("utf-8")
             answers.write(HEAD.pack(len(said), 0, 1, 0.0) + said)

@@ -19,7 +19,8 @@ from inlaid.kernels import words_cpu
 from inlaid.shapes import Counts, Ids
 
 LINES = 1 << 21
-"""Places for the hashes of different lines (16 MB); when half are taken, later lines are only compared with those."""
+"""Places for the hashes of different lines (16 MB); when half are taken, later lines are only compared with
+those."""
 
 
 @dataclass
@@ -48,13 +49,17 @@ class _Piece:
 
 
 def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path | None) -> Scanned:
-    """Number the words of all blocks in order. Each worker has a numbering of its own; in the end they are made one."""
-    numberings, free = [FastNumbering() for _ in range(workers)], queue.SimpleQueue[int]()
+    """Number the words of all blocks in order. Each worker has a numbering of its own; in the end they are
+    made one."""
+    numberings = [FastNumbering() for _ in range(workers)]
+    free = queue.SimpleQueue[int]()
     for owner in range(workers):
         free.put(owner)
-    spool, owners = Spool(np.int32, folder), list[int]()
+    spool = Spool(np.int32, folder)
+    owners = list[int]()
     lint = {"invalid_bytes": 0, "nul_bytes": 0, "cut_lines": 0, "repeated_lines": 0}
-    lines, held = np.zeros(LINES, np.uint64), np.zeros(1, np.int64)
+    lines = np.zeros(LINES, np.uint64)
+    held = np.zeros(1, np.int64)
 
     with Cleaners(cleaning, workers) as cleaners:
 
@@ -71,13 +76,17 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
             spool.append(piece.ids)
             owners.append(piece.owner)
             lint["invalid_bytes"] += piece.invalid
-            lint["nul_bytes"] += block.data.count(0) if 0 in block.data else 0  # the search is faster than the count
+            lint["nul_bytes"] += (
+                block.data.count(0) if 0 in block.data else 0
+            )  # the search is faster than the count
             lint["cut_lines"] += not block.whole
             lint["repeated_lines"] += words_cpu.repeated(piece.hashes, lines, held)
     return _made_one(numberings, spool, owners, lint)
 
 
-def _in_order(blocks: Iterable[Block], work: Callable[[Block], _Piece], workers: int) -> Iterator[tuple[Block, _Piece]]:
+def _in_order(
+    blocks: Iterable[Block], work: Callable[[Block], _Piece], workers: int
+) -> Iterator[tuple[Block, _Piece]]:
     """Blocks and what they came to, in order, with no more than a few blocks on the way."""
     if workers == 1:
         yield from ((block, work(block)) for block in blocks)
@@ -93,7 +102,9 @@ def _in_order(blocks: Iterable[Block], work: Callable[[Block], _Piece], workers:
             yield first, future.result()
 
 
-def _made_one(numberings: list[FastNumbering], spool: Spool, owners: list[int], lint: dict[str, int]) -> Scanned:
+def _made_one(
+    numberings: list[FastNumbering], spool: Spool, owners: list[int], lint: dict[str, int]
+) -> Scanned:
     main, *others = numberings
     counts = [numbering.counts() for numbering in numberings]
     maps = [np.arange(main.known, dtype=np.int32), *(main.absorb(other) for other in others)]

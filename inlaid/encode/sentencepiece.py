@@ -40,21 +40,27 @@ def parsed(data: bytes, path: Path) -> Any:
         library.SentencePieceProcessor().load_from_serialized_proto(data)
         return parser.ModelProto.FromString(data)
     except Exception as error:
-        raise FormatError(f"{path} is not a SentencePiece model, or damaged: {error}. Get the file again.") from None
+        raise FormatError(
+            f"{path} is not a SentencePiece model, or damaged: {error}. Get the file again."
+        ) from None
 
 
 def engine_of(model: Any, path: Path) -> Engine:
     """SentencePiece's rules in the parts that Hugging Face's library has.
 
-    Two ways to cut a text that score exactly the same ("33 3", "3 33") may be decided otherwise; so may stacked accents.
+    Two ways to cut a text that score exactly the same ("33 3", "3 33") may be decided otherwise; so may
+    stacked accents.
     """
     _refuse_rare(model, path)
-    spec, make = model.normalizer_spec, {1: _unigram_of, 2: _bpe_of}[model.trainer_spec.model_type]
+    spec = model.normalizer_spec
+    make = {1: _unigram_of, 2: _bpe_of}[model.trainer_spec.model_type]
     engine = Engine(make(model))
     engine.normalizer = normalizers.Sequence(_normalizers_of(spec))
     engine.pre_tokenizer = pre_tokenizers.Sequence(_splits_of(model))
     steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
-    engine.decoder = decoders.Sequence([*steps, decoders.Strip(" ", 1, 0)] if spec.add_dummy_prefix else steps)
+    engine.decoder = decoders.Sequence(
+        [*steps, decoders.Strip(" ", 1, 0)] if spec.add_dummy_prefix else steps
+    )
     special = _pieces(model, Piece.UNKNOWN, Piece.CONTROL)
     engine.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in special])
     return engine
@@ -62,15 +68,20 @@ def engine_of(model: Any, path: Path) -> Engine:
 
 def _refuse_rare(model: Any, path: Path) -> None:
     """What would be read otherwise than SentencePiece reads it is not read at all."""
-    training, spec = model.trainer_spec, model.normalizer_spec
+    training = model.trainer_spec
+    spec = model.normalizer_spec
     rare = {
         "words or characters, not unigram or bpe": training.model_type not in (1, 2),
         "spaces marked after words": training.treat_whitespace_as_suffix or not spec.escape_whitespaces,
-        "user-defined pieces": _pieces(model, Piece.USER_DEFINED),  # its versions differ in how they choose them
+        "user-defined pieces": _pieces(
+            model, Piece.USER_DEFINED
+        ),  # its versions differ in how they choose them
         "unused pieces in bpe": training.model_type == 2 and _pieces(model, Piece.UNUSED),
     }
     for what in (what for what, found in rare.items() if found):
-        raise FormatError(f"{path} is a SentencePiece model with {what}, which cannot be followed exactly. Load its tokenizer.json.")
+        raise FormatError(
+            f"{path} is a SentencePiece model with {what}, which cannot be followed exactly. Load its tokenizer.json."
+        )
 
 
 def _pieces(model: Any, *kinds: Piece) -> list[str]:
@@ -78,7 +89,9 @@ def _pieces(model: Any, *kinds: Piece) -> list[str]:
 
 
 def _normalizers_of(spec: Any) -> list[Any]:
-    steps: list[Any] = [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
+    steps: list[Any] = (
+        [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
+    )
     if spec.remove_extra_whitespaces:
         steps += [normalizers.Replace(Regex(r"\A +| +\z"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
     if spec.add_dummy_prefix:
@@ -89,7 +102,8 @@ def _normalizers_of(spec: Any) -> list[Any]:
 def _splits_of(model: Any) -> list[Any]:
     """Cuts that no piece crosses: before a space, which is faster, and around unknown characters.
 
-    Without the second, "<s>" in a text would become that control piece where "<" is unknown, as nothing else scores better.
+    Without the second, "<s>" in a text would become that control piece where "<" is unknown, as nothing else
+    scores better.
     """
     pieces = _pieces(model, Piece.NORMAL)
     known = {piece for piece in pieces if len(piece) == 1}
@@ -106,18 +120,22 @@ def _splits_of(model: Any) -> list[Any]:
 def _unigram_of(model: Any) -> models.Unigram:
     """Pieces that no text is matched with get a score below any other way to write their name.
 
-    That also lowers the score of unknown characters, which changes nothing: no piece holds one, so no cut avoids it.
+    That also lowers the score of unknown characters, which changes nothing: no piece holds one, so no cut
+    avoids it.
     """
     lowest = min(piece.score for piece in model.pieces if piece.type == Piece.NORMAL)
     longest = max(len(piece.piece) for piece in model.pieces)
     below = (lowest - 1) * longest
-    vocabulary = [(piece.piece, piece.score if piece.type == Piece.NORMAL else below) for piece in model.pieces]
+    vocabulary = [
+        (piece.piece, piece.score if piece.type == Piece.NORMAL else below) for piece in model.pieces
+    ]
     unknown = [piece.type for piece in model.pieces].index(Piece.UNKNOWN)
     return models.Unigram(vocabulary, unknown, model.trainer_spec.byte_fallback)
 
 
 def _bpe_of(model: Any) -> models.BPE:
-    """SentencePiece joins the pair whose whole has the best score; Hugging Face wants the pairs, in that order."""
+    """SentencePiece joins the pair whose whole has the best score; Hugging Face wants the pairs, in that
+    order."""
     normal = {piece.piece: piece.score for piece in model.pieces if piece.type == Piece.NORMAL}
     merges: list[tuple[str, str]] = []
     for piece in sorted(normal, key=lambda piece: -normal[piece]):
@@ -125,4 +143,6 @@ def _bpe_of(model: Any) -> models.BPE:
         merges += [(left, right) for left, right in halves if left in normal and right in normal]
     vocabulary = {piece.piece: id for id, piece in enumerate(model.pieces)}
     (unknown,) = _pieces(model, Piece.UNKNOWN)
-    return models.BPE(vocabulary, merges, unk_token=unknown, fuse_unk=True, byte_fallback=model.trainer_spec.byte_fallback)
+    return models.BPE(
+        vocabulary, merges, unk_token=unknown, fuse_unk=True, byte_fallback=model.trainer_spec.byte_fallback
+    )

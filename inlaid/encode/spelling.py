@@ -1,4 +1,5 @@
-"""How subword vocabularies spell text: bytes as characters (GPT-2), a mark where a word starts (SentencePiece)."""
+"""How subword vocabularies spell text: bytes as characters (GPT-2), a mark where a word starts
+(SentencePiece)."""
 
 from __future__ import annotations
 
@@ -30,5 +31,7 @@ def _in_bytes(text: str) -> str:
 @functools.cache
 def _byte_names() -> dict[int, str]:
     """Bytes that are no visible character get the letters from U+0100 on, in order."""
-    hidden = [byte for byte in range(256) if not (33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte <= 255)]
+    hidden = [
+        byte for byte in range(256) if not (33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte <= 255)
+    ]
     return {byte: chr(256 + place) for place, byte in enumerate(hidden)}

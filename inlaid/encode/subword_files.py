@@ -22,10 +22,11 @@ PARTNERS = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}
 
 
 def load(path: Path, *, lower: bool | None = None) -> Subwords:
-    """The tokenizer of a file or a folder: tokenizer.json, GPT-2's two files, BERT's vocab.txt, SentencePiece's .model.
+    """The tokenizer of a file or a folder: tokenizer.json, GPT-2's two files, BERT's vocab.txt,
+    SentencePiece's .model.
 
-    In a folder, tokenizer.json comes first: it is complete. A vocab.txt does not say whether its text was lower-cased:
-    a tokenizer_config.json beside it does, or `lower`.
+    In a folder, tokenizer.json comes first: it is complete. A vocab.txt does not say whether its text was
+    lower-cased: a tokenizer_config.json beside it does, or `lower`.
     """
     path = _file_in(path) if path.is_dir() else path
     if not path.is_file():
@@ -38,10 +39,12 @@ def load(path: Path, *, lower: bool | None = None) -> Subwords:
 
 
 def of_model(folder: Path, *, reads_both_ways: bool) -> Engine | marian.SentencePieces | None:
-    """The tokenizer a model's folder carries, as `transformers` makes it: the name of a special token becomes that token.
+    """The tokenizer a model's folder carries, as `transformers` makes it: the name of a special token becomes
+    that token.
 
-    None where the folder carries none. A vocab.txt is taken for that of a model that reads both ways, as BERT: "[CLS]"
-    and "[SEP]" go around a text, which is lower-cased unless a tokenizer_config.json says otherwise.
+    None where the folder carries none. A vocab.txt is taken for that of a model that reads both ways, as
+    BERT: "[CLS]" and "[SEP]" go around a text, which is lower-cased unless a tokenizer_config.json says
+    otherwise.
     """
     if marian.recognizes(folder) and not (folder / "tokenizer.json").is_file():
         return marian.SentencePieces(folder)
@@ -69,7 +72,9 @@ def _around(engine: Engine, path: Path) -> processors.BertProcessing:
 def _engine(path: Path, lower: bool | None) -> Engine:
     read = _reader_of(path)
     if lower is not None and read is not _read_bert:
-        raise SettingError(f"lower goes with a vocab.txt, but {path} says itself how it reads text. Leave lower out.")
+        raise SettingError(
+            f"lower goes with a vocab.txt, but {path} says itself how it reads text. Leave lower out."
+        )
     with refusing(f"{path} is damaged, or not what its name says", "Get the file again."):
         return _read_bert(path, lower) if read is _read_bert else read(path)
 
@@ -79,11 +84,17 @@ def _file_in(folder: Path) -> Path:
     if (folder / "tokenizer.json").is_file():
         return folder / "tokenizer.json"
     names = {path.name for path in folder.iterdir()}
-    found = sorted(name for name in names if name == "vocab.txt" or PARTNERS.get(name) in names or name.endswith((".model", ".spm")))
+    found = sorted(
+        name
+        for name in names
+        if name == "vocab.txt" or PARTNERS.get(name) in names or name.endswith((".model", ".spm"))
+    )
     if not found:
         raise FormatError(f"{folder} holds no tokenizer. Expected one of: {FORMS}.")
     if len(found) > 1:
-        raise FormatError(f"{folder} holds {len(found)} tokenizers: {', '.join(found)}. Name the one to load.")
+        raise FormatError(
+            f"{folder} holds {len(found)} tokenizers: {', '.join(found)}. Name the one to load."
+        )
     return folder / found[0]
 
 
@@ -99,17 +110,22 @@ def _reader_of(path: Path) -> Callable[..., Engine]:
 
 def _read_tokenizer_json(path: Path) -> Engine:
     if not isinstance(_json(path).get("model"), dict):
-        raise FormatError(f"{path} is JSON, but not a tokenizer.json: it has no 'model'. Expected one of: {FORMS}.")
+        raise FormatError(
+            f"{path} is JSON, but not a tokenizer.json: it has no 'model'. Expected one of: {FORMS}."
+        )
     return engine_from(_text(path))
 
 
 def _read_gpt2(path: Path) -> Engine:
     """Byte-level BPE. What is neither a byte nor made by a merge is a special token."""
     name = next(name for name, partner in PARTNERS.items() if path.name in (name, partner))
-    vocabulary, merges = _json(path.with_name(name)), _merges(path.with_name(PARTNERS[name]))
+    vocabulary = _json(path.with_name(name))
+    merges = _merges(path.with_name(PARTNERS[name]))
     alphabet = set(pre_tokenizers.ByteLevel.alphabet())
     if not alphabet <= vocabulary.keys() or "a</w>" in vocabulary:
-        raise FormatError(f"{path.with_name(name)} is not of GPT-2's kind, whose words are made of bytes. Load its tokenizer.json.")
+        raise FormatError(
+            f"{path.with_name(name)} is not of GPT-2's kind, whose words are made of bytes. Load its tokenizer.json."
+        )
     config = _config_beside(path)
     engine = byte_level(models.BPE(vocabulary, merges), prefix_space=config.get("add_prefix_space", False))
     made = {left + right for left, right in merges}
@@ -151,9 +167,13 @@ def _read_bert(path: Path, lower: bool | None) -> Engine:
 
 def _lower_cases(path: Path, config: bool | None, lower: bool | None) -> bool:
     if lower is None and config is None:
-        raise SettingError(f"{path} does not say whether text is lower-cased first. Say it: lower=True (uncased) or lower=False (cased).")
+        raise SettingError(
+            f"{path} does not say whether text is lower-cased first. Say it: lower=True (uncased) or lower=False (cased)."
+        )
     if None not in (lower, config) and lower != config:
-        raise SettingError(f"lower is {lower}, but the tokenizer_config.json beside {path} says {config}. Leave lower out.")
+        raise SettingError(
+            f"lower is {lower}, but the tokenizer_config.json beside {path} says {config}. Leave lower out."
+        )
     return bool(config if lower is None else lower)
 
 
@@ -178,7 +198,9 @@ def _json(path: Path) -> dict[str, Any]:
     except (json.JSONDecodeError, RecursionError) as error:
         raise FormatError(f"{path} is not JSON: {error}. Get the file again.") from None
     if not isinstance(found, dict):
-        raise FormatError(f"{path} holds a JSON {type(found).__name__}; expected an object. Get the file again.")
+        raise FormatError(
+            f"{path} holds a JSON {type(found).__name__}; expected an object. Get the file again."
+        )
     return found
 
 
@@ -192,21 +214,34 @@ def vocabulary_of(folder: Path) -> dict[str, int]:
 
     Only the words are read: this works for tokenizers that cannot cut text here.
     """
-    name = next((name for name in ("tokenizer.json", "vocab.json", "encoder.json", "vocab.txt") if (folder / name).is_file()), None)
+    name = next(
+        (
+            name
+            for name in ("tokenizer.json", "vocab.json", "encoder.json", "vocab.txt")
+            if (folder / name).is_file()
+        ),
+        None,
+    )
     if name is None:
         return {}
     if name == "vocab.txt":
         return {word: id for id, word in enumerate(_lines(folder / name))}
     content = _json(folder / name)
     try:
-        found = content["model"]["vocab"] if name == "tokenizer.json" else content | _added_beside(folder / name)
+        found = (
+            content["model"]["vocab"] if name == "tokenizer.json" else content | _added_beside(folder / name)
+        )
         words = {piece[0]: id for id, piece in enumerate(found)} if isinstance(found, list) else dict(found)
         if name == "tokenizer.json":
             words |= {added["content"]: added["id"] for added in content.get("added_tokens") or []}
     except (LookupError, TypeError, ValueError) as error:
-        raise FormatError(f"{folder / name} lists no words: expected a model with a vocab ({error!r}). Get the file again.") from None
+        raise FormatError(
+            f"{folder / name} lists no words: expected a model with a vocab ({error!r}). Get the file again."
+        ) from None
     if not all(isinstance(word, str) and isinstance(id, int) for word, id in words.items()):
-        raise FormatError(f"{folder / name}: expected words and whole numbers as their ids. Get the file again.")
+        raise FormatError(
+            f"{folder / name}: expected words and whole numbers as their ids. Get the file again."
+        )
     return words
 
 

@@ -37,10 +37,15 @@ def made(source: Source, name: str, file: Path | None, size: int, cleaning: Clea
     from inlaid.encode.subword_training import train
 
     if source.sentences() is not None and not isinstance(source.text, (list, tuple)):
-        source.text = cast("Text", list(cast("Iterable[str]", source.text)))  # it is read twice: once to learn, once to encode
+        source.text = cast(
+            "Text", list(cast("Iterable[str]", source.text))
+        )  # it is read twice: once to learn, once to encode
     if source.reads_stdin:
-        raise SourceError(f"{name} reads the text twice, and standard input can be read once. Save it to a file first.")
-    lines, read = _lines(Source(source.text, source.field), cleaning, {}), 0
+        raise SourceError(
+            f"{name} reads the text twice, and standard input can be read once. Save it to a file first."
+        )
+    lines = _lines(Source(source.text, source.field), cleaning, {})
+    read = 0
     sample: list[str] = []
     for line in lines:
         sample.append(line)
@@ -52,8 +57,10 @@ def made(source: Source, name: str, file: Path | None, size: int, cleaning: Clea
 
 
 def scan(source: Source, tokenizer: Subwords, cleaning: Cleaning, folder: Path | None) -> Scanned:
-    """All text as the tokenizer's ids, in blocks; the tokenizer shares a block out over all cores by itself."""
-    spool, size = Spool(np.int32, folder), len(tokenizer.vocabulary)
+    """All text as the tokenizer's ids, in blocks; the tokenizer shares a block out over all cores by
+    itself."""
+    spool = Spool(np.int32, folder)
+    size = len(tokenizer.vocabulary)
     counts = np.zeros(size, np.int64)
     lint = {"invalid_bytes": 0, "nul_bytes": 0, "cut_lines": 0}
     lines = _lines(source, cleaning, lint)
@@ -64,7 +71,9 @@ def scan(source: Source, tokenizer: Subwords, cleaning: Cleaning, folder: Path |
         counts += np.bincount(ids[ids >= 0], minlength=size)
         spool.append(ids)
     lengths = np.array([len(word.encode()) for word in tokenizer.vocabulary], np.int64)
-    return Scanned(spool, [0] * len(spool.lengths), [np.arange(size, dtype=np.int32)], counts, lengths, _no_words, lint)
+    return Scanned(
+        spool, [0] * len(spool.lengths), [np.arange(size, dtype=np.int32)], counts, lengths, _no_words, lint
+    )
 
 
 def _lines(source: Source, cleaning: Cleaning, lint: dict[str, int]) -> Iterator[str]:
@@ -73,7 +82,11 @@ def _lines(source: Source, cleaning: Cleaning, lint: dict[str, int]) -> Iterator
     blocks = source.blocks() if given is None else blocks_of(_texts(given))
     for block in blocks:
         lines, invalid = cleaning.lines(block)
-        for what, count in (("invalid_bytes", invalid), ("nul_bytes", block.data.count(0)), ("cut_lines", not block.whole)):
+        for what, count in (
+            ("invalid_bytes", invalid),
+            ("nul_bytes", block.data.count(0)),
+            ("cut_lines", not block.whole),
+        ):
             lint[what] = lint.get(what, 0) + count
         yield from (line for line in lines if line)
 
@@ -81,7 +94,9 @@ def _lines(source: Source, cleaning: Cleaning, lint: dict[str, int]) -> Iterator
 def _texts(given: Iterable[object]) -> Iterator[str]:
     for text in given:
         if not isinstance(text, str):
-            raise SourceError("Subwords are cut from text, but some sentences are lists of tokens. Pass strings.")
+            raise SourceError(
+                "Subwords are cut from text, but some sentences are lists of tokens. Pass strings."
+            )
         yield text
 
 

@@ -26,8 +26,8 @@ BATCH = 16384
 class Subwords:
     """A tokenizer whose words are whole words and parts of words, each with an id.
 
-    Text is text: where it holds the name of a special token ("[MASK]"), that is read as any other text, unless asked.
-    Nothing is added, cut or padded, whatever the file said that it came from.
+    Text is text: where it holds the name of a special token ("[MASK]"), that is read as any other text,
+    unless asked. Nothing is added, cut or padded, whatever the file said that it came from.
 
     >>> gpt2 = load(Path("gpt2"))
     >>> gpt2.words("Hello world"), gpt2.ids("Hello world")
@@ -47,12 +47,15 @@ class Subwords:
     def tokenize(self, text: str) -> list[Token]:
         """Words of the vocabulary, and which characters each stands for.
 
-        Words that are bytes of one character all stand at that character. The "▁" that SentencePiece sets before a
-        text stands nowhere.
+        Words that are bytes of one character all stand at that character. The "▁" that SentencePiece sets
+        before a text stands nowhere.
         """
         with _reading(text):
             encoding = self.engine.encode(text, add_special_tokens=False)
-        tokens = [Token(self.vocabulary[id], *place) for id, place in zip(encoding.ids, encoding.offsets, strict=True)]
+        tokens = [
+            Token(self.vocabulary[id], *place)
+            for id, place in zip(encoding.ids, encoding.offsets, strict=True)
+        ]
         if len(tokens) > 1 and tokens[0].text == SPACE and tokens[1].start == 0:
             tokens[0] = Token(SPACE, 0, 0)
         return tokens
@@ -63,7 +66,11 @@ class Subwords:
     def ids(self, text: str, *, special: bool = False) -> list[int]:
         """With `special`, the name of a special token in the text becomes that token."""
         with _reading(text):
-            return (self._engine_that_reads_special if special else self.engine).encode(text, add_special_tokens=False).ids
+            return (
+                (self._engine_that_reads_special if special else self.engine)
+                .encode(text, add_special_tokens=False)
+                .ids
+            )
 
     def ids_of(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, on all cores."""
@@ -71,11 +78,15 @@ class Subwords:
         for start in range(0, len(texts), BATCH):
             batch = list(texts[start : start + BATCH])
             with _reading(*batch):
-                found += [encoding.ids for encoding in self.engine.encode_batch_fast(batch, add_special_tokens=False)]
+                found += [
+                    encoding.ids
+                    for encoding in self.engine.encode_batch_fast(batch, add_special_tokens=False)
+                ]
         return found
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; exactly the one they came from, where the tokenizer loses nothing (bpe, unigram)."""
+        """The text of `ids`; exactly the one they came from, where the tokenizer loses nothing (bpe,
+        unigram)."""
         wrong = next((id for id in ids if not 0 <= id < len(self.vocabulary)), None)
         if wrong is not None:
             raise UnknownWord(f"No word has the id {wrong}: ids go from 0 to {len(self.vocabulary) - 1}.")
@@ -90,11 +101,15 @@ class Subwords:
             raise FormatError("The tokenizer has no words. Train it, or load one that was trained.")
         size = max(known.values()) + 1
         if size > 2 * len(known):
-            raise FormatError(f"The tokenizer has {len(known):,} words, but ids up to {size - 1:,}: its file is damaged. Get it again.")
+            raise FormatError(
+                f"The tokenizer has {len(known):,} words, but ids up to {size - 1:,}: its file is damaged. Get it again."
+            )
         words = [f"<id {id}>" for id in range(size)]
         for word, id in sorted(known.items()):
             if words[id] != f"<id {id}>":
-                raise FormatError(f"The words '{words[id]}' and '{word}' both have the id {id}: the file is damaged. Get it again.")
+                raise FormatError(
+                    f"The words '{words[id]}' and '{word}' both have the id {id}: the file is damaged. Get it again."
+                )
             words[id] = word
         return words
 
@@ -127,11 +142,14 @@ class Subwords:
         return f"Subwords({type(self.engine.model).__name__}, {len(self.vocabulary):,} words)"
 
     def __reduce__(self) -> tuple[Callable[[str], Subwords], tuple[str]]:
-        return Subwords.from_json, (self.to_json(),)  # the engine's own way forgets how it reads special tokens
+        return Subwords.from_json, (
+            self.to_json(),
+        )  # the engine's own way forgets how it reads special tokens
 
 
 def engine_from(text: str) -> Engine:
-    """The engine of a tokenizer.json; the library reads scores of many digits a hair off, so unigram's are read here."""
+    """The engine of a tokenizer.json; the library reads scores of many digits a hair off, so unigram's are
+    read here."""
     engine = Engine.from_str(text)
     if isinstance(engine.model, models.Unigram):
         model = json.loads(text)["model"]
@@ -147,10 +165,14 @@ def byte_level(model: models.BPE, *, prefix_space: bool = False) -> Engine:
     return engine
 
 
-def bert_like(model: Any, *, lower: bool, clean: bool, chinese: bool = True, accents: bool | None = None) -> Engine:
+def bert_like(
+    model: Any, *, lower: bool, clean: bool, chinese: bool = True, accents: bool | None = None
+) -> Engine:
     """`accents` None: taken off where text is lower-cased."""
     engine = Engine(model)
-    engine.normalizer = normalizers.BertNormalizer(clean_text=clean, handle_chinese_chars=chinese, strip_accents=accents, lowercase=lower)
+    engine.normalizer = normalizers.BertNormalizer(
+        clean_text=clean, handle_chinese_chars=chinese, strip_accents=accents, lowercase=lower
+    )
     engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     engine.decoder = decoders.WordPiece()
     return engine
@@ -158,7 +180,8 @@ def bert_like(model: Any, *, lower: bool, clean: bool, chinese: bool = True, acc
 
 @contextmanager
 def refusing(found: str, advice: str) -> Iterator[None]:
-    """Turn whatever the libraries raise, a Rust panic (which is no Exception) included, into a FormatError."""
+    """Turn whatever the libraries raise, a Rust panic (which is no Exception) included, into a
+    FormatError."""
     try:
         yield
     except (InlaidError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -185,4 +208,6 @@ def refuse_surrogates(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         place = text[max(0, error.start - 20) : error.start]
-        raise SourceError(f"A text holds half a character (a lone surrogate) after '{place}'. Read the file as UTF-8 again.") from None
+        raise SourceError(
+            f"A text holds half a character (a lone surrogate) after '{place}'. Read the file as UTF-8 again."
+        ) from None

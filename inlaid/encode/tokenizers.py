@@ -44,7 +44,8 @@ class HasIds(Protocol):
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """A frozen dataclass of settings that turns normalised text into tokens, left to right, without overlap."""
+    """A frozen dataclass of settings that turns normalised text into tokens, left to right, without
+    overlap."""
 
     def tokenize(self, text: str) -> list[Token]: ...
     def words(self, text: str) -> list[str]:
@@ -134,7 +135,8 @@ def _char_pattern() -> re.Pattern[str]:
 
 @functools.cache
 def _marks() -> str:
-    """All combining marks, as the inside of a regular-expression class; Python's own classes leave them out."""
+    """All combining marks, as the inside of a regular-expression class; Python's own classes leave them
+    out."""
     points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
     points += range(0xE0100, min(0xE01F0, sys.maxunicode))
     runs: list[list[int]] = []

@@ -19,7 +19,8 @@ from inlaid.shapes import Blob, Counts
 class Words(Sequence[str]):
     """Distinct words in a fixed order, kept as bytes and found by hash.
 
-    Three million of them open in milliseconds from a mapped file: nothing is decoded and no dict is built until asked.
+    Three million of them open in milliseconds from a mapped file: nothing is decoded and no dict is built
+    until asked.
 
     >>> words = Words.of(["cat", "猫"])
     >>> words[1], words.find("cat"), words.find("dog")
@@ -27,7 +28,9 @@ class Words(Sequence[str]):
     """
 
     def __init__(self, array: Callable[[str], np.ndarray], size: int) -> None:
-        self._array, self._size = array, size  # an array is read, and verified, when it is first needed
+        # an array is read, and verified, when it is first needed
+        self._array = array
+        self._size = size
 
     @functools.cached_property
     def blob(self) -> Blob:
@@ -53,7 +56,9 @@ class Words(Sequence[str]):
         try:
             return cls.of_bytes([word.encode("utf-8") for word in words])
         except UnicodeEncodeError as error:
-            raise SourceError(f"The word {error.object!r} holds half a surrogate pair, which is no text. Clean the input.") from None
+            raise SourceError(
+                f"The word {error.object!r} holds half a surrogate pair, which is no text. Clean the input."
+            ) from None
 
     @classmethod
     def of_bytes(cls, encoded: list[bytes]) -> Words:
@@ -63,8 +68,11 @@ class Words(Sequence[str]):
         hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, encoded), np.uint64, len(encoded))
         order = np.argsort(hashes, kind="stable").astype(np.int32)
         arrays = {
-            "words": np.frombuffer(b"".join(encoded), np.uint8), "word_offsets": offsets, "word_hashes": hashes[order], "word_order": order,
-        }  # fmt: skip
+            "words": np.frombuffer(b"".join(encoded), np.uint8),
+            "word_offsets": offsets,
+            "word_hashes": hashes[order],
+            "word_order": order,
+        }
         packed = cls(arrays.__getitem__, len(encoded))
         packed._refuse_repeats()
         return packed
@@ -77,7 +85,9 @@ class Words(Sequence[str]):
             return None
         hashed = np.uint64(xxhash.xxh3_64_intdigest(wanted))
         place = int(np.searchsorted(self.hashes, hashed))
-        while place < len(self.hashes) and self.hashes[place] == hashed:  # more than one turn only where hashes collide
+        while (
+            place < len(self.hashes) and self.hashes[place] == hashed
+        ):  # more than one turn only where hashes collide
             found = int(self.order[place])
             if self.bytes_of(found) == wanted:
                 return found
@@ -85,7 +95,8 @@ class Words(Sequence[str]):
         return None
 
     def all_bytes(self) -> list[bytes]:
-        offsets, raw = self.offsets.tolist(), self.blob.tobytes()
+        offsets = self.offsets.tolist()
+        raw = self.blob.tobytes()
         return [raw[start:stop] for start, stop in pairwise(offsets)]
 
     def bytes_of(self, id: int) -> bytes:
@@ -112,7 +123,11 @@ class Words(Sequence[str]):
         return isinstance(word, str) and self.find(word) is not None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Words) and np.array_equal(self.offsets, other.offsets) and np.array_equal(self.blob, other.blob)
+        return (
+            isinstance(other, Words)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.blob, other.blob)
+        )
 
     def __hash__(self) -> int:
         return hash((len(self), self.blob.nbytes))
@@ -124,7 +139,8 @@ class Words(Sequence[str]):
     def _refuse_repeats(self) -> None:
         """Equal words stand side by side in hash order, the earlier first."""
         for place in np.flatnonzero(self.hashes[1:] == self.hashes[:-1]).tolist():
-            first, second = int(self.order[place]), int(self.order[place + 1])
+            first = int(self.order[place])
+            second = int(self.order[place + 1])
             if self.bytes_of(first) == self.bytes_of(second):
                 raise FormatError(
                     f"The word '{self[first]}' stands twice, as number {first} and as number {second}. Each word needs one row."
@@ -139,8 +155,16 @@ class Vocabulary:
     counts: Counts
 
     @classmethod
-    def of(cls, counts: Mapping[str, int], *, min_count: int = 1, max_size: int | None = None, special: Sequence[str] = ()) -> Vocabulary:
-        """Order by count, then by bytes: the same words and counts give the same ids, whatever order they came in.
+    def of(
+        cls,
+        counts: Mapping[str, int],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
+        special: Sequence[str] = (),
+    ) -> Vocabulary:
+        """Order by count, then by bytes: the same words and counts give the same ids, whatever order they
+        came in.
 
         Special words come first, in the order given, whether they were seen or not.
 
@@ -153,12 +177,19 @@ class Vocabulary:
 
     @classmethod
     def of_bytes(
-        cls, counts: Mapping[bytes, int], *, min_count: int = 1, max_size: int | None = None, special: Sequence[str] = ()
+        cls,
+        counts: Mapping[bytes, int],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
+        special: Sequence[str] = (),
     ) -> Vocabulary:
         """The same for words that are UTF-8 already."""
         first = {word.encode(): counts.get(word.encode(), 0) for word in special}
         kept = sorted(word for word, count in counts.items() if count >= min_count and word not in first)
-        kept.sort(key=counts.__getitem__, reverse=True)  # stable, also backwards: words of one count stay in order
+        kept.sort(
+            key=counts.__getitem__, reverse=True
+        )  # stable, also backwards: words of one count stay in order
         last = None if max_size is None else max(0, max_size - len(first))
         ordered = first | {word: counts[word] for word in kept[:last]}
         try:
@@ -173,7 +204,9 @@ class Vocabulary:
         ['cat', 'dog', 'emu']
         """
         old = dict(zip(self.words, self.counts.tolist(), strict=True))
-        new = Vocabulary.of({word: count for word, count in counts.items() if word not in old}, min_count=min_count)
+        new = Vocabulary.of(
+            {word: count for word, count in counts.items() if word not in old}, min_count=min_count
+        )
         added = np.array([counts.get(word, 0) for word in old], np.int64)
         return Vocabulary(Words.of([*old, *new.words]), np.concatenate([self.counts + added, new.counts]))
 
@@ -187,9 +220,12 @@ def by_count(words: list[bytes], counts: Counts) -> np.ndarray:
     >>> by_count([b"b", b"a", b"c"], np.array([2, 2, 5])).tolist()
     [2, 1, 0]
     """
-    heads = np.array(words, "S8").view(">u8").astype(np.uint64)  # numbers sort in a tenth of the time that bytes take
+    heads = (
+        np.array(words, "S8").view(">u8").astype(np.uint64)
+    )  # numbers sort in a tenth of the time that bytes take
     order = np.lexsort((heads, -counts))
-    heads, counts = heads[order], counts[order]
+    heads = heads[order]
+    counts = counts[order]
     tied = (heads[1:] == heads[:-1]) & (counts[1:] == counts[:-1])
     for start, stop in np.flatnonzero(np.diff(tied, prepend=False, append=False)).reshape(-1, 2).tolist():
         order[start : stop + 1] = sorted(order[start : stop + 1].tolist(), key=words.__getitem__)
@@ -202,7 +238,12 @@ def pack(vocabulary: Vocabulary) -> dict[str, np.ndarray]:
 
 
 def pack_words(words: Words) -> dict[str, np.ndarray]:
-    return {"words": words.blob, "word_offsets": words.offsets, "word_hashes": words.hashes, "word_order": words.order}
+    return {
+        "words": words.blob,
+        "word_offsets": words.offsets,
+        "word_hashes": words.hashes,
+        "word_order": words.order,
+    }
 
 
 def unpack(opened: Arrays) -> Vocabulary:
@@ -212,5 +253,7 @@ def unpack(opened: Arrays) -> Vocabulary:
 def unpack_words(opened: Arrays) -> Words:
     size = opened.unverified("word_order").size
     if opened.unverified("word_offsets").size != size + 1 or opened.unverified("word_hashes").size != size:
-        raise FormatError(f"{opened.path}: the arrays of its {size:,} words do not fit together. Restore the file from a copy.")
+        raise FormatError(
+            f"{opened.path}: the arrays of its {size:,} words do not fit together. Restore the file from a copy."
+        )
     return Words(opened.whole, size)

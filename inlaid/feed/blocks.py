@@ -1,4 +1,5 @@
-"""Blocks of words that a predictive method reads: thinned to a stream, with noise to draw from and a rate that falls."""
+"""Blocks of words that a predictive method reads: thinned to a stream, with noise to draw from and a rate
+that falls."""
 
 from __future__ import annotations
 
@@ -15,19 +16,25 @@ from inlaid.kernels import draw, sgns_cpu
 from inlaid.kernels.sgns_cpu import SPARE
 from inlaid.shapes import Ids, Offsets
 
-BLOCK, BLOCKS = 1 << 16, 8
-"""Words that are thinned at once, so that they stay in the cache; blocks in a step, a fraction of a second of work."""
+BLOCK = 1 << 16
+BLOCKS = 8
+"""Words that are thinned at once, so that they stay in the cache; blocks in a step, a fraction of a second of
+work."""
 CALM = 0.025
 """The rate at which the fewest negatives will do."""
 SHARED = 16
 """Negatives that are shared at a higher rate, for each time that it is as high."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
-CAP, BRISK = 4.0, 0.05
-"""Times that a word is expected in a round, at most; and the rate above which rounds are shorter, as more is then learned from scores of
-the same age."""
-HELD, MOST_HELD, LEAST_HELD = 200, 2000, 100
-"""One sentence in so many is set apart to measure on, but no more than so many, and none where that makes too few."""
+CAP = 4.0
+BRISK = 0.05
+"""Times that a word is expected in a round, at most; and the rate above which rounds are shorter, as more is
+then learned from scores of the same age."""
+HELD = 200
+MOST_HELD = 2000
+LEAST_HELD = 100
+"""One sentence in so many is set apart to measure on, but no more than so many, and none where that makes too
+few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,25 +48,29 @@ class Block:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Blocks:
-    """A text as `epochs` passes over it meet it; everything is a function of the settings and of where we are."""
+    """A text as `epochs` passes over it meet it; everything is a function of the settings and of where we
+    are."""
 
     corpus: Corpus
     window: int
     negatives: int
-    threshold: float | None
-    power: float
-    rate: float
+    subsample: float | None
+    noise_exponent: float
+    learning_rate: float
     epochs: int
     seed: int
     shared_least: int = SHARED
     shared_most: int = 64
-    """Negatives that the words of a tile share at a low rate, and at most. What chance adds to a step grows with the rate, and falls with
-    their number: at rate 0.05 analogies of skip-gram are .02 higher with 32 than with 16, at 0.025 they are the same."""
+    """Negatives that the words of a tile share at a low rate, and at most. What chance adds to a step grows
+    with the rate, and falls with their number: at rate 0.05 analogies of skip-gram are .02 higher with 32
+    than with 16, at 0.025 they are the same."""
 
     def __post_init__(self) -> None:
         offsets = self.corpus.offsets
         if (np.diff(offsets[:1_000_000]) < 2).all() and len(offsets) <= 1_000_000:
-            raise SourceError("No two words meet: every sentence is one word. Put each sentence, not each word, on a line.")
+            raise SourceError(
+                "No two words meet: every sentence is one word. Put each sentence, not each word, on a line."
+            )
 
     @property
     def words(self) -> int:
@@ -72,12 +83,13 @@ class Blocks:
     @property
     def shared(self) -> int:
         """Noise words of a tile: at least as many as a pair would have, and more at a higher rate."""
-        times = round(self.rate / CALM)
+        times = round(self.learning_rate / CALM)
         return max(self._asked_for, min(SHARED * times if times > 1 else self.shared_least, self.shared_most))
 
     @property
     def shared_to_measure(self) -> int:
-        """Noise words of a tile that is only measured: the same at every rate, so that losses can be compared."""
+        """Noise words of a tile that is only measured: the same at every rate, so that losses can be
+        compared."""
         return max(self._asked_for, self.shared_most)
 
     @property
@@ -86,11 +98,11 @@ class Blocks:
 
     @cached_property
     def keep(self) -> np.ndarray:
-        return (keep_share(self.corpus.vocabulary.counts, self.threshold) * 0xFFFFFFFF).astype(np.uint32)
+        return (keep_share(self.corpus.vocabulary.counts, self.subsample) * 0xFFFFFFFF).astype(np.uint32)
 
     @cached_property
     def noise(self) -> np.ndarray:
-        return draw.noise_table(self.corpus.vocabulary.counts**self.power)
+        return draw.noise_table(self.corpus.vocabulary.counts**self.noise_exponent)
 
     @property
     def held(self) -> int:
@@ -118,27 +130,49 @@ class Blocks:
 
     def thin(self, block: Block, stream: np.ndarray) -> int:
         """Fill the stream with what is read of a block; returns how many words that is."""
-        offsets, key = self.corpus.offsets, draw.key_of(self.seed, block.epoch + 1)
+        offsets = self.corpus.offsets
+        key = draw.key_of(self.seed, block.epoch + 1)
         sentence = int(np.searchsorted(offsets, block.start, "right")) - 1
-        return sgns_cpu.thin(self.corpus.ids, offsets, block.start, block.stop, sentence, self.held, key, self.keep, self.window, stream)
+        return sgns_cpu.thin(
+            self.corpus.ids,
+            offsets,
+            block.start,
+            block.stop,
+            sentence,
+            self.held,
+            key,
+            self.keep,
+            self.window,
+            stream,
+        )
 
     def thin_held(self) -> tuple[np.ndarray, int]:
-        """A stream of the sentences set apart, with the same windows in every run, and how many words it has."""
+        """A stream of the sentences set apart, with the same windows in every run, and how many words it
+        has."""
         ids, offsets = _held_sentences(self.corpus, self.held)
-        stream, key = self.stream(len(ids)), draw.key_of(0, 0)
+        stream = self.stream(len(ids))
+        key = draw.key_of(0, 0)
         return stream, sgns_cpu.thin(ids, offsets, 0, len(ids), 0, 0, key, self.keep, self.window, stream)
 
     def pace(self, block: Block) -> np.ndarray:
         """The rate at the first and the last word, and what a shared negative weighs."""
         passed = block.epoch * self.words
-        return np.array([self.rate_after(passed + block.start), self.rate_after(passed + block.stop), self.negatives / self.shared])
+        return np.array(
+            [
+                self.rate_after(passed + block.start),
+                self.rate_after(passed + block.stop),
+                self.negatives / self.shared,
+            ]
+        )
 
     def rate_after(self, done: int) -> float:
-        return self.rate * max(1 - done / self.total, FLOOR)
+        return self.learning_rate * max(1 - done / self.total, FLOOR)
 
     def round_of(self, tile: int, words: int) -> int:
-        """Tiles that may learn from scores of the same age: `words` words, or fewer at a high rate or where one is too frequent."""
-        read, steps = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF), min(1, BRISK / self.rate)
+        """Tiles that may learn from scores of the same age: `words` words, or fewer at a high rate or where
+        one is too frequent."""
+        read = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF)
+        steps = min(1, BRISK / self.learning_rate)
         return int(np.clip(steps * CAP * read.sum() / (read.max() * tile), 1, max(steps * words // tile, 1)))
 
     def _end(self, start: int) -> int:
@@ -148,13 +182,14 @@ class Blocks:
         return end if end > start else min(start + BLOCK, self.words)
 
 
-def keep_share(counts: np.ndarray, threshold: float | None) -> np.ndarray:
-    """How many of a word's tokens are read: all of a rare word, fewer of a frequent one, as word2vec does it."""
-    if threshold == 0:
+def keep_share(counts: np.ndarray, subsample: float | None) -> np.ndarray:
+    """How many of a word's tokens are read: all of a rare word, fewer of a frequent one, as word2vec does
+    it."""
+    if subsample == 0:
         return np.ones(len(counts))
-    threshold = max(1e-4, 1 / len(counts)) if threshold is None else threshold
+    subsample = max(1e-4, 1 / len(counts)) if subsample is None else subsample
     share = np.maximum(counts, 1) / counts.sum()
-    return np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share)
+    return np.minimum(1, (np.sqrt(share / subsample) + 1) * subsample / share)
 
 
 def in_threads(work: Callable[[int], np.ndarray], workers: int) -> list[np.ndarray]:

@@ -1,7 +1,8 @@
 """Cells in tiles, so that workers share no row and a tile's rows stay in the cache.
 
-Words are dealt into parts like cards, and contexts likewise; a tile holds the cells of one part of words with one part of
-contexts. With three parts an epoch has three rounds, and the tiles of a round have neither a word nor a context in common:
+Words are dealt into parts like cards, and contexts likewise; a tile holds the cells of one part of words with
+one part of contexts. With three parts an epoch has three rounds, and the tiles of a round have neither a word
+nor a context in common:
 
     round 0   a . .    round 1   . a .    round 2   . . a
               . b .              . . b              b . .
@@ -59,11 +60,14 @@ class Tiles:
         return math.isqrt(len(self.starts) - 1)
 
     def epoch(self, epoch: int) -> list[list[Tile]]:
-        """The rounds of an epoch, in an order that is a function of seed and epoch alone, and so is that of the cells in a tile."""
+        """The rounds of an epoch, in an order that is a function of seed and epoch alone, and so is that of
+        the cells in a tile."""
         return _epoch(self.starts.tobytes(), self.seed, epoch)
 
 
-def tiles(cells: Cells, *, parts: int, x_max: float, alpha: float, seed: int, workers: int = 1, memory: int) -> Tiles:
+def tiles(
+    cells: Cells, *, parts: int, x_max: float, alpha: float, seed: int, workers: int = 1, memory: int
+) -> Tiles:
     """Sort cells into parts x parts tiles, the weight of a count being min(1, (count / x_max) ** alpha).
 
     Where they take more than `memory` MB they lie in a nameless file.
@@ -71,14 +75,21 @@ def tiles(cells: Cells, *, parts: int, x_max: float, alpha: float, seed: int, wo
     lengths = np.empty((parts, parts), np.int64)
     shape = (len(cells), 4)
     places = scratch(shape, np.int32) if len(cells) * 16 > memory * 1_000_000 else np.empty(shape, np.int32)
-    numbers, pairs = places.view(np.float32), places.view(np.int64)
-    shared(workers, range(parts), lambda part: glove_cpu.count_tiles(cells.starts, cells.columns, parts, part, lengths[part]))
+    numbers = places.view(np.float32)
+    pairs = places.view(np.int64)
+    shared(
+        workers,
+        range(parts),
+        lambda part: glove_cpu.count_tiles(cells.starts, cells.columns, parts, part, lengths[part]),
+    )
     starts = np.concatenate([[0], np.cumsum(lengths)])
     seeds = np.random.Generator(np.random.Philox(seed)).integers(0, 1 << 62, parts * parts).tolist()
 
     def fill(part: int) -> None:
         ends = starts[part * parts : (part + 1) * parts].copy()
-        glove_cpu.fill_tiles(cells.starts, cells.columns, cells.counts, part, x_max, alpha, ends, places, numbers)
+        glove_cpu.fill_tiles(
+            cells.starts, cells.columns, cells.counts, part, x_max, alpha, ends, places, numbers
+        )
         for tile in range(part * parts, (part + 1) * parts):
             glove_cpu.shuffle(pairs[starts[tile] : starts[tile + 1]], seeds[tile])
 

@@ -17,7 +17,8 @@ class Windows:
     inputs: np.ndarray
     targets: np.ndarray
     left_over: int
-    """Tokens that are in no window: the end that is too short for another, and what lies between windows far apart."""
+    """Tokens that are in no window: the end that is too short for another, and what lies between windows far
+    apart."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -28,7 +29,8 @@ Batch = tuple[np.ndarray, np.ndarray]
 
 
 def windows(ids: np.ndarray, *, max_length: int, stride: int) -> Windows:
-    """Windows of `max_length` tokens that start every `stride` tokens of a flat int32 array, such as a corpus's ids.
+    """Windows of `max_length` tokens that start every `stride` tokens of a flat int32 array, such as a
+    corpus's ids.
 
     >>> found = windows(np.arange(6, dtype=np.int32), max_length=2, stride=2)
     >>> found.inputs.tolist(), found.targets.tolist(), found.left_over
@@ -36,19 +38,26 @@ def windows(ids: np.ndarray, *, max_length: int, stride: int) -> Windows:
     """
     _need_positive(max_length=max_length, stride=stride)
     if ids.ndim != 1 or ids.dtype != np.int32:
-        raise SourceError(f"ids are {ids.dtype} of shape {ids.shape}; expected a flat int32 array, such as corpus.ids.")
+        raise SourceError(
+            f"ids are {ids.dtype} of shape {ids.shape}; expected a flat int32 array, such as corpus.ids."
+        )
     if len(ids) <= max_length:
         raise SourceError(
             f"{len(ids):,} tokens make no window: max_length {max_length} takes {max_length + 1:,}, the last as target only. "
             "Bring more text, or lower max_length."
         )
-    inputs, targets = (np.lib.stride_tricks.sliding_window_view(part, max_length)[::stride] for part in (ids[:-1], ids[1:]))
+    inputs, targets = (
+        np.lib.stride_tricks.sliding_window_view(part, max_length)[::stride] for part in (ids[:-1], ids[1:])
+    )
     seen = (len(inputs) - 1) * min(stride, max_length + 1) + max_length + 1
     return Windows(inputs, targets, len(ids) - seen)
 
 
-def batches(windows: Windows, size: int, *, seed: int | None = None, drop_last: bool = False) -> Iterator[Batch]:
-    """Batches of `size` windows: in the order of the text (and still views), or shuffled where a seed is given.
+def batches(
+    windows: Windows, size: int, *, seed: int | None = None, drop_last: bool = False
+) -> Iterator[Batch]:
+    """Batches of `size` windows: in the order of the text (and still views), or shuffled where a seed is
+    given.
 
     The last batch may be smaller; `drop_last` leaves it out.
     """
@@ -61,16 +70,21 @@ def batches(windows: Windows, size: int, *, seed: int | None = None, drop_last: 
 
 
 def one_hot(ids: np.ndarray, size: int) -> np.ndarray:
-    """One row an id, float32: 1 at the id and 0 elsewhere, so that `one_hot(ids, len(table)) @ table` is `table[ids]`.
+    """One row an id, float32: 1 at the id and 0 elsewhere, so that `one_hot(ids, len(table)) @ table` is
+    `table[ids]`.
 
     >>> one_hot(np.array([2, 0]), 3).tolist()
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
     _need_positive(size=size)
     if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer):
-        raise SourceError(f"ids are {ids.dtype} of shape {ids.shape}; expected a flat array of whole numbers.")
+        raise SourceError(
+            f"ids are {ids.dtype} of shape {ids.shape}; expected a flat array of whole numbers."
+        )
     if len(ids) and not 0 <= ids.min() <= ids.max() < size:
-        raise SourceError(f"ids run from {ids.min()} to {ids.max()}; expected 0 to {size - 1}. Raise size to the number of words.")
+        raise SourceError(
+            f"ids run from {ids.min()} to {ids.max()}; expected 0 to {size - 1}. Raise size to the number of words."
+        )
     rows = np.zeros((len(ids), size), np.float32)
     rows[np.arange(len(ids)), ids] = 1
     return rows

@@ -1,7 +1,8 @@
 """FastText: skip-gram and CBOW whose words are made of their characters; unseen words get vectors too.
 
-A word is the mean of a row of its own and of rows for its character n-grams, which it shares with words spelt like it. What one
-learns the others know: forms of a word, compounds, misspellings, and words that were never seen. Bojanowski et al. 2017.
+A word is the mean of a row of its own and of rows for its character n-grams, which it shares with words spelt
+like it. What one learns the others know: forms of a word, compounds, misspellings, and words that were never
+seen. Bojanowski et al. 2017.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ from inlaid.report import Note, Report, silent
 from inlaid.vectors import Card, Vectors
 
 TILE = 4
-"""Words that share negatives: most of the time goes into rows of n-grams, so that words may well have more of their own. With 16 SimLex
-is .01 lower."""
+"""Words that share negatives: most of the time goes into rows of n-grams, so that words may well have more of
+their own. With 16 SimLex is .01 lower."""
 SHARED = {"skipgram": {}, "cbow": {"shared_least": 8, "shared_most": 8}}
-"""How many they share, where that is not as in SGNS. The mean of a hundred rows starts small and learns slowly, and more slowly the surer
-its steps are: analogies of CBOW are .41 with 8, .40 with 16 and 32."""
+"""How many they share, where that is not as in SGNS. The mean of a hundred rows starts small and learns
+slowly, and more slowly the surer its steps are: analogies of CBOW are .41 with 8, .40 with 16 and 32."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastText:
-    """Word2vec with words made of their character n-grams: forms of a word share what they learn, unseen words have vectors."""
+    """Word2vec with words made of their character n-grams: forms of a word share what they learn, unseen
+    words have vectors."""
 
     objective: Literal["skipgram", "cbow"] = "skipgram"
     """Predict contexts from the center, or the center from its contexts."""
@@ -46,36 +48,40 @@ class FastText:
     """Words on each side that may be contexts; each center draws its own window, from 1 to this."""
     negatives: Positive = 5
     """Noise words for each pair."""
-    rate: Annotated[float, Range(1e-9)] = 0.05
+    learning_rate: Annotated[float, Range(1e-9)] = 0.05
     """How far each step goes, at the start; it falls to nothing in a straight line."""
     epochs: Positive = 5
     """Times the text is read."""
-    threshold: Fraction | None = None
-    """Words with a larger share of the text than this are read less often; 0 reads all. None: 1e-4, or in a vocabulary of fewer than
-    10,000 words 1 / words, the share a word has on average."""
-    power: Fraction = 0.5
+    subsample: Fraction | None = None
+    """Words with a larger share of the text than this are read less often; 0 reads all. None: 1e-4, or in a
+    vocabulary of fewer than 10,000 words 1 / words, the share a word has on average."""
+    noise_exponent: Fraction = 0.5
     """Noise words are drawn by their counts to this power; below 1 rare words are drawn more often."""
-    shortest: Positive = 3
-    """Characters of the shortest n-gram, with < before and > behind the word."""
-    longest: Positive = 6
-    """Characters of the longest."""
+    min_n: Positive = 3
+    """Characters of the min_n n-gram, with < before and > behind the word."""
+    max_n: Positive = 6
+    """Characters of the max_n."""
     buckets: Annotated[int, Range(1, (1 << 31) - 1)] = 2_000_000
     """N-grams are hashed into so many; only those that occur take memory."""
-    place_weights: bool = False
-    """CBOW learns how much each place of the window weighs, for each number of a vector (Mikolov et al. 2018)."""
+    position_weights: bool = False
+    """CBOW learns how much each place of the window weighs, for each number of a vector (Mikolov et al.
+    2018)."""
     seed: Count = 1
     """Chooses first vectors, windows and noise."""
     workers: Positive = 1
-    """Threads. Several change the tables without waiting for each other: fast, but no two runs are the same."""
+    """Threads. Several change the tables without waiting for each other: fast, but no two runs are the
+    same."""
     deterministic: bool = False
     """The same bits for any number of workers, at some cost in speed."""
 
     def __post_init__(self) -> None:
         check(self)
-        if self.shortest > self.longest:
-            raise SettingError(f"shortest is {self.shortest} and longest {self.longest}. Make shortest at most longest.")
-        if self.place_weights and self.objective != "cbow":
-            raise SettingError("place_weights is for objective cbow: skip-gram has one context at a time, and nothing to weigh.")
+        if self.min_n > self.max_n:
+            raise SettingError(f"min_n is {self.min_n} and max_n {self.max_n}. Make min_n at most max_n.")
+        if self.position_weights and self.objective != "cbow":
+            raise SettingError(
+                "position_weights is for objective cbow: skip-gram has one context at a time, and nothing to weigh."
+            )
 
     def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
         training = self.start(corpus, report)
@@ -95,7 +101,8 @@ class FastText:
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Which rows each word is the mean of: its own, then those of its n-grams, which lie behind all words' own."""
+    """Which rows each word is the mean of: its own, then those of its n-grams, which lie behind all words'
+    own."""
 
     bounds: np.ndarray
     ids: np.ndarray
@@ -106,32 +113,51 @@ class Bags:
     @classmethod
     def of(cls, words: Words, settings: FastText) -> Bags:
         found, starts = bucket_ids(
-            words.blob, words.offsets, shortest=settings.shortest, longest=settings.longest, buckets=settings.buckets
+            words.blob,
+            words.offsets,
+            min_n=settings.min_n,
+            max_n=settings.max_n,
+            buckets=settings.buckets,
         )
         kept, places = np.unique(found, return_inverse=True)
         bounds = starts + np.arange(len(starts))
-        ids = np.insert((len(words) + places).astype(np.int32), starts[:-1], np.arange(len(words), dtype=np.int32))
+        ids = np.insert(
+            (len(words) + places).astype(np.int32), starts[:-1], np.arange(len(words), dtype=np.int32)
+        )
         return cls(bounds, ids, kept)
 
 
 class Training:
-    """A run of FastText over a corpus: rows of words and n-grams, contexts, and steps that change them in place.
+    """A run of FastText over a corpus: rows of words and n-grams, contexts, and steps that change them in
+    place.
 
-    A step is a pure function of the tables, the settings, the corpus and the words done so far; so is, with several workers,
-    all but the last bits.
+    A step is a pure function of the tables, the settings, the corpus and the words done so far; so is, with
+    several workers, all but the last bits.
     """
 
     unit = "words"
 
     def __init__(self, settings: FastText, corpus: Corpus) -> None:
-        size, dim = len(corpus.vocabulary), settings.dim
-        self.settings, self.bags = settings, Bags.of(corpus.vocabulary.words, settings)
+        size = len(corpus.vocabulary)
+        dim = settings.dim
+        self.settings = settings
+        self.bags = Bags.of(corpus.vocabulary.words, settings)
         self.blocks = Blocks(
-            corpus=corpus, window=settings.window, negatives=settings.negatives, threshold=settings.threshold, power=settings.power,
-            rate=settings.rate, epochs=settings.epochs, seed=settings.seed, **SHARED[settings.objective],
-        )  # fmt: skip
+            corpus=corpus,
+            window=settings.window,
+            negatives=settings.negatives,
+            subsample=settings.subsample,
+            noise_exponent=settings.noise_exponent,
+            learning_rate=settings.learning_rate,
+            epochs=settings.epochs,
+            seed=settings.seed,
+            **SHARED[settings.objective],
+        )
         self.total = self.blocks.total
-        objectives = {"skipgram": tile_cpu.SKIPGRAM, "cbow": fasttext_cpu.WEIGHTED if settings.place_weights else fasttext_cpu.PLAIN}
+        objectives = {
+            "skipgram": tile_cpu.SKIPGRAM,
+            "cbow": fasttext_cpu.WEIGHTED if settings.position_weights else fasttext_cpu.PLAIN,
+        }
         self.sizes = objectives[settings.objective], TILE, self.blocks.shared, settings.window
         table = table_in_parts if settings.deterministic else table_of
         self.arrays = {"table": table(size + len(self.bags.kept), dim), "contexts": table(size, dim)}
@@ -145,67 +171,101 @@ class Training:
         blocks = self.blocks.after(done)
         loss, pairs = self._together(blocks) if self.settings.deterministic else self._apart(blocks)
         done = self.blocks.done(blocks[-1])
-        return Step(done, float(loss), float(pairs), {"rate": self.blocks.rate_after(done)})
+        return Step(done, float(loss), float(pairs), {"learning_rate": self.blocks.rate_after(done)})
 
     def held_out(self, done: int) -> float | None:
-        """The average loss per pair on sentences never trained on, with the same windows and noise in every run; None without such."""
+        """The average loss per pair on sentences never trained on, with the same windows and noise in every
+        run; None without such."""
         if not self.blocks.held:
             return None
         stream, kept = self.blocks.thin_held()
-        sums, shared = np.zeros(2), self.blocks.shared_to_measure
+        sums = np.zeros(2)
+        shared = self.blocks.shared_to_measure
         self._train(stream, kept, np.array([0.0, 0.0, self.settings.negatives / shared]), sums, shared)
         return float(sums[0] / max(sums[1], 1))
 
     def vectors(self, corpus: Corpus) -> Vectors:
         """What was learned so far."""
-        vocabulary, dim, settings = corpus.vocabulary, self.settings.dim, self.settings
+        vocabulary = corpus.vocabulary
+        dim = self.settings.dim
+        settings = self.settings
         size = len(vocabulary)
         table, contexts = (whole(self.arrays[name], dim) for name in ("table", "contexts"))
         ngrams = NGrams(
-            own=table[:size], buckets=table[size:], size=settings.buckets,
-            shortest=settings.shortest, longest=settings.longest, kept=self.bags.kept,
-        )  # fmt: skip
+            own=table[:size],
+            buckets=table[size:],
+            size=settings.buckets,
+            min_n=settings.min_n,
+            max_n=settings.max_n,
+            kept=self.bags.kept,
+        )
         notes = ()
         if settings.workers > 1 and not settings.deterministic:
-            notes = (f"{settings.workers} workers without locks: another run gives slightly different numbers.",)
-        return Vectors(vocabulary.words, Mixed.of(vocabulary.words, ngrams), vocabulary.counts, Card(notes=notes), contexts, ngrams)
+            notes = (
+                f"{settings.workers} workers without locks: another run gives slightly different numbers.",
+            )
+        return Vectors(
+            vocabulary.words,
+            Mixed.of(vocabulary.words, ngrams),
+            vocabulary.counts,
+            Card(notes=notes),
+            contexts,
+            ngrams,
+        )
 
     def _apart(self, blocks: list[Block]) -> np.ndarray:
         """Each worker takes its share of the blocks; the tables are everyone's."""
         workers = min(self.settings.workers, len(blocks))
 
         def work(me: int) -> np.ndarray:
-            stream, sums = self.blocks.stream(), np.zeros(2)
+            stream = self.blocks.stream()
+            sums = np.zeros(2)
             for block in blocks[me::workers]:
-                self._train(stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums, self.blocks.shared)
+                self._train(
+                    stream, self.blocks.thin(block, stream), self.blocks.pace(block), sums, self.blocks.shared
+                )
             return sums
 
         return sum(in_threads(work, workers), np.zeros(2))
 
     def _together(self, blocks: list[Block]) -> np.ndarray:
-        """All workers on one block, each on its columns; more of them than cores would only wait for each other."""
-        workers, desk = min(self.settings.workers, os.cpu_count() or 1, parts_of(row_width(self.settings.dim))), self._desk(self.sizes)
-        tables, bags = tuple(self.arrays.values()), (self.bags.bounds, self.bags.ids)
+        """All workers on one block, each on its columns; more of them than cores would only wait for each
+        other."""
+        workers = min(self.settings.workers, os.cpu_count() or 1, parts_of(row_width(self.settings.dim)))
+        desk = self._desk(self.sizes)
+        tables = tuple(self.arrays.values())
+        bags = (self.bags.bounds, self.bags.ids)
         counters = [rounds_cpu.counters_of_rounds() for _ in blocks]
 
         def work(me: int) -> np.ndarray:
-            stream, sums = self.blocks.stream(), np.zeros(2)
+            stream = self.blocks.stream()
+            sums = np.zeros(2)
             for n, block in enumerate(blocks):
-                kept, pace, party = self.blocks.thin(block, stream), self.blocks.pace(block), (counters[n], me, workers)
-                fasttext_cpu.train_rounds(stream, kept, tables, bags, desk, self.blocks.noise, pace, self.sizes, sums, party)
+                kept = self.blocks.thin(block, stream)
+                pace = self.blocks.pace(block)
+                party = (counters[n], me, workers)
+                fasttext_cpu.train_rounds(
+                    stream, kept, tables, bags, desk, self.blocks.noise, pace, self.sizes, sums, party
+                )
             return sums
 
         return sum(in_threads(work, workers), np.zeros(2))
 
     def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
         objective, tile, _, window = self.sizes
-        tables, sizes = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"]), (objective, tile, shared, window)
-        bags, noise = (self.bags.bounds, self.bags.ids), self.blocks.noise
+        tables = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"])
+        sizes = (objective, tile, shared, window)
+        bags = (self.bags.bounds, self.bags.ids)
+        noise = self.blocks.noise
         if self.settings.deterministic:
             alone = rounds_cpu.counters_of_rounds(), 0, 1
-            fasttext_cpu.train_rounds(stream, kept, tables, bags, self._desk(sizes), noise, pace, sizes, sums, alone)
+            fasttext_cpu.train_rounds(
+                stream, kept, tables, bags, self._desk(sizes), noise, pace, sizes, sums, alone
+            )
         else:
             fasttext_cpu.train(stream, kept, tables, bags, noise, pace, sizes, sums)
 
     def _desk(self, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, ...]:
-        return rounds_cpu.desk_of(row_width(self.settings.dim), sizes, self.blocks.round_of(TILE, rounds_cpu.ROUND))
+        return rounds_cpu.desk_of(
+            row_width(self.settings.dim), sizes, self.blocks.round_of(TILE, rounds_cpu.ROUND)
+        )

@@ -1,8 +1,8 @@
 """GloVe: vectors whose products are the logarithms of co-occurrence counts.
 
-How often two words meet is a number; ask of their vectors that word . context + bias + bias be its logarithm. Frequent
-cells weigh more than rare ones, up to a bound, and the squared errors are made small by AdaGrad (Pennington, Socher and
-Manning 2014).
+How often two words meet is a number; ask of their vectors that word . context + bias + bias be its logarithm.
+Frequent cells weigh more than rare ones, up to a bound, and the squared errors are made small by AdaGrad
+(Pennington, Socher and Manning 2014).
 """
 
 from __future__ import annotations
@@ -29,17 +29,22 @@ HUGE = 1e38
 """The AdaGrad sum of a number that is not to be learned: divided by its root, every step is nothing."""
 CACHED = 4_000_000
 """Bytes the rows of a tile may take, so that they stay in the cache while its cells are visited."""
-FEWEST, CELLS = 8, 2000
-"""Parts words are dealt into at least; and the cells a tile should have, or there are more tiles than work."""
-SMALL, UNSEEN = 2000, 20
-"""Words of a vocabulary whose unseen pairs are learned from too, and how many of those there are at most for each seen one."""
+FEWEST = 8
+CELLS = 2000
+"""Parts words are dealt into at least; and the cells a tile should have, or there are more tiles than
+work."""
+SMALL = 2000
+UNSEEN = 20
+"""Words of a vocabulary whose unseen pairs are learned from too, and how many of those there are at most for
+each seen one."""
 STEP = 2_000_000
 """Cells in a step, about: some tenths of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GloVe:
-    """Products of vectors learn the logarithms of co-occurrence counts. The same bits for any number of workers."""
+    """Products of vectors learn the logarithms of co-occurrence counts. The same bits for any number of
+    workers."""
 
     dim: Positive = 100
     """Numbers a word gets."""
@@ -49,14 +54,16 @@ class GloVe:
     """Counts from here on weigh the same."""
     alpha: Fraction = 0.75
     """Smaller counts weigh (count / x_max) to this power."""
-    rate: Annotated[float, Range(1e-6)] = 0.05
+    learning_rate: Annotated[float, Range(1e-6)] = 0.05
     """Size of the first steps; AdaGrad makes later ones smaller."""
     epochs: Positive = 50
     """Times every cell is visited."""
-    unseen: Fraction = 0.05
-    """In a vocabulary of at most 2,000 words, the weight of pairs that never meet; 0 leaves them out, as the original does."""
-    output: Literal["sum", "input"] = "sum"
-    """A word's vector is the sum of its vectors as word and as context, or the first alone, with the second kept beside it."""
+    zero_weight: Fraction = 0.05
+    """In a vocabulary of at most 2,000 words, the weight of pairs that never meet; 0 leaves them out, as the
+    original does."""
+    combine: Literal["sum", "input"] = "sum"
+    """A word's vector is the sum of its vectors as word and as context, or the first alone, with the second
+    kept beside it."""
     memory: Positive = MEMORY
     """MB that counting, and then the cells, may take; beyond it temporary files are used."""
     workers: Positive = 1
@@ -74,14 +81,24 @@ class GloVe:
 
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """Count, sort the cells into tiles, and make the first vectors."""
-        cells = cooccurrence(corpus, window=self.window, decay=True, workers=self.workers, memory=self.memory, report=report)
+        cells = cooccurrence(
+            corpus, window=self.window, decay=True, workers=self.workers, memory=self.memory, report=report
+        )
         if not len(cells):
-            raise SourceError("No two words meet: every sentence is one word. Put each sentence, not each word, on a line.")
-        if self.unseen and cells.size <= SMALL:
-            cells = _with_unseen(cells, float(self.unseen), self.seed)
+            raise SourceError(
+                "No two words meet: every sentence is one word. Put each sentence, not each word, on a line."
+            )
+        if self.zero_weight and cells.size <= SMALL:
+            cells = _with_unseen(cells, float(self.zero_weight), self.seed)
         parts = _parts(cells.size, len(cells), _width(self.dim))
         made = tiles(
-            cells, parts=parts, x_max=float(self.x_max), alpha=float(self.alpha), seed=self.seed, workers=self.workers, memory=self.memory
+            cells,
+            parts=parts,
+            x_max=float(self.x_max),
+            alpha=float(self.alpha),
+            seed=self.seed,
+            workers=self.workers,
+            memory=self.memory,
         )
         return Training(self, made, cells.size)
 
@@ -90,12 +107,14 @@ class GloVe:
 
 
 class Training:
-    """Steps over tiles. `arrays` is all that changes; a step is a function of them, the settings, the tiles and `done`."""
+    """Steps over tiles. `arrays` is all that changes; a step is a function of them, the settings, the tiles
+    and `done`."""
 
     unit = "cells"
 
     def __init__(self, settings: GloVe, tiles: Tiles, size: int) -> None:
-        self.settings, self.tiles = settings, tiles
+        self.settings = settings
+        self.tiles = tiles
         self.total = settings.epochs * len(tiles)
         self.arrays = _first_rows(size, settings.dim, settings.seed)
         # What vectors of zeros would be charged. Worse than knowing nothing is a run that has gone wrong.
@@ -125,24 +144,29 @@ class Training:
 
     def vectors(self, corpus: Corpus) -> Vectors:
         dim = self.settings.dim
-        words, contexts = (np.ascontiguousarray(self.arrays[name][:, 0, :dim]) for name in ("words", "contexts"))
-        if self.settings.output == "sum":
+        words, contexts = (
+            np.ascontiguousarray(self.arrays[name][:, 0, :dim]) for name in ("words", "contexts")
+        )
+        if self.settings.combine == "sum":
             return Vectors(corpus.vocabulary.words, words + contexts, corpus.vocabulary.counts)
         return Vectors(corpus.vocabulary.words, words, corpus.vocabulary.counts, contexts=contexts)
 
     def _visit(self, tile: Tile) -> float:
         if tile.start == tile.stop:
             return 0.0
-        places, numbers = self.tiles.places[tile.start : tile.stop], self.tiles.numbers[tile.start : tile.stop]
-        rate = np.float32(self.settings.rate)
-        return glove_cpu.glove_tile(self.arrays["words"], self.arrays["contexts"], places, numbers, tile.first, tile.stride, rate)
+        places = self.tiles.places[tile.start : tile.stop]
+        numbers = self.tiles.numbers[tile.start : tile.stop]
+        rate = np.float32(self.settings.learning_rate)
+        return glove_cpu.glove_tile(
+            self.arrays["words"], self.arrays["contexts"], places, numbers, tile.first, tile.stride, rate
+        )
 
 
 def _with_unseen(cells: Cells, weight: float, seed: int) -> Cells:
     """The cells, and pairs that never meet, drawn at random; those have minus their weight for a count.
 
-    A small vocabulary says most by what it never says, and counts leave that out. In a large one nearly all pairs are unseen,
-    mostly because the text is short, and there are too many to visit.
+    A small vocabulary says most by what it never says, and counts leave that out. In a large one nearly all
+    pairs are unseen, mostly because the text is short, and there are too many to visit.
     """
     table = cells.dense()
     zeros = table == 0
@@ -170,10 +194,13 @@ def _first_rows(size: int, dim: int, seed: int) -> dict[str, np.ndarray]:
     random = np.random.Generator(np.random.Philox(seed))
     arrays = {name: _on_lines((size, 2, _width(dim))) for name in ("words", "contexts")}
     for (bias, one), rows in zip(((dim, dim + 1), (dim + 1, dim)), arrays.values(), strict=True):
-        rows[:, 0], rows[:, 1] = 0, 1
+        rows[:, 0] = 0
+        rows[:, 1] = 1
         first = (random.random((size, dim + 1), np.float32) - np.float32(0.5)) / np.float32(dim)
-        rows[:, 0, :dim], rows[:, 0, bias] = first[:, :dim], first[:, dim]
-        rows[:, 0, one], rows[:, 1, one] = 1, HUGE
+        rows[:, 0, :dim] = first[:, :dim]
+        rows[:, 0, bias] = first[:, dim]
+        rows[:, 0, one] = 1
+        rows[:, 1, one] = HUGE
     return arrays
 
 

@@ -25,7 +25,9 @@ def read_options(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise SourceError(f"Cannot read {folder / OPTIONS}: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{folder / OPTIONS}: expected ELMo's options (lstm, char_cnn); {error!r} is missing or no JSON.") from None
+        raise FormatError(
+            f"{folder / OPTIONS}: expected ELMo's options (lstm, char_cnn); {error!r} is missing or no JSON."
+        ) from None
 
 
 def read_weights(folder: Path) -> dict[str, np.ndarray]:

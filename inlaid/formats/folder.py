@@ -1,8 +1,10 @@
-"""Hugging Face folders as vectors: any checkpoint's input table read; folders for sentence-transformers and model2vec written.
+"""Hugging Face folders as vectors: any checkpoint's input table read; folders for sentence-transformers and
+model2vec written.
 
-What is written holds one token a word, and one row of zeros for what is unknown. Texts are cut as the vectors' own tokenizer
-cuts them, as far as a tokenizer.json can say it: words of alphabetic scripts whole, and every word that does not stand between
-blanks (Chinese words, phrases, signs) wherever it stands, the longest first.
+What is written holds one token a word, and one row of zeros for what is unknown. Texts are cut as the
+vectors' own tokenizer cuts them, as far as a tokenizer.json can say it: words of alphabetic scripts whole,
+and every word that does not stand between blanks (Chinese words, phrases, signs) wherever it stands, the
+longest first.
 """
 
 from __future__ import annotations
@@ -27,12 +29,22 @@ from inlaid.report import Note, Report, silent
 from inlaid.shapes import LazyTable, Rows, Table
 from inlaid.vectors import Card, Vectors
 
-MODULES, TOKENIZER = "modules.json", "tokenizer.json"
+MODULES = "modules.json"
+TOKENIZER = "tokenizer.json"
 STATIC = "sentence_transformers.models.StaticEmbedding"
 USUAL = (
-    "embedding.weight", "embeddings", "encoder.embed_tokens.weight", "shared.weight", "word_embeddings.weight", "wte.weight",
-    "embed_tokens.weight", "tokens_embed.weight", "word_embedding.weight", "embed_in.weight", "tok_embeddings.weight",
-)  # fmt: skip
+    "embedding.weight",
+    "embeddings",
+    "encoder.embed_tokens.weight",
+    "shared.weight",
+    "word_embeddings.weight",
+    "wte.weight",
+    "embed_tokens.weight",
+    "tokens_embed.weight",
+    "word_embedding.weight",
+    "embed_in.weight",
+    "tok_embeddings.weight",
+)
 """How names of input tables end, the surest first."""
 HEADS = ("lm_head.", "cls.", "output.", "generator_lm_head.", "score.")
 """How names of output tables start."""
@@ -63,7 +75,9 @@ class Layout:
         if rows < table.shape[0]:
             table = table.rows(np.arange(rows))
         encoding = {"spelling": _spelling(vocabulary), "normalize": _normalizer(part / TOKENIZER)}
-        card = Card(method=str(folder.config.get("model_type", "")), encoding=encoding, notes=(f"input table {name}",))
+        card = Card(
+            method=str(folder.config.get("model_type", "")), encoding=encoding, notes=(f"input table {name}",)
+        )
         return Vectors(Words.of(words), table, card=card)
 
     def write(self, vectors: Vectors, path: Path, report: Report = silent) -> None:
@@ -76,7 +90,8 @@ class Layout:
             _write(folder, self.name, table, made.json)
 
 
-STATIC_EMBEDDING, MODEL2VEC = Layout("static-embedding"), Layout("model2vec")
+STATIC_EMBEDDING = Layout("static-embedding")
+MODEL2VEC = Layout("model2vec")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,17 +120,24 @@ class Tensor:
 
 def input_table(folder: Folder) -> str:
     """The name of the tensor that holds a row for each token: by its usual names, else by its size."""
-    matrices = [name for name, tensor in folder.tensors.items() if len(tensor.shape) == 2 and tensor.dtype in NUMBERS]
+    matrices = [
+        name for name, tensor in folder.tensors.items() if len(tensor.shape) == 2 and tensor.dtype in NUMBERS
+    ]
     inner = folder.config.get("text_config")
     size = folder.config.get("vocab_size", inner.get("vocab_size") if isinstance(inner, dict) else None)
-    sized = [name for name in matrices if folder.tensors[name].shape[0] == size and not name.startswith(HEADS)]
+    sized = [
+        name for name in matrices if folder.tensors[name].shape[0] == size and not name.startswith(HEADS)
+    ]
     groups = [[name for name in matrices if f".{name}".endswith(f".{usual}")] for usual in USUAL]
     candidates = next(filter(None, groups), sized)
     if len(candidates) > 1 and set(candidates) & set(sized):
         candidates = [name for name in candidates if name in sized]
     if candidates and all(_same(folder, candidates[0], name) for name in candidates[1:]):
         return candidates[0]
-    shown = ", ".join(f"{name} {folder.tensors[name].shape}" for name in (candidates or matrices)[:12]) or "no matrix at all"
+    shown = (
+        ", ".join(f"{name} {folder.tensors[name].shape}" for name in (candidates or matrices)[:12])
+        or "no matrix at all"
+    )
     raise FormatError(
         f"{folder.path}: which tensor is the input table cannot be told; candidates: {shown}. Load the folder as a model and take its "
         "input_vectors(), or keep only the weights that are meant."
@@ -132,7 +154,9 @@ def _is_model2vec(path: Path) -> bool:
 
 def _same(folder: Folder, one: str, two: str) -> bool:
     """Whether two tensors hold the same bytes: tied tables that were written twice."""
-    return folder.tensors[one].shape == folder.tensors[two].shape and np.array_equal(folder.content(one), folder.content(two))
+    return folder.tensors[one].shape == folder.tensors[two].shape and np.array_equal(
+        folder.content(one), folder.content(two)
+    )
 
 
 def _first_module(path: Path) -> Path:
@@ -141,11 +165,16 @@ def _first_module(path: Path) -> Path:
         return path
     try:
         first = json.loads((path / MODULES).read_text("utf-8"))[0]
-        kind, place = str(first["type"]), Path(str(first["path"]))
+        kind = str(first["type"])
+        place = Path(str(first["path"]))
     except (ValueError, LookupError, TypeError) as error:
-        raise FormatError(f"{path / MODULES}: expected a list of modules, each with a type and a path ({error}).") from None
+        raise FormatError(
+            f"{path / MODULES}: expected a list of modules, each with a type and a path ({error})."
+        ) from None
     if place.is_absolute() or ".." in place.parts or not (path / place).is_dir():
-        raise FormatError(f"{path / MODULES}: its first module, {kind}, lies in '{place}', which is no folder inside this one.")
+        raise FormatError(
+            f"{path / MODULES}: its first module, {kind}, lies in '{place}', which is no folder inside this one."
+        )
     return path / place
 
 
@@ -158,8 +187,12 @@ def _table(folder: Folder, name: str) -> LazyTable:
         return Tensor(content)
     mapping = _numbers(folder, "mapping").astype(np.int64) if "mapping" in folder.tensors else None
     weights = _float32(_numbers(folder, "weights")) if "weights" in folder.tensors else None
-    if mapping is not None and (mapping.ndim != 1 or (len(mapping) and not 0 <= mapping.min() <= mapping.max() < len(content))):
-        raise FormatError(f"{folder.path}: mapping leads to rows that the table of {len(content):,} does not have.")
+    if mapping is not None and (
+        mapping.ndim != 1 or (len(mapping) and not 0 <= mapping.min() <= mapping.max() < len(content))
+    ):
+        raise FormatError(
+            f"{folder.path}: mapping leads to rows that the table of {len(content):,} does not have."
+        )
     tokens = len(content) if mapping is None else len(mapping)
     if weights is not None and weights.shape != (tokens,):
         raise FormatError(f"{folder.path}: {tokens:,} tokens need as many weights; found {weights.shape}.")
@@ -181,17 +214,23 @@ def _float32(numbers: np.ndarray) -> np.ndarray:
 
 
 def _words(vocabulary: Mapping[str, int], rows: int, report: Report) -> list[str]:
-    """The token of each row; rows without one are called `<row N>`, so that a row's number stays its token's id."""
+    """The token of each row; rows without one are called `<row N>`, so that a row's number stays its token's
+    id."""
     words = [""] * rows
     named = np.zeros(rows, bool)
     for token, id in vocabulary.items():
         if 0 <= id < rows:
-            words[id], named[id] = token, True
+            words[id] = token
+            named[id] = True
     if len(vocabulary) > named.sum():
         report(Note(f"{len(vocabulary) - named.sum():,} tokens have no row of their own and are left out."))
     if not named.all():
         nameless = np.flatnonzero(~named).tolist()
-        report(Note(f"{len(nameless):,} of {rows:,} rows belong to no token (the first is row {nameless[0]:,}); they are called <row N>."))
+        report(
+            Note(
+                f"{len(nameless):,} of {rows:,} rows belong to no token (the first is row {nameless[0]:,}); they are called <row N>."
+            )
+        )
         for row in nameless:
             words[row] = f"<row {row}>"
     return words
@@ -212,16 +251,27 @@ def _normalizer(path: Path) -> tuple[str, ...]:
 
 
 def _write(folder: Path, layout: str, table: Table, tokenizer: str) -> None:
-    """The two differ in a name and a config; sentence-transformers reads both, by modules.json, and model2vec does, too."""
+    """The two differ in a name and a config; sentence-transformers reads both, by modules.json, and model2vec
+    does, too."""
     from safetensors.numpy import save
 
     static = layout == "static-embedding"
     weights = {"embedding.weight" if static else "embeddings": np.ascontiguousarray(table)}
     files.write_bytes(folder / WEIGHTS, save(weights, {"format": "pt"}))
     files.write_text(folder / TOKENIZER, tokenizer)
-    files.write_text(folder / MODULES, json.dumps([{"idx": 0, "name": "0", "path": "", "type": STATIC}], indent=2))
+    files.write_text(
+        folder / MODULES, json.dumps([{"idx": 0, "name": "0", "path": "", "type": STATIC}], indent=2)
+    )
     if static:
-        files.write_text(folder / "config_sentence_transformers.json", json.dumps({"similarity_fn_name": "cosine"}, indent=2))
+        files.write_text(
+            folder / "config_sentence_transformers.json",
+            json.dumps({"similarity_fn_name": "cosine"}, indent=2),
+        )
     else:
-        config = {"model_type": "model2vec", "architectures": ["StaticModel"], "hidden_dim": table.shape[1], "normalize": False}
+        config = {
+            "model_type": "model2vec",
+            "architectures": ["StaticModel"],
+            "hidden_dim": table.shape[1],
+            "normalize": False,
+        }
         files.write_text(folder / CONFIG, json.dumps(config, indent=2))

@@ -1,4 +1,5 @@
-"""Hugging Face folders: config, and tensors in safetensors (sharded or not) or pytorch_model.bin; nothing is unpickled.
+"""Hugging Face folders: config, and tensors in safetensors (sharded or not) or pytorch_model.bin; nothing is
+unpickled.
 
 Opening reads headers only; a tensor is read when it is asked for.
 """
@@ -18,13 +19,37 @@ from safetensors import SafetensorError, safe_open
 
 from inlaid.errors import FormatError, SourceError, need
 
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+OLD_WEIGHTS = "pytorch_model.bin"
+OLD_INDEX = "pytorch_model.bin.index.json"
 WIDTHS = {
-    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I64": 8, "I32": 4, "I16": 2, "I8": 1,
-    "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1,
-}  # fmt: skip
-TORCH_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32", "bool": "BOOL"}
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U64": 8,
+    "U32": 4,
+    "U16": 2,
+    "U8": 1,
+    "BOOL": 1,
+}
+TORCH_NAMES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "int32": "I32",
+    "bool": "BOOL",
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +96,11 @@ class Folder:
         if name in self.loaded:
             torch = need("torch", extra="neural")
             return self.loaded[name].contiguous().view(torch.uint8).numpy().reshape(-1)
-        return np.memmap(stored.file, np.uint8, "r", stored.start, (stored.bytes,)) if stored.bytes else np.zeros(0, np.uint8)
+        return (
+            np.memmap(stored.file, np.uint8, "r", stored.start, (stored.bytes,))
+            if stored.bytes
+            else np.zeros(0, np.uint8)
+        )
 
 
 def open_folder(path: Path) -> Folder:
@@ -106,7 +135,9 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise SourceError(f"Cannot read {path}: {error.strerror}. A checkpoint is a folder with config.json and its weights.") from None
+        raise SourceError(
+            f"Cannot read {path}: {error.strerror}. A checkpoint is a folder with config.json and its weights."
+        ) from None
     except ValueError as error:
         raise FormatError(f"{path}: not JSON ({error}).") from None
 
@@ -116,7 +147,9 @@ def _shards(index: Path) -> dict[str, list[str]]:
     try:
         places = dict(_json(index)["weight_map"])
     except (KeyError, TypeError, ValueError):
-        raise FormatError(f"{index}: expected a weight_map that says which file holds which tensor.") from None
+        raise FormatError(
+            f"{index}: expected a weight_map that says which file holds which tensor."
+        ) from None
     shards: dict[str, list[str]] = {}
     for name, file in places.items():
         if not isinstance(file, str) or Path(file).name != file:
@@ -129,9 +162,12 @@ def _sharded(path: Path, shards: Mapping[str, Iterable[str]]) -> dict[str, Store
     tensors: dict[str, Stored] = {}
     for file, names in shards.items():
         found = _safetensors(path / file)
-        missing, extra = sorted(set(names) - set(found)), sorted(set(found) - set(names))
+        missing = sorted(set(names) - set(found))
+        extra = sorted(set(found) - set(names))
         if missing or extra:
-            raise FormatError(f"{path / file}: the index promises {missing or 'nothing'} more, and does not know {extra or 'nothing'}.")
+            raise FormatError(
+                f"{path / file}: the index promises {missing or 'nothing'} more, and does not know {extra or 'nothing'}."
+            )
         tensors |= found
     return tensors
 
@@ -160,10 +196,13 @@ def _old_folder(path: Path, config: Mapping[str, Any], files: Iterable[Path]) ->
         try:
             content = torch.load(file, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            raise FormatError(f"{file}: not a file of tensors alone, and nothing else is loaded ({str(error).splitlines()[0]}).") from None
+            raise FormatError(
+                f"{file}: not a file of tensors alone, and nothing else is loaded ({str(error).splitlines()[0]})."
+            ) from None
         for name, tensor in content.items():
             if not isinstance(tensor, torch.Tensor):
                 raise FormatError(f"{file}: {name} is a {type(tensor).__name__}; expected tensors only.")
             kind = str(tensor.dtype).removeprefix("torch.")
-            loaded[name], stored[name] = tensor, Stored(name, TORCH_NAMES.get(kind, kind), tuple(tensor.shape), file)
+            loaded[name] = tensor
+            stored[name] = Stored(name, TORCH_NAMES.get(kind, kind), tuple(tensor.shape), file)
     return Folder(path, config, stored, loaded)

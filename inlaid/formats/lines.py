@@ -41,21 +41,28 @@ class Block:
 
 def blocks_of(path: Path, file: Readable, report: Report) -> Iterator[Block]:
     """The file in whole lines, without a byte order mark and without empty lines at its end."""
-    line, held, small = 1, b"", True
+    line = 1
+    held = b""
+    small = True
     while data := file.read(BLOCK):
         if line == 1 and not held and data.startswith(MARK):
             data = data.removeprefix(MARK)
             report(Note(f"{path} starts with a byte order mark, which was left out."))
         small = small and line == 1 and not held and len(data) < BLOCK - len(MARK)
         held += data
-        filled = len(held.rstrip(BLANKS + b"\n"))  # empty lines at the end wait until it is known whether others follow
+        filled = len(
+            held.rstrip(BLANKS + b"\n")
+        )  # empty lines at the end wait until it is known whether others follow
         end = held.find(b"\n", filled) + 1 or held.rfind(b"\n") + 1
         if filled and end:
-            block, held = Block(line, held[:end], small), held[end:]
+            block = Block(line, held[:end], small)
+            held = held[end:]
             yield block
             line += block.lines
         if len(held) > LONGEST_LINE:
-            raise FormatError(f"{path}:{line}: longer than {LONGEST_LINE:,} bytes, which no line of vectors is.")
+            raise FormatError(
+                f"{path}:{line}: longer than {LONGEST_LINE:,} bytes, which no line of vectors is."
+            )
     if held.strip(BLANKS + b"\n"):
         report(Note(f"{path}: {NO_END}"))
         yield Block(line, held + b"\n", small and line == 1)
@@ -66,7 +73,9 @@ def until(first: Block, others: Iterator[Block], top: int | None) -> Iterator[Bl
     left = top
     for block in (each for blocks in ([first], others) for each in blocks if each.text):
         if left is not None and block.lines >= left:
-            yield Block(block.first_line, b"\n".join([*block.text.split(b"\n", left)[:left], b""]), block.small)
+            yield Block(
+                block.first_line, b"\n".join([*block.text.split(b"\n", left)[:left], b""]), block.small
+            )
             return
         left = None if left is None else left - block.lines
         yield block

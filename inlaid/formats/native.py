@@ -1,8 +1,8 @@
 """Inlaid's own format: one safetensors file, mapped and checksummed (.inlaid).
 
-Opening reads the header alone; words and rows are verified when they are used. The table lies there as float32, as
-float16 (half the space) or as int8 with a scale a row (a quarter of it). N-grams, where the vectors have them, lie there in the same
-form: most of the space is theirs.
+Opening reads the header alone; words and rows are verified when they are used. The table lies there as
+float32, as float16 (half the space) or as int8 with a scale a row (a quarter of it). N-grams, where the
+vectors have them, lie there in the same form: most of the space is theirs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from inlaid.vectors import Card, Codes, LazyTable, Vectors
 SUFFIXES = (".inlaid",)
 Numbers = Literal["float32", "float16", "int8"]
 BLOCK = 1 << 13
-NGRAMS = ("size", "shortest", "longest")
+NGRAMS = ("size", "min_n", "max_n")
 
 
 def recognizes(start: Start) -> bool:
@@ -42,14 +42,26 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     try:
         card = settings_of(Card, json.loads(opened.metadata["card"]))
     except (KeyError, ValueError) as error:
-        raise FormatError(f"{path}: the card that says how the vectors came to be is missing or unreadable ({error}).") from None
+        raise FormatError(
+            f"{path}: the card that says how the vectors came to be is missing or unreadable ({error})."
+        ) from None
     counts = opened.whole("counts") if "counts" in opened else None
-    vectors = Vectors(unpack_words(opened), _Kept(opened, "table"), counts, card, _optional(opened, "contexts"), _ngrams(opened))
+    vectors = Vectors(
+        unpack_words(opened),
+        _Kept(opened, "table"),
+        counts,
+        card,
+        _optional(opened, "contexts"),
+        _ngrams(opened),
+    )
     return vectors if reading.top is None or reading.top >= len(vectors) else _first(vectors, reading.top)
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent, *, numbers: Numbers = "float32") -> None:
-    content: dict[str, np.ndarray | arrays.Stream] = {**_packed("table", vectors.stored, numbers), **pack_words(vectors.words)}
+    content: dict[str, np.ndarray | arrays.Stream] = {
+        **_packed("table", vectors.stored, numbers),
+        **pack_words(vectors.words),
+    }
     if vectors.counts is not None:
         content["counts"] = vectors.counts
     if vectors.contexts is not None:
@@ -57,12 +69,19 @@ def write(vectors: Vectors, path: Path, report: Report = silent, *, numbers: Num
     metadata = {"card": json.dumps(asdict(vectors.card), ensure_ascii=False)}
     ngrams = vectors.subwords
     if isinstance(ngrams, NGrams):
-        content |= {**_packed("ngrams.own", ngrams.own, numbers), **_packed("ngrams.buckets", ngrams.buckets, numbers)}
+        content |= {
+            **_packed("ngrams.own", ngrams.own, numbers),
+            **_packed("ngrams.buckets", ngrams.buckets, numbers),
+        }
         if ngrams.kept is not None:
             content["ngrams.kept"] = ngrams.kept
         metadata["ngrams"] = json.dumps({name: getattr(ngrams, name) for name in NGRAMS})
     elif ngrams is not None:
-        report(Note(f"What gives unseen words a vector here ({type(ngrams).__name__}) has no place in this format; it is left out."))
+        report(
+            Note(
+                f"What gives unseen words a vector here ({type(ngrams).__name__}) has no place in this format; it is left out."
+            )
+        )
     arrays.write(path, content, metadata)
 
 
@@ -95,7 +114,11 @@ class _Kept:
 
     def codes(self) -> Codes | None:
         """The table as it lies there, if that is int8."""
-        return Codes(self.opened.whole(self.name), self.opened.whole(self.scales)) if self.scales in self.opened else None
+        return (
+            Codes(self.opened.whole(self.name), self.opened.whole(self.scales))
+            if self.scales in self.opened
+            else None
+        )
 
 
 def _optional(opened: arrays.Arrays, name: str) -> _Kept | None:
@@ -108,12 +131,18 @@ def _ngrams(opened: arrays.Arrays) -> NGrams | None:
     try:
         settings = {name: int(json.loads(opened.metadata["ngrams"])[name]) for name in NGRAMS}
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{opened.path}: the settings of its n-grams are missing or unreadable ({error}).") from None
+        raise FormatError(
+            f"{opened.path}: the settings of its n-grams are missing or unreadable ({error})."
+        ) from None
     kept = opened.whole("ngrams.kept") if "ngrams.kept" in opened else None
-    return NGrams(own=_Kept(opened, "ngrams.own"), buckets=_Kept(opened, "ngrams.buckets"), kept=kept, **settings)
+    return NGrams(
+        own=_Kept(opened, "ngrams.own"), buckets=_Kept(opened, "ngrams.buckets"), kept=kept, **settings
+    )
 
 
-def _packed(name: str, stored: Table | LazyTable, numbers: Numbers) -> Mapping[str, np.ndarray | arrays.Stream]:
+def _packed(
+    name: str, stored: Table | LazyTable, numbers: Numbers
+) -> Mapping[str, np.ndarray | arrays.Stream]:
     if numbers == "float32":  # as it lies, a block at a time: the table may be larger than memory
         starts = range(0, stored.shape[0], BLOCK)
         blocks = (_rows(stored, np.arange(start, min(start + BLOCK, stored.shape[0]))) for start in starts)
@@ -123,7 +152,9 @@ def _packed(name: str, stored: Table | LazyTable, numbers: Numbers) -> Mapping[s
         codes = Codes.of(table)
         return {name: codes.codes, f"{name}.scales": codes.scales}
     if numbers == "float16" and np.abs(table).max(initial=0) > np.finfo(np.float16).max:
-        raise FormatError(f"The largest number of the {name} is {np.abs(table).max():g}, too large for float16. Write float32 or int8.")
+        raise FormatError(
+            f"The largest number of the {name} is {np.abs(table).max():g}, too large for float16. Write float32 or int8."
+        )
     return {name: table.astype(numbers)}
 
 
@@ -134,7 +165,14 @@ def _first(vectors: Vectors, top: int) -> Vectors:
     counts = None if vectors.counts is None else vectors.counts[:top]
     contexts = None if vectors.contexts is None else _rows(vectors.contexts, ids)
     subwords = vectors.subwords.first(top) if isinstance(vectors.subwords, NGrams) else vectors.subwords
-    return replace(vectors, words=words, stored=_rows(vectors.stored, ids), counts=counts, contexts=contexts, subwords=subwords)
+    return replace(
+        vectors,
+        words=words,
+        stored=_rows(vectors.stored, ids),
+        counts=counts,
+        contexts=contexts,
+        subwords=subwords,
+    )
 
 
 def _rows(stored: Table | LazyTable, ids: np.ndarray) -> Rows:

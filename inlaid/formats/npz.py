@@ -1,4 +1,5 @@
-"""NumPy archive: `words` and `table` (and `counts`), or any archive with one column of words and one matrix (.npz)."""
+"""NumPy archive: `words` and `table` (and `counts`), or any archive with one column of words and one matrix
+(.npz)."""
 
 from __future__ import annotations
 
@@ -30,7 +31,15 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     try:
         with zipfile.ZipFile(path) as archive:
             return _vectors(path, archive, reading, report)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        UnicodeDecodeError,
+    ) as error:
         raise FormatError(f"{path}: not a whole NumPy archive ({error}).") from None
 
 
@@ -47,17 +56,28 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
 
 
 def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Report) -> Vectors:
-    shapes = {entry.filename.removesuffix(".npy"): _shape(path, archive, entry) for entry in archive.infolist()}
+    shapes = {
+        entry.filename.removesuffix(".npy"): _shape(path, archive, entry) for entry in archive.infolist()
+    }
     words = _one(path, shapes, "words", lambda shape, dtype: len(shape) == 1 and dtype.kind in "US")
     table = _one(path, shapes, "table", lambda shape, dtype: len(shape) == 2 and dtype.kind == "f")
     if shapes[words][0][0] != shapes[table][0][0]:
-        raise FormatError(f"{path}: {shapes[words][0][0]:,} words but {shapes[table][0][0]:,} rows. Each row needs one word.")
-    found = [each.encode("utf-8", "surrogatepass") if isinstance(each, str) else each for each in _array(path, archive, words).tolist()]
+        raise FormatError(
+            f"{path}: {shapes[words][0][0]:,} words but {shapes[table][0][0]:,} rows. Each row needs one word."
+        )
+    found = [
+        each.encode("utf-8", "surrogatepass") if isinstance(each, str) else each
+        for each in _array(path, archive, words).tolist()
+    ]
     kept = keep_words(path, found[: reading.top], reading, report)
     rows = slice(reading.top) if kept.rows is None else kept.rows
     with np.errstate(over="ignore"):  # what is too large for float32 becomes infinity, and is refused as such
         numbers = _array(path, archive, table)[rows].astype(np.float32)
-    counts = _array(path, archive, "counts")[rows].astype(np.int64) if shapes.get("counts", ((), None))[0] == shapes[words][0] else None
+    counts = (
+        _array(path, archive, "counts")[rows].astype(np.int64)
+        if shapes.get("counts", ((), None))[0] == shapes[words][0]
+        else None
+    )
     return Vectors(kept.words, numbers, counts, Card())
 
 
@@ -73,15 +93,22 @@ def _one(path: Path, shapes: dict[str, Any], name: str, fits: Any) -> str:
     raise FormatError(f"{path}: expected {wanted} called '{name}'; found {found}.")
 
 
-def _shape(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """What an entry says it holds, held against the bytes that are there: nothing is made room for on its word alone."""
+def _shape(
+    path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """What an entry says it holds, held against the bytes that are there: nothing is made room for on its
+    word alone."""
     if entry.file_size > RATIO * entry.compress_size + ROOM:
-        raise FormatError(f"{path}: {entry.filename} unpacks to more than {RATIO} times its size, which no table does.")
+        raise FormatError(
+            f"{path}: {entry.filename} unpacks to more than {RATIO} times its size, which no table does."
+        )
     with archive.open(entry) as file:
         shape, dtype = _header(path, entry.filename, file)
         promised = int(np.prod([int(each) for each in shape], dtype=object)) * dtype.itemsize + file.tell()
     if promised != entry.file_size:
-        raise FormatError(f"{path}: {entry.filename} promises {promised:,} bytes and has {entry.file_size:,}.")
+        raise FormatError(
+            f"{path}: {entry.filename} promises {promised:,} bytes and has {entry.file_size:,}."
+        )
     return shape, dtype
 
 
@@ -93,7 +120,9 @@ def _header(path: Path, name: str, file: Any) -> tuple[tuple[int, ...], np.dtype
     except (ValueError, KeyError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise FormatError(f"{path}: {name} is not a NumPy array ({error}).") from None
     if dtype.hasobject or dtype.kind not in "USfiu" or any(each < 0 for each in shape):
-        raise FormatError(f"{path}: {name} holds {dtype}; expected text or numbers. Pickled objects are never loaded.")
+        raise FormatError(
+            f"{path}: {name} holds {dtype}; expected text or numbers. Pickled objects are never loaded."
+        )
     return shape, dtype
 
 

@@ -22,8 +22,10 @@ def recognizes(start: Start) -> bool:
 
 
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
-    """The columns `word` and `vector` (and `count`), or the only column of text and the only column of lists."""
-    arrow, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
+    """The columns `word` and `vector` (and `count`), or the only column of text and the only column of
+    lists."""
+    arrow = need("pyarrow", extra="parquet")
+    parquet = need("pyarrow.parquet", extra="parquet")
     try:
         return _read(path, parquet.ParquetFile(path), reading, report)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -31,7 +33,8 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
-    arrow, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
+    arrow = need("pyarrow", extra="parquet")
+    parquet = need("pyarrow.parquet", extra="parquet")
     fields = [("word", arrow.string()), ("vector", arrow.list_(arrow.float32(), vectors.dim))]
     if vectors.counts is not None:
         fields.append(("count", arrow.int64()))
@@ -40,7 +43,10 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
         for start in range(0, len(vectors), ROWS):
             stop = min(start + ROWS, len(vectors))
             numbers = arrow.array(vectors.table[start:stop].reshape(-1))
-            columns = [arrow.array(vectors.words[start:stop]), arrow.FixedSizeListArray.from_arrays(numbers, vectors.dim)]
+            columns = [
+                arrow.array(vectors.words[start:stop]),
+                arrow.FixedSizeListArray.from_arrays(numbers, vectors.dim),
+            ]
             if vectors.counts is not None:
                 columns.append(arrow.array(vectors.counts[start:stop]))
             writer.write_batch(arrow.record_batch(columns, schema=schema))
@@ -52,10 +58,16 @@ def _read(path: Path, file: Any, reading: Reading, report: Report) -> Vectors:
     schema = file.schema_arrow
     word = _column(path, schema, "word", lambda kind: types.is_string(kind) or types.is_large_string(kind))
     vector = _column(
-        path, schema, "vector", lambda kind: types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind)
+        path,
+        schema,
+        "vector",
+        lambda kind: types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind),
     )
     has_counts = "count" in schema.names and types.is_integer(schema.field("count").type)
-    found, parts, counts, done = list[bytes](), list[np.ndarray](), list[np.ndarray](), 0
+    found = list[bytes]()
+    parts = list[np.ndarray]()
+    counts = list[np.ndarray]()
+    done = 0
     for batch in file.iter_batches(columns=[word, vector, *(["count"] if has_counts else [])]):
         batch = batch.slice(0, None if reading.top is None else max(0, reading.top - done))
         found += [_bytes(path, done + n, each) for n, each in enumerate(batch.column(word).to_pylist())]
@@ -69,9 +81,11 @@ def _read(path: Path, file: Any, reading: Reading, report: Report) -> Vectors:
     if not done:
         raise FormatError(f"{path}: holds no rows; expected a word and its vector in each.")
     kept = keep_words(path, found, reading, report)
-    table, numbers = np.concatenate(parts), np.concatenate(counts) if has_counts else None
+    table = np.concatenate(parts)
+    numbers = np.concatenate(counts) if has_counts else None
     if kept.rows is not None:
-        table, numbers = table[kept.rows], None if numbers is None else numbers[kept.rows]
+        table = table[kept.rows]
+        numbers = None if numbers is None else numbers[kept.rows]
     return Vectors(kept.words, table, numbers, Card())
 
 
@@ -93,15 +107,23 @@ def _bytes(path: Path, number: int, word: str | None) -> bytes:
 def _rows(path: Path, done: int, column: Any, dim: int | None) -> np.ndarray:
     """A column of lists as a matrix; every list as long as the first."""
     flat = np.asarray(column.flatten().cast("float64"))
-    lengths = np.asarray(column.value_lengths().fill_null(-1)) if column.null_count or not hasattr(column.type, "list_size") else None
+    lengths = (
+        np.asarray(column.value_lengths().fill_null(-1))
+        if column.null_count or not hasattr(column.type, "list_size")
+        else None
+    )
     if lengths is None:
         dim = column.type.list_size
     elif len(lengths):
         dim = int(lengths[0]) if dim is None else dim
         wrong = np.flatnonzero(lengths != dim)
         if len(wrong):
-            raise FormatError(f"{path}: row {done + int(wrong[0]) + 1:,}: expected {dim} numbers, found {max(0, int(lengths[wrong[0]]))}.")
+            raise FormatError(
+                f"{path}: row {done + int(wrong[0]) + 1:,}: expected {dim} numbers, found {max(0, int(lengths[wrong[0]]))}."
+            )
     if not dim or dim < 1 or flat.size != len(column) * dim:
-        raise FormatError(f"{path}: the vectors hold no numbers; expected the same number of them in each row.")
+        raise FormatError(
+            f"{path}: the vectors hold no numbers; expected the same number of them in each row."
+        )
     with np.errstate(over="ignore"):  # what is too large for float32 becomes infinity, and is refused as such
         return flat.astype(np.float32).reshape(len(column), dim)

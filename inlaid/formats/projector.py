@@ -1,4 +1,5 @@
-"""TensorBoard projector: a folder with tensors.tsv, metadata.tsv and the config that `tensorboard --logdir` reads."""
+"""TensorBoard projector: a folder with tensors.tsv, metadata.tsv and the config that `tensorboard --logdir`
+reads."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from inlaid.shapes import Table
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = ()
-TENSORS, METADATA, CONFIG = "tensors.tsv", "metadata.tsv", "projector_config.pbtxt"
+TENSORS = "tensors.tsv"
+METADATA = "metadata.tsv"
+CONFIG = "projector_config.pbtxt"
 HEADER = "word\tcount"
 SHOWN = f'embeddings {{ tensor_name: "inlaid" tensor_path: "{TENSORS}" metadata_path: "{METADATA}" }}\n'
 
@@ -25,18 +28,30 @@ def recognizes(start: Start) -> bool:
 
 
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
-    """Numbers of one file beside the labels of the other, line by line. Of labels in columns the first is the word."""
+    """Numbers of one file beside the labels of the other, line by line. Of labels in columns the first is the
+    word."""
     table = _numbers(path / TENSORS, reading.top, report)
     lines = _lines(path / METADATA, None if reading.top is None else reading.top + 1, report)
     columns = [line.split(b"\t") for line in lines]
-    has_header = any(len(each) > 1 for each in columns[:1])  # the projector asks for a header as soon as there are two columns
+    has_header = any(
+        len(each) > 1 for each in columns[:1]
+    )  # the projector asks for a header as soon as there are two columns
     labels = columns[has_header:][: reading.top]
     if len(labels) != len(table):
-        raise FormatError(f"{path}: {TENSORS} has {len(table):,} rows and {METADATA} {len(labels):,} words. Each row needs one word.")
-    kept = keep_words(path / METADATA, [each[0] for each in labels], reading, report, first_line=1 + has_header)
-    counts = _counts(path / METADATA, columns) if has_header and columns[0] == HEADER.encode().split(b"\t") else None
+        raise FormatError(
+            f"{path}: {TENSORS} has {len(table):,} rows and {METADATA} {len(labels):,} words. Each row needs one word."
+        )
+    kept = keep_words(
+        path / METADATA, [each[0] for each in labels], reading, report, first_line=1 + has_header
+    )
+    counts = (
+        _counts(path / METADATA, columns)
+        if has_header and columns[0] == HEADER.encode().split(b"\t")
+        else None
+    )
     if kept.rows is not None:
-        table, counts = table[kept.rows], None if counts is None else counts[kept.rows]
+        table = table[kept.rows]
+        counts = None if counts is None else counts[kept.rows]
     return Vectors(kept.words, table, counts, Card())
 
 
@@ -50,7 +65,9 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
     with files.writing_folder(path) as folder:
         with files.writing(folder / TENSORS) as file:
             for row in counted(vectors.table, "writing", unit="words", report=report):
-                file.write("\t".join(map(str, row)).encode() + b"\n")  # numpy writes the shortest number that reads back the same
+                file.write(
+                    "\t".join(map(str, row)).encode() + b"\n"
+                )  # numpy writes the shortest number that reads back the same
         with files.writing(folder / METADATA) as file:
             _write_labels(file, words, vectors.counts)
         files.write_text(folder / CONFIG, SHOWN)
@@ -61,7 +78,9 @@ def _write_labels(file: IO[bytes], words: list[str], counts: np.ndarray | None) 
         file.write("".join(f"{word}\n" for word in words).encode())
     else:
         file.write(f"{HEADER}\n".encode())
-        file.write("".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True)).encode())
+        file.write(
+            "".join(f"{word}\t{count}\n" for word, count in zip(words, counts.tolist(), strict=True)).encode()
+        )
 
 
 def _numbers(path: Path, top: int | None, report: Report) -> Table:
@@ -70,7 +89,9 @@ def _numbers(path: Path, top: int | None, report: Report) -> Table:
         try:
             row = np.array(line.split(b"\t"), np.float64).astype(np.float32)
         except ValueError:
-            raise FormatError(f"{path}:{number}: expected numbers between tabs, found {line[:60]!r}.") from None
+            raise FormatError(
+                f"{path}:{number}: expected numbers between tabs, found {line[:60]!r}."
+            ) from None
         if rows and len(row) != len(rows[0]):
             raise FormatError(f"{path}:{number}: expected {len(rows[0])} numbers, found {len(row)}.")
         if not np.isfinite(row).all():

@@ -1,4 +1,5 @@
-"""What every reader and writer of files shares: how much is read, what is accepted, packing, and words checked."""
+"""What every reader and writer of files shares: how much is read, what is accepted, packing, and words
+checked."""
 
 from __future__ import annotations
 
@@ -103,7 +104,9 @@ def packing(path: Path) -> Iterator[IO[bytes]]:
     packed = suffix_of(path)
     with files.writing(path) as file:
         if packed == ".gz":
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as inner:  # no name, no time: the same vectors give the same bytes
+            with gzip.GzipFile(
+                "", "wb", 6, file, mtime=0
+            ) as inner:  # no name, no time: the same vectors give the same bytes
                 yield inner  # pyright: ignore[reportReturnType]
         elif packed == ".xz":
             import lzma
@@ -118,7 +121,8 @@ def packing(path: Path) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Header:
-    """The first line of word2vec's files: how many words follow, and how many numbers each has. It may lie."""
+    """The first line of word2vec's files: how many words follow, and how many numbers each has. It may
+    lie."""
 
     count: int
     dim: int
@@ -132,10 +136,16 @@ class Header:
     def check(self, path: Path, rows: int, reading: Reading) -> None:
         """Hold the promise against the rows that are there."""
         if rows == 0:
-            raise FormatError(f"{path}: its first line promises {self.count:,} words of {self.dim:,} numbers, and nothing follows.")
+            raise FormatError(
+                f"{path}: its first line promises {self.count:,} words of {self.dim:,} numbers, and nothing follows."
+            )
         cut_short = rows < self.count and rows != reading.top
         if cut_short or rows > self.count:
-            what = "The file is cut short, or its first line is wrong." if cut_short else "Its first line is wrong."
+            what = (
+                "The file is cut short, or its first line is wrong."
+                if cut_short
+                else "Its first line is wrong."
+            )
             raise FormatError(
                 f"{path}: its first line promises {self.count:,} words, and there are {'only' if cut_short else 'at least'} {rows:,}. "
                 f"{what} Fetch it again, mend the first line, or read what is there with --top {min(rows, self.count)}."
@@ -143,10 +153,12 @@ class Header:
 
 
 class Growing:
-    """A table that grows as rows are really found, whatever a header promises; memory is extended in place where it can be."""
+    """A table that grows as rows are really found, whatever a header promises; memory is extended in place
+    where it can be."""
 
     def __init__(self, dim: int) -> None:
-        self.held, self.size = np.empty((0, dim), np.float32), 0
+        self.held = np.empty((0, dim), np.float32)
+        self.size = 0
 
     def append(self, rows: Rows) -> None:
         needed = self.size + len(rows)
@@ -161,9 +173,12 @@ class Growing:
 
 
 def refuse_blanks(vectors: Vectors, path: Path) -> None:
-    """Raise WriteError, before anything is written, if a file that ends words at a blank could not hold these vectors."""
+    """Raise WriteError, before anything is written, if a file that ends words at a blank could not hold these
+    vectors."""
     if 0 in vectors.stored.shape:
-        raise WriteError(f"Cannot write {path}: vectors of shape {vectors.stored.shape} are nothing such a file could hold.")
+        raise WriteError(
+            f"Cannot write {path}: vectors of shape {vectors.stored.shape} are nothing such a file could hold."
+        )
     for number, word in enumerate(vectors.words.all_bytes()):
         if not word or len(word) > LONGEST_WORD or BLANK.search(word):
             raise WriteError(
@@ -180,12 +195,16 @@ class Kept:
     rows: np.ndarray | None
 
 
-def keep_words(path: Path, found: Sequence[bytes], reading: Reading, report: Report, *, first_line: int | None = None) -> Kept:
-    """Check the words of a file: UTF-8 and distinct, or what `reading` accepts instead, which is counted and said.
+def keep_words(
+    path: Path, found: Sequence[bytes], reading: Reading, report: Report, *, first_line: int | None = None
+) -> Kept:
+    """Check the words of a file: UTF-8 and distinct, or what `reading` accepts instead, which is counted and
+    said.
 
     `first_line` is the line the first word stands on, where the file has lines.
     """
-    words, rows = list(found), np.arange(len(found))
+    words = list(found)
+    rows = np.arange(len(found))
     words, rows = _readable(path, words, rows, reading, report, first_line)
     words, rows = _distinct(path, words, rows, reading, report, first_line)
     return Kept(Words.of_bytes(words), None if len(rows) == len(found) else rows)
@@ -208,7 +227,11 @@ def _readable(
             f"{where}: {words[bad[0]]!r} is not UTF-8 ({len(bad):,} such words). Accept them with --invalid replace, or leave them out "
             "with --invalid skip."
         )
-    report(Note(f"{len(bad):,} words are not UTF-8, the first at {where}; {'replaced' if reading.invalid == 'replace' else 'left out'}."))
+    report(
+        Note(
+            f"{len(bad):,} words are not UTF-8, the first at {where}; {'replaced' if reading.invalid == 'replace' else 'left out'}."
+        )
+    )
     if reading.invalid == "replace":
         for number in bad:
             words[number] = words[number].decode("utf-8", "replace").encode()

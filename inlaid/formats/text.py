@@ -1,8 +1,10 @@
-"""Words and numbers in lines: GloVe's files, and word2vec's and fastText's (.vec), which say "count dim" first.
+"""Words and numbers in lines: GloVe's files, and word2vec's and fastText's (.vec), which say "count dim"
+first.
 
-Lines are cut at newlines and fields at blanks and tabs; every other blank of Unicode is part of a word. Numbers are read as Python's
-float() reads them, then rounded to float32. Large files pass in blocks through a kernel, in two threads; whatever the
-kernel does not take for granted, a line at a time, and small files go the plain way.
+Lines are cut at newlines and fields at blanks and tabs; every other blank of Unicode is part of a word.
+Numbers are read as Python's float() reads them, then rounded to float32. Large files pass in blocks through a
+kernel, in two threads; whatever the kernel does not take for granted, a line at a time, and small files go
+the plain way.
 """
 
 from __future__ import annotations
@@ -58,14 +60,16 @@ class Lines:
     headed: bool
 
     def recognizes(self, start: Start) -> bool:
-        """Lines of a word and at least two numbers. Fewer may be anything (words and counts), and must be named."""
+        """Lines of a word and at least two numbers. Fewer may be anything (words and counts), and must be
+        named."""
         lines = _first_lines(start.head)
         if b"\0" in start.head or not lines:
             return False
         header = Header.of(lines[0])
         if self.headed or header is not None:
             return self.headed and header is not None and all(map(_numbers_at_end, lines[1:2]))
-        fields, dim = [_fields(line) for line in lines], min(map(_numbers_at_end, lines))
+        fields = [_fields(line) for line in lines]
+        dim = min(map(_numbers_at_end, lines))
         has_words = not all(NUMBER.fullmatch(first) for first, *_ in fields)  # else it is a matrix
         return dim > 1 and has_words and sum(len(each) == dim + 1 for each in fields) * 2 > len(lines)
 
@@ -77,7 +81,8 @@ class Lines:
                 raise FormatError(f"{path}: nothing is in it. Expected lines of a word and its numbers.")
             header, first = _header(path, first) if self.headed else (None, first)
             dim = _dim(path, first, reading) if header is None else header.dim
-            table, words = Growing(dim), list[bytes]()
+            table = Growing(dim)
+            words = list[bytes]()
             work = Work(path, dim, reading.spaces == "keep", self._hint(first.text, dim))
             for found in in_order(work, until(first, blocks, reading.top)):
                 words += found.words
@@ -89,9 +94,12 @@ class Lines:
 
     def write(self, vectors: Vectors, path: Path, report: Report = silent) -> None:
         refuse_blanks(vectors, path)
-        words, step = vectors.words.all_bytes(), max(1, AT_ONCE // vectors.dim)
+        words = vectors.words.all_bytes()
+        step = max(1, AT_ONCE // vectors.dim)
         if not self.headed and words[0].startswith(MARK):
-            raise WriteError(f"Cannot write {path}: its first word starts with a byte order mark, which readers take away.")
+            raise WriteError(
+                f"Cannot write {path}: its first word starts with a byte order mark, which readers take away."
+            )
         kernels = compiled() if len(words) > step else None
         with packing(path) as file:
             if self.headed:
@@ -99,7 +107,9 @@ class Lines:
             for start in range(0, len(words), step):
                 stop = min(start + step, len(words))
                 numbers = written_rows(vectors.rows(np.arange(start, stop)), kernels)
-                file.write(b"".join([b"%b%b\n" % pair for pair in zip(words[start:stop], numbers, strict=True)]))
+                file.write(
+                    b"".join([b"%b%b\n" % pair for pair in zip(words[start:stop], numbers, strict=True)])
+                )
                 report(Progress("writing", stop, len(words), "words"))
 
     def _hint(self, text: bytes, dim: int) -> str:
@@ -132,7 +142,8 @@ def written_rows(rows: Rows, kernels: ModuleType | None) -> list[bytes]:
     texts: list[bytes] = []
     while len(texts) < len(rows):
         left = np.ascontiguousarray(rows[len(texts) :])
-        out, ends = np.empty(left.size * kernels.WIDEST, np.uint8), np.empty(len(left), np.int64)
+        out = np.empty(left.size * kernels.WIDEST, np.uint8)
+        ends = np.empty(len(left), np.int64)
         done = kernels.format_numbers(left, ends, out)
         bounds = [0, *ends[:done].tolist()]
         text = out[: bounds[-1]].tobytes()
@@ -152,16 +163,21 @@ class Work:
     hint: str
 
     def __call__(self, block: Block) -> Found:
-        possible = block.lines * (2 * self.dim + 1) <= len(block.text)  # a header that lies must not be paid for in memory
+        possible = block.lines * (2 * self.dim + 1) <= len(
+            block.text
+        )  # a header that lies must not be paid for in memory
         kernels = compiled() if possible and not block.small else None
         found = self.plainly(block) if kernels is None else self.quickly(block, kernels)
         if max(map(len, found.words), default=0) > LONGEST_WORD:
             number = next(number for number, word in enumerate(found.words) if len(word) > LONGEST_WORD)
-            raise FormatError(f"{self.path}:{block.first_line + number}: a word of more than {LONGEST_WORD:,} bytes is none.")
+            raise FormatError(
+                f"{self.path}:{block.first_line + number}: a word of more than {LONGEST_WORD:,} bytes is none."
+            )
         return found
 
     def quickly(self, block: Block, kernels: ModuleType) -> Found:
-        bits, places = np.empty((block.lines, self.dim), np.uint32), np.empty((block.lines, 3), np.int64)
+        bits = np.empty((block.lines, self.dim), np.uint32)
+        places = np.empty((block.lines, 3), np.int64)
         kernels.parse_lines(np.frombuffer(block.text, np.uint8), self.dim, bits, places)
         rows = bits.view(np.float32)
         words = [block.text[start:stop] for start, stop, _ in places.tolist()]
@@ -171,16 +187,21 @@ class Work:
         return Found(words, rows)
 
     def plainly(self, block: Block) -> Found:
-        pairs = [self.line(line, number) for number, line in enumerate(block.text.split(b"\n")[:-1], block.first_line)]
+        pairs = [
+            self.line(line, number)
+            for number, line in enumerate(block.text.split(b"\n")[:-1], block.first_line)
+        ]
         return Found([word for word, _ in pairs], np.array([row for _, row in pairs], np.float32))
 
     def line(self, line: bytes, number: int) -> tuple[bytes, np.ndarray]:
         """The word and the numbers of one line."""
-        where, line = f"{self.path}:{number}", line.rstrip(BLANKS)
+        where = f"{self.path}:{number}"
+        line = line.rstrip(BLANKS)
         fields = _fields(line)
         if not fields:
             raise FormatError(f"{where}: an empty line among the others. Remove it.")
-        word, numbers = fields[0], fields[1:]
+        word = fields[0]
+        numbers = fields[1:]
         if self.keep_blanks and len(numbers) > self.dim:
             numbers = numbers[-self.dim :]
             word = _left_of(numbers, line)
@@ -193,7 +214,9 @@ class Work:
             )
         values = decimals(numbers)
         if values is None:
-            raise FormatError(f"{where}: {_what_is_wrong(numbers)} among the numbers of '{_shown(word)}'.{self.hint}")
+            raise FormatError(
+                f"{where}: {_what_is_wrong(numbers)} among the numbers of '{_shown(word)}'.{self.hint}"
+            )
         return word, values
 
 
@@ -207,12 +230,15 @@ def _header(path: Path, first: Block) -> tuple[Header, Block]:
             "If there is no such line: --format glove."
         )
     if not 0 < header.dim <= LONGEST_LINE // 2:
-        raise FormatError(f"{path}:1: promises vectors of {header.dim:,} numbers, which is none that fits in a line.")
+        raise FormatError(
+            f"{path}:1: promises vectors of {header.dim:,} numbers, which is none that fits in a line."
+        )
     return header, Block(2, rest, first.small)
 
 
 def _dim(path: Path, first: Block, reading: Reading) -> int:
-    """How many numbers the first line has; where words may hold blanks, the fewest that any of the first lines has."""
+    """How many numbers the first line has; where words may hold blanks, the fewest that any of the first
+    lines has."""
     lines = [line for line in first.text.split(b"\n", SEEN)[:-1] if line.strip(BLANKS)]
     dim = min(map(_numbers_at_end, lines)) if reading.spaces == "keep" else len(_fields(lines[0])) - 1
     if dim < 1:
@@ -221,7 +247,8 @@ def _dim(path: Path, first: Block, reading: Reading) -> int:
 
 
 def _first_lines(head: bytes) -> list[bytes]:
-    """The first lines of what was looked at; one that is cut counts only where there is nothing better, less its last field."""
+    """The first lines of what was looked at; one that is cut counts only where there is nothing better, less
+    its last field."""
     *lines, last = head.removeprefix(MARK).split(b"\n")
     if len(lines) < 2 or len(head) < LOOKED_AT:
         lines.append(last[: max(last.rfind(b" "), 0)] if len(head) >= LOOKED_AT else last)
@@ -234,7 +261,10 @@ def _fields(line: bytes) -> list[bytes]:
 
 def _numbers_at_end(line: bytes) -> int:
     fields = _fields(line)
-    return next((count for count, field in enumerate(reversed(fields)) if not NUMBER.fullmatch(field)), max(len(fields) - 1, 0))
+    return next(
+        (count for count, field in enumerate(reversed(fields)) if not NUMBER.fullmatch(field)),
+        max(len(fields) - 1, 0),
+    )
 
 
 def _left_of(numbers: list[bytes], line: bytes) -> bytes:
@@ -247,7 +277,11 @@ def _left_of(numbers: list[bytes], line: bytes) -> bytes:
 def _what_is_wrong(numbers: list[bytes]) -> str:
     bad = next(number for number in numbers if decimals([number]) is None)
     kind = (
-        "NaN or infinity" if re.search(rb"nan|inf", bad, re.IGNORECASE) else "no finite float32" if NUMBER.fullmatch(bad) else "no number"
+        "NaN or infinity"
+        if re.search(rb"nan|inf", bad, re.IGNORECASE)
+        else "no finite float32"
+        if NUMBER.fullmatch(bad)
+        else "no number"
     )
     return f"expected numbers, found '{_shown(bad)}' ({kind})"
 

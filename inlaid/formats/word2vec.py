@@ -1,4 +1,5 @@
-"""word2vec's binary files (.bin): a line "count dim", then each word, a blank and its numbers as they lie in memory.
+"""word2vec's binary files (.bin): a line "count dim", then each word, a blank and its numbers as they lie in
+memory.
 
 The original program ends each row with a newline, others do not; both are read, and the former is written.
 """
@@ -14,7 +15,18 @@ import numpy as np
 
 from inlaid.collect.packed import Readable
 from inlaid.errors import FormatError
-from inlaid.formats.reading import ALL, LONGEST_WORD, Growing, Header, Reading, Start, keep_words, opened, packing, refuse_blanks
+from inlaid.formats.reading import (
+    ALL,
+    LONGEST_WORD,
+    Growing,
+    Header,
+    Reading,
+    Start,
+    keep_words,
+    opened,
+    packing,
+    refuse_blanks,
+)
 from inlaid.report import Progress, Report, silent
 from inlaid.shapes import Rows
 from inlaid.vectors import Vectors
@@ -43,7 +55,8 @@ def recognizes(start: Start) -> bool:
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
     with opened(path, report) as file:
         header, data = _header(path, file.read(BLOCK))
-        words, table = list[bytes](), Growing(header.dim)
+        words = list[bytes]()
+        table = Growing(header.dim)
         for found in _found(path, file, header, data, reading):
             words += found.words
             table.append(found.rows)
@@ -53,13 +66,21 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
 
 def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
     refuse_blanks(vectors, path)
-    words, step = vectors.words.all_bytes(), max(1, BLOCK // (vectors.dim * NUMBER.itemsize))
+    words = vectors.words.all_bytes()
+    step = max(1, BLOCK // (vectors.dim * NUMBER.itemsize))
     with packing(path) as file:
         file.write(b"%d %d\n" % vectors.stored.shape)
         for start in range(0, len(words), step):
             stop = min(start + step, len(words))
             rows = vectors.rows(np.arange(start, stop)).astype(NUMBER, copy=False)
-            file.write(b"".join([b"%b %b\n" % (word, row.tobytes()) for word, row in zip(words[start:stop], rows, strict=True)]))
+            file.write(
+                b"".join(
+                    [
+                        b"%b %b\n" % (word, row.tobytes())
+                        for word, row in zip(words[start:stop], rows, strict=True)
+                    ]
+                )
+            )
             report(Progress("writing", stop, len(words), "words"))
 
 
@@ -88,14 +109,21 @@ def _header(path: Path, data: bytes) -> tuple[Header, bytes]:
 
 
 def _found(path: Path, file: Readable, header: Header, data: bytes, reading: Reading) -> Iterator[Found]:
-    """Words and rows, a block at a time, until there are as many as promised or wanted; nothing but a newline may follow."""
-    wanted, size = header.count if reading.top is None else min(reading.top, header.count), header.dim * NUMBER.itemsize
-    here, before, seen = data.index(b"\n") + 1, 0, 0
+    """Words and rows, a block at a time, until there are as many as promised or wanted; nothing but a newline
+    may follow."""
+    wanted = header.count if reading.top is None else min(reading.top, header.count)
+    size = header.dim * NUMBER.itemsize
+    here = data.index(b"\n") + 1
+    before = 0
+    seen = 0
     while True:
         words, starts = _scan(data, here, wanted - seen, size)
-        rows = np.frombuffer(b"".join([data[start : start + size] for start in starts]), NUMBER).reshape(len(words), header.dim)
+        rows = np.frombuffer(b"".join([data[start : start + size] for start in starts]), NUMBER).reshape(
+            len(words), header.dim
+        )
         yield _checked(path, Found(words, rows.astype(np.float32, copy=False)), before, starts, seen)
-        seen, here = seen + len(words), starts[-1] + size if starts else here
+        seen = seen + len(words)
+        here = starts[-1] + size if starts else here
         if seen == wanted:
             break
         if len(data) - here > LONGEST_WORD + 1 and data.find(b" ", here, here + LONGEST_WORD + 2) < 0:
@@ -103,7 +131,9 @@ def _found(path: Path, file: Readable, header: Header, data: bytes, reading: Rea
                 f"{path}: word {seen + 1:,} at byte {before + here:,} has no end in {LONGEST_WORD:,} bytes. Its rows are not of "
                 f"{header.dim:,} numbers, or it is no file of word2vec."
             )
-        data, before, here = data[here:], before + here, 0
+        data = data[here:]
+        before = before + here
+        here = 0
         more = file.read(BLOCK)
         if not more:
             top = f", or read what is there with --top {seen}" if seen else ""
@@ -121,7 +151,8 @@ def _found(path: Path, file: Readable, header: Header, data: bytes, reading: Rea
 
 def _scan(data: bytes, here: int, wanted: int, size: int) -> tuple[list[bytes], list[int]]:
     """The words whose rows lie in `data` whole, and where those rows start."""
-    words, starts = list[bytes](), list[int]()
+    words = list[bytes]()
+    starts = list[int]()
     while len(words) < wanted:
         first = here + (data[here : here + 1] == b"\n")
         blank = data.find(b" ", first, first + LONGEST_WORD + 1)
@@ -134,17 +165,25 @@ def _scan(data: bytes, here: int, wanted: int, size: int) -> tuple[list[bytes], 
 
 
 def _checked(path: Path, found: Found, before: int, starts: list[int], seen: int) -> Found:
-    words, rows = found.words, found.rows
+    words = found.words
+    rows = found.rows
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(rows.sum(axis=1, dtype=np.float64))
-    bad = [number for number, word in enumerate(words) if not word or NO_WORD.search(word)] + np.flatnonzero(~finite).tolist()
+    bad = [number for number, word in enumerate(words) if not word or NO_WORD.search(word)] + np.flatnonzero(
+        ~finite
+    ).tolist()
     if not bad:
         return found
-    number, word = min(bad), words[min(bad)]
+    number = min(bad)
+    word = words[min(bad)]
     where = f"{path}: word {seen + number + 1:,} at byte {before + starts[number] - len(word) - 1:,}, {word[:60]!r},"
     if not word or NO_WORD.search(word):
-        raise FormatError(f"{where} is no word. Its rows are not of {rows.shape[1]:,} numbers, or the file is damaged: fetch it again.")
-    raise FormatError(f"{where} has NaN or infinity among its numbers; expected finite ones. Fetch the file again, or train again.")
+        raise FormatError(
+            f"{where} is no word. Its rows are not of {rows.shape[1]:,} numbers, or the file is damaged: fetch it again."
+        )
+    raise FormatError(
+        f"{where} has NaN or infinity among its numbers; expected finite ones. Fetch the file again, or train again."
+    )
 
 
 def _is_binary(data: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Checkpoint: save and resume, exactly.
 
-One checksummed file of arrays, replaced whole or not at all: what the next step depends on, how far it had come, and
-which run it belongs to. A checkpoint of another run is refused, and so is one that is damaged.
+One checksummed file of arrays, replaced whole or not at all: what the next step depends on, how far it had
+come, and which run it belongs to. A checkpoint of another run is refused, and so is one that is damaged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ KEY = "checkpoint"
 BEST = "best."
 """What the names of the best tables so far start with, in a run that stops early."""
 FREE = ("workers",)
-"""Settings that may differ between the run that was put aside and the one that takes it up: they say how, not what."""
+"""Settings that may differ between the run that was put aside and the one that takes it up: they say how, not
+what."""
 
 
 @dataclass
@@ -78,12 +79,15 @@ class Saved:
 
 
 def identity_of(method: str, settings: Mapping[str, Any], corpus: str) -> dict[str, Any]:
-    """What makes two runs the same: method, settings (the seed among them), text and version; no word about the machine."""
+    """What makes two runs the same: method, settings (the seed among them), text and version; no word about
+    the machine."""
     fixed = {name: value for name, value in settings.items() if name not in FREE}
     return {"method": method, "corpus": corpus, "version": metadata.version("inlaid"), "settings": fixed}
 
 
-def save(path: Path, arrays: Mapping[str, np.ndarray], best: Kept | None, identity: Mapping[str, Any], state: State) -> None:
+def save(
+    path: Path, arrays: Mapping[str, np.ndarray], best: Kept | None, identity: Mapping[str, Any], state: State
+) -> None:
     """Write a checkpoint; the one that stood there is replaced whole, or stays."""
     content = {**arrays, **{BEST + name: array for name, array in (best.arrays if best else {}).items()}}
     said = {"identity": identity, "state": asdict(state), "best": best.done if best else None}
@@ -96,10 +100,15 @@ def open_saved(path: Path) -> Saved:
     try:
         said = json.loads(opened.metadata[KEY])
         state = said["state"]
-        losses, marks = Losses(**state["losses"]), [Mark(**mark) for mark in state["marks"]]
-        return Saved(opened, said["identity"], State(state["done"], state["seconds"], losses, marks), said["best"])
+        losses = Losses(**state["losses"])
+        marks = [Mark(**mark) for mark in state["marks"]]
+        return Saved(
+            opened, said["identity"], State(state["done"], state["seconds"], losses, marks), said["best"]
+        )
     except (KeyError, TypeError, ValueError):
-        raise FormatError(f"{path}: expected a checkpoint, found another file of arrays. Name the checkpoint.") from None
+        raise FormatError(
+            f"{path}: expected a checkpoint, found another file of arrays. Name the checkpoint."
+        ) from None
 
 
 def restore(saved: Saved, arrays: Mapping[str, np.ndarray], identity: Mapping[str, Any]) -> Kept | None:
@@ -108,29 +117,43 @@ def restore(saved: Saved, arrays: Mapping[str, np.ndarray], identity: Mapping[st
     Everything is checked before the first number is copied.
     """
     _same_run(saved, identity)
-    path, found = saved.opened.path, {name: saved.opened.whole(name) for name in saved.opened.arrays}
+    path = saved.opened.path
+    found = {name: saved.opened.whole(name) for name in saved.opened.arrays}
     for name, array in arrays.items():
         if name not in found or (found[name].shape, found[name].dtype) != (array.shape, array.dtype):
             there = f"{found[name].dtype} {found[name].shape}" if name in found else "none"
-            raise FormatError(f"{path}: expected an array '{name}', {array.dtype} {array.shape}; found {there}.")
+            raise FormatError(
+                f"{path}: expected an array '{name}', {array.dtype} {array.shape}; found {there}."
+            )
     problem = bad_number(found)
     if problem:
-        raise FormatError(f"{path}: {problem}. It cannot be resumed: remove it, halve `rate` and start again.")
+        raise FormatError(
+            f"{path}: {problem}. It cannot be resumed: remove it, halve `learning_rate` and start again."
+        )
     for name, array in arrays.items():
         np.copyto(array, found[name])
-    return None if saved.best is None else Kept({name: np.array(found[BEST + name]) for name in arrays}, saved.best)
+    return (
+        None
+        if saved.best is None
+        else Kept({name: np.array(found[BEST + name]) for name in arrays}, saved.best)
+    )
 
 
 def check_place(path: Path) -> None:
-    """Raise WriteError if a checkpoint could not be written at `path`, or would replace anything that stands there."""
+    """Raise WriteError if a checkpoint could not be written at `path`, or would replace anything that stands
+    there."""
     can_write(path)
     if not path.exists():
         return
     try:
         share = open_saved(path).share
     except FormatError:
-        raise WriteError(f"{path} stands already and is not a checkpoint. Name another file for the checkpoint.") from None
-    raise WriteError(f"{path} is the checkpoint of an earlier run ({share}). Resume it, remove it, or name another file.")
+        raise WriteError(
+            f"{path} stands already and is not a checkpoint. Name another file for the checkpoint."
+        ) from None
+    raise WriteError(
+        f"{path} is the checkpoint of an earlier run ({share}). Resume it, remove it, or name another file."
+    )
 
 
 def remove(path: Path) -> None:
@@ -141,7 +164,8 @@ def remove(path: Path) -> None:
 
 
 def _same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
-    there, here = _flat(saved.identity), _flat(json.loads(json.dumps(identity)))
+    there = _flat(saved.identity)
+    here = _flat(json.loads(json.dumps(identity)))
     missing = "not set"
     differences = [
         f"{name} is {there.get(name, missing)} there and {here.get(name, missing)} here"
@@ -156,4 +180,7 @@ def _same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
-    return {**{name: value for name, value in identity.items() if name != "settings"}, **identity.get("settings", {})}
+    return {
+        **{name: value for name, value in identity.items() if name != "settings"},
+        **identity.get("settings", {}),
+    }

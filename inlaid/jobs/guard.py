@@ -37,18 +37,24 @@ class Losses:
             return f"the loss became {loss}"
         if pairs <= 0:  # every word of this step was passed over
             return ""
-        before, weight = self.average, 1 - math.exp(-part / SMOOTHED_OVER)
+        before = self.average
+        weight = 1 - math.exp(-part / SMOOTHED_OVER)
         self.average = loss / pairs if before is None else before + weight * (loss / pairs - before)
         self.first = self.average if self.first is None else self.first
         self.lowest = self.average if self.lowest is None else min(self.lowest, self.average)
-        if before is not None and self.average > max(before, self.first, BLOWN_UP * self.lowest) and self.lowest > 0:
+        if (
+            before is not None
+            and self.average > max(before, self.first, BLOWN_UP * self.lowest)
+            and self.lowest > 0
+        ):
             return f"the loss rose to {self.average:.4g}, from {self.lowest:.4g} at its lowest"
         return ""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What was known at one point of a run: the running average of the loss, and the loss on text never trained on."""
+    """What was known at one point of a run: the running average of the loss, and the loss on text never
+    trained on."""
 
     done: int
     loss: float | None
@@ -78,10 +84,12 @@ def bad_number(arrays: Mapping[str, np.ndarray], rows: int | None = None) -> str
 
 
 class Watch:
-    """Looks at the first rows after every step and at everything every few seconds, or less often if that is dear."""
+    """Looks at the first rows after every step and at everything every few seconds, or less often if that is
+    dear."""
 
     def __init__(self, every: float = 5.0) -> None:
-        self.every, self.next = every, time.monotonic() + every
+        self.every = every
+        self.next = time.monotonic() + every
 
     def look(self, arrays: Mapping[str, np.ndarray], *, all: bool = False) -> str:
         """What is wrong, or nothing; with `all`, everything is looked at now."""
@@ -95,12 +103,15 @@ class Watch:
 
 @contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """A list that stays empty until Ctrl-C, or a polite request to end; the second one acts as it always did."""
+    """A list that stays empty until Ctrl-C, or a polite request to end; the second one acts as it always
+    did."""
     caught: list[int] = []
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():  # signals reach no other
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        before = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
+        before = {
+            number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)
+        }
 
     def put_back() -> None:
         for number, handler in before.items():

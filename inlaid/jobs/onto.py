@@ -18,13 +18,15 @@ from inlaid.vectors import Vectors
 
 @dataclass(frozen=True)
 class Onto:
-    """Vectors to go on from; anchored, none of their numbers changes, and new words find their places among them."""
+    """Vectors to go on from; anchored, none of their numbers changes, and new words find their places among
+    them."""
 
     vectors: Vectors
     anchor: bool = False
 
     def corpus(self, new: Corpus) -> Corpus:
-        """The new text over the old words, which keep their ids, and behind them the new ones; counts add up."""
+        """The new text over the old words, which keep their ids, and behind them the new ones; counts add
+        up."""
         old = self.vectors
         counts = np.zeros(len(old), np.int64) if old.counts is None else old.counts
         seen = dict(zip(new.vocabulary.words, new.vocabulary.counts.tolist(), strict=True))
@@ -37,7 +39,9 @@ class Onto:
         """The rows that the old words start from."""
         old = self.vectors
         if old.dim != dim:
-            raise SettingError(f"The vectors to go on from have dim {old.dim}, and dim is {dim} here. Set dim to {old.dim}.")
+            raise SettingError(
+                f"The vectors to go on from have dim {old.dim}, and dim is {dim} here. Set dim to {old.dim}."
+            )
         if old.contexts is not None:
             contexts = old.contexts if isinstance(old.contexts, np.ndarray) else old.contexts.whole()
             return {"table": old.table, "contexts": contexts}
@@ -51,10 +55,14 @@ class Onto:
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must know of them."""
-        return {"onto": xxhash.xxh3_128_hexdigest(np.ascontiguousarray(self.vectors.table)), "anchor": self.anchor}
+        return {
+            "onto": xxhash.xxh3_128_hexdigest(np.ascontiguousarray(self.vectors.table)),
+            "anchor": self.anchor,
+        }
 
     def note(self) -> str:
-        card, how = self.vectors.card, "anchored" if self.anchor else "free to move"
+        card = self.vectors.card
+        how = "anchored" if self.anchor else "free to move"
         origin = f" by {card.method} from corpus {card.corpus}" if card.method else ""
         return f"Went on from {len(self.vectors):,} words{origin} (table {self.identity()['onto']}), {how}."
 

@@ -15,7 +15,8 @@ from inlaid.jobs.work import Safety, Work
 from inlaid.report import bytes_in_words, time_in_words
 
 MARGIN = 0.9
-"""Part of the minutes given that is planned for; the rest is for checks, checkpoints and a trial that was too hopeful."""
+"""Part of the minutes given that is planned for; the rest is for checks, checkpoints and a trial that was too
+hopeful."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,19 @@ class Plan:
 def plan(make_work: Callable[[int], Work], safety: Safety, *, epochs: int, trial: float = 1.0) -> Plan:
     """What `epochs` would take or, where `safety` gives minutes, how many epochs fit into them.
 
-    `make_work(epochs)` makes work to throw away: for `trial` seconds its steps are taken and timed. The run itself starts
-    afresh, so the plan leaves no trace in it. A run to be resumed has its epochs from its checkpoint.
+    `make_work(epochs)` makes work to throw away: for `trial` seconds its steps are taken and timed. The run
+    itself starts afresh, so the plan leaves no trace in it. A run to be resumed has its epochs from its
+    checkpoint.
     """
     path = safety.checkpoint
-    planned = checkpoint.open_saved(path).identity["settings"].get("epochs") if path and safety.resume and path.exists() else None
+    planned = (
+        checkpoint.open_saved(path).identity["settings"].get("epochs")
+        if path and safety.resume and path.exists()
+        else None
+    )
     work = make_work(1)
-    epoch, memory = work.total * _seconds_per_unit(make_work, work, trial), tables_size(work)
+    epoch = work.total * _seconds_per_unit(make_work, work, trial)
+    memory = tables_size(work)
     if planned is not None:
         epochs = int(planned)
     elif safety.minutes is not None:
@@ -57,10 +64,13 @@ def tables_size(work: Work) -> int:
     return sum(array.nbytes for array in work.arrays.values())
 
 
-def check_memory(tables: int, safety: Safety, *, dim: int, words: int, other: int = 0, available: int | None = None) -> None:
+def check_memory(
+    tables: int, safety: Safety, *, dim: int, words: int, other: int = 0, available: int | None = None
+) -> None:
     """Raise SettingError, before anything is allocated, if the run needs more memory than there is.
 
-    `tables` are the bytes of the work's arrays, `other` those of all else. Early stopping keeps a second copy of the tables.
+    `tables` are the bytes of the work's arrays, `other` those of all else. Early stopping keeps a second copy
+    of the tables.
     """
     available = available_memory() if available is None else available
     copies = 2 if safety.patience else 1
@@ -77,13 +87,15 @@ def check_memory(tables: int, safety: Safety, *, dim: int, words: int, other: in
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that may still be taken, by this machine and by the container we run in; None where nobody says."""
+    """Bytes that may still be taken, by this machine and by the container we run in; None where nobody
+    says."""
     known = [size for size in (_machine(root), *_containers(root)) if size is not None]
     return max(min(known), 0) if known else None
 
 
 class Pace:
-    """Units a second, over the last hundred times it was asked; the first step, which may compile, is not counted."""
+    """Units a second, over the last hundred times it was asked; the first step, which may compile, is not
+    counted."""
 
     def __init__(self) -> None:
         self.samples = deque[tuple[float, int]](maxlen=100)
@@ -98,14 +110,19 @@ class Pace:
 
 
 def _seconds_per_unit(make_work: Callable[[int], Work], work: Work, trial: float) -> float:
-    done, taken, units = work.step(0).done, 0.0, 0  # the first step may compile
+    # the first step may compile
+    done = work.step(0).done
+    taken = 0.0
+    units = 0
     while taken < trial or not units:
         if done >= work.total:
-            work, done = make_work(1), 0
+            work = make_work(1)
+            done = 0
         began = time.perf_counter()
         step = work.step(done)
         taken += time.perf_counter() - began
-        units, done = units + step.done - done, step.done
+        units = units + step.done - done
+        done = step.done
     return taken / units
 
 
@@ -122,7 +139,8 @@ def _machine(root: Path) -> int | None:
 
 
 def _containers(root: Path) -> Iterator[int | None]:
-    """What each control group that we are in leaves free, the outer ones too; files in its cache could be dropped."""
+    """What each control group that we are in leaves free, the outer ones too; files in its cache could be
+    dropped."""
     try:
         groups = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
     except OSError:
@@ -131,7 +149,9 @@ def _containers(root: Path) -> Iterator[int | None]:
         if kinds == "":
             yield from _groups(root / "sys/fs/cgroup", place, "memory.max", "memory.current")
         elif "memory" in kinds.split(","):
-            yield from _groups(root / "sys/fs/cgroup/memory", place, "memory.limit_in_bytes", "memory.usage_in_bytes")
+            yield from _groups(
+                root / "sys/fs/cgroup/memory", place, "memory.limit_in_bytes", "memory.usage_in_bytes"
+            )
 
 
 def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | None]:
@@ -139,7 +159,12 @@ def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | N
     for folder in {mount / inner, *(mount / outer for outer in inner.parents), mount}:
         try:
             stats = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            cached = sum(int(stats.get(f"total_{name}", stats.get(name, 0))) for name in ("inactive_file", "active_file"))
-            yield int((folder / limit).read_text()) - int((folder / usage).read_text()) + cached  # "max" is no number: no limit
+            cached = sum(
+                int(stats.get(f"total_{name}", stats.get(name, 0)))
+                for name in ("inactive_file", "active_file")
+            )
+            yield (
+                int((folder / limit).read_text()) - int((folder / usage).read_text()) + cached
+            )  # "max" is no number: no limit
         except (OSError, ValueError):
             yield None

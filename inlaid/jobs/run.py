@@ -2,9 +2,9 @@
 
     outcome = run(work, Safety(checkpoint=Path("my.checkpoint")), identity_of("sgns", settings, corpus_hash), report)
 
-It takes step after step, says how far it is, looks for numbers that are none, and saves a checkpoint now and then. Killed at
-any moment and resumed, a run ends in the same bits. Saving and looking happen by the clock, but change nothing; all that
-changes the result happens at fixed places of the run.
+It takes step after step, says how far it is, looks for numbers that are none, and saves a checkpoint now and
+then. Killed at any moment and resumed, a run ends in the same bits. Saving and looking happen by the clock,
+but change nothing; all that changes the result happens at fixed places of the run.
 """
 
 from __future__ import annotations
@@ -48,8 +48,13 @@ def carry(work: Work, report: Report = silent) -> Outcome:
 
 class _Run:
     def __init__(self, work: Work, safety: Safety, identity: Mapping[str, Any], report: Report) -> None:
-        self.work, self.safety, self.identity, self.report = work, safety, identity, report
-        self.state, self.watch, self.pace = checkpoint.State(), Watch(), Pace()
+        self.work = work
+        self.safety = safety
+        self.identity = identity
+        self.report = report
+        self.state = checkpoint.State()
+        self.watch = Watch()
+        self.pace = Pace()
         self.kept: checkpoint.Kept | None = None
         """The best tables so far, if patience asks for them; without a checkpoint, the last good ones."""
         self.saved_at: int | None = None
@@ -66,15 +71,20 @@ class _Run:
     def _begin(self) -> None:
         path = self.safety.checkpoint
         if self.safety.resume and path is None:
-            raise SettingError("resume is set, but no checkpoint is named. Name the checkpoint to go on from.")
+            raise SettingError(
+                "resume is set, but no checkpoint is named. Name the checkpoint to go on from."
+            )
         if self.safety.patience and self.work.held_out(0) is None:
-            raise SettingError("patience is set, but no text is held out to measure the loss on. Hold some out, or leave patience.")
+            raise SettingError(
+                "patience is set, but no text is held out to measure the loss on. Hold some out, or leave patience."
+            )
         if path is not None and self.safety.resume:
             files.sweep(path)
         if path is not None and self.safety.resume and path.exists():
             saved = checkpoint.open_saved(path)
             self.kept = checkpoint.restore(saved, self.work.arrays, self.identity)
-            self.state, self.saved_at = saved.state, saved.state.done
+            self.state = saved.state
+            self.saved_at = saved.state.done
             self.report(Note(f"Going on from {path}, {saved.share}."))
         elif path is not None:
             checkpoint.check_place(path)
@@ -91,13 +101,20 @@ class _Run:
             return "stopped early"
         if self.caught:
             return "interrupted"
-        return "out of time" if self.safety.minutes is not None and self.state.seconds >= 60 * self.safety.minutes else None
+        return (
+            "out of time"
+            if self.safety.minutes is not None and self.state.seconds >= 60 * self.safety.minutes
+            else None
+        )
 
     def _step(self) -> None:
-        before, total = self.state.done, self.work.total
+        before = self.state.done
+        total = self.work.total
         step = self.work.step(before)
         if not before < step.done <= total:
-            raise ValueError(f"A step from {before} must end after it and by {total}; it ended at {step.done}.")
+            raise ValueError(
+                f"A step from {before} must end after it and by {total}; it ended at {step.done}."
+            )
         self.state.done = step.done
         marked = before * MARKS // total < step.done * MARKS // total
         self._stop_if(self.state.losses.add(step.loss, step.pairs, (step.done - before) / total))
@@ -108,20 +125,28 @@ class _Run:
         self.state.seconds = now - self.began
         if now - self.said_when >= SAY_EVERY or not self.pace.samples:
             self._say(step, now)
-        if self.safety.checkpoint is not None and now - self.saved_when >= 60 * self.safety.checkpoint_minutes:
+        if (
+            self.safety.checkpoint is not None
+            and now - self.saved_when >= 60 * self.safety.checkpoint_minutes
+        ):
             self._look(all=True)
             self._save()
 
     def _mark(self) -> None:
         held_out = self.work.held_out(self.state.done)
-        self._stop_if(f"the held-out loss became {held_out}" if held_out is not None and not np.isfinite(held_out) else "")
+        self._stop_if(
+            f"the held-out loss became {held_out}"
+            if held_out is not None and not np.isfinite(held_out)
+            else ""
+        )
         self.state.marks.append(Mark(self.state.done, self.state.losses.average, held_out))
         if self._worth_keeping():
             self.kept = self.kept or checkpoint.Kept.room_for(self.work.arrays)
             self.kept.take(self.work.arrays, self.state.done)
 
     def _worth_keeping(self) -> bool:
-        """The best tables where patience asks for them; else the latest, unless a checkpoint holds them or memory is short."""
+        """The best tables where patience asks for them; else the latest, unless a checkpoint holds them or
+        memory is short."""
         if self.safety.patience:
             return stale(self.state.marks) == 0
         if self.safety.checkpoint is not None:
@@ -138,15 +163,22 @@ class _Run:
             budget = left if self.safety.minutes is None else 60 * self.safety.minutes - self.state.seconds
             figures = {"speed": speed, "left": max(min(left, budget), 0.0)}
         loss = {} if self.state.losses.average is None else {"loss": self.state.losses.average}
-        self.report(Progress(STAGE, step.done, self.work.total, self.work.unit, {**figures, **loss, **step.figures}))
+        self.report(
+            Progress(STAGE, step.done, self.work.total, self.work.unit, {**figures, **loss, **step.figures})
+        )
         if self.pace.span > 1 and not self.foretold:
             self.foretold = True
             if figures["left"] > 60:
                 size = bytes_in_words(tables_size(self.work))
-                self.report(Note(f"Training will take about {time_in_words(figures['left'])}; its tables take {size}."))
+                self.report(
+                    Note(
+                        f"Training will take about {time_in_words(figures['left'])}; its tables take {size}."
+                    )
+                )
 
     def _save(self) -> None:
-        """Save a checkpoint. A full disk must not end the training: it is told, and the earlier checkpoint stands."""
+        """Save a checkpoint. A full disk must not end the training: it is told, and the earlier checkpoint
+        stands."""
         if self.safety.checkpoint is None:
             return
         try:
@@ -155,28 +187,36 @@ class _Run:
             self.saved_at = self.state.done
         except WriteError as error:
             earlier = f" The one of {self._share(self.saved_at)} stands." if self.saved_at is not None else ""
-            self.report(Note(f"The checkpoint of {self._share(self.state.done)} failed, and training goes on. {error}{earlier}"))
+            self.report(
+                Note(
+                    f"The checkpoint of {self._share(self.state.done)} failed, and training goes on. {error}{earlier}"
+                )
+            )
         self.saved_when = time.monotonic()
 
     def _look(self, *, all: bool) -> None:
         self._stop_if(self.watch.look(self.work.arrays, all=all))
 
     def _stop_if(self, problem: str) -> None:
-        """Raise Diverged if there is a problem; by then the work holds its last good tables again, where there are any."""
+        """Raise Diverged if there is a problem; by then the work holds its last good tables again, where
+        there are any."""
         if not problem:
             return
-        rate, path = self.identity.get("settings", {}).get("rate"), self.safety.checkpoint
-        advice = f"Halve `rate`{f' (it is {rate})' if rate is not None else ''} and start again."
+        rate = self.identity.get("settings", {}).get("learning_rate")
+        path = self.safety.checkpoint
+        advice = f"Halve `learning_rate`{f' (it is {rate})' if rate is not None else ''} and start again."
         error = Diverged()
         if self.kept is not None:
             error.done = self.kept.give_back(self.work.arrays)
         if path is not None and self.saved_at is not None:
             advice += f" The checkpoint {path} holds good tables of {self._share(self.saved_at)}."
             if self.kept is None:
-                with contextlib.suppress(InlaidError):  # it was damaged meanwhile: the first error is the one to tell
+                with contextlib.suppress(
+                    InlaidError
+                ):  # it was damaged meanwhile: the first error is the one to tell
                     checkpoint.restore(checkpoint.open_saved(path), self.work.arrays, self.identity)
                     error.done = self.saved_at
-        error.args = (f"Training went wrong at {self._share(self.state.done)}: {problem}. {advice}",)
+        error.sentence = f"Training went wrong at {self._share(self.state.done)}: {problem}. {advice}"
         raise error
 
     def _end(self, reason: Reason) -> Outcome:
@@ -193,14 +233,20 @@ class _Run:
         return Outcome(reason, self.state.done, tables, self.state.seconds, tuple(self.state.marks), note)
 
     def _note(self, reason: Reason, tables: int) -> str:
-        where = f"{self._share(self.state.done)} ({self.state.done:,} of {self.work.total:,} {self.work.unit})"
+        where = (
+            f"{self._share(self.state.done)} ({self.state.done:,} of {self.work.total:,} {self.work.unit})"
+        )
         says = {
             "finished": "",
             "interrupted": f"Training was interrupted at {where}.",
             "out of time": f"Training stopped at {where}: {self.safety.minutes} minutes were over.",
             "stopped early": f"Training stopped at {where}: the held-out loss was no better for {self.safety.patience} checks.",
         }
-        earlier = f"The tables are those of {self._share(tables)}, where the held-out loss was lowest." if tables != self.state.done else ""
+        earlier = (
+            f"The tables are those of {self._share(tables)}, where the held-out loss was lowest."
+            if tables != self.state.done
+            else ""
+        )
         return f"{says[reason]} {earlier}".strip()
 
     def _share(self, done: int | None) -> str:

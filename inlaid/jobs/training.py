@@ -40,27 +40,39 @@ class Long(Protocol):
         ...
 
 
-def carried(name: str, method: Long, corpus: Corpus, safety: Safety, report: Report, onto: Onto | None = None) -> tuple[Vectors, Long]:
+def carried(
+    name: str, method: Long, corpus: Corpus, safety: Safety, report: Report, onto: Onto | None = None
+) -> tuple[Vectors, Long]:
     """Train, and say in the card how it ended; the method comes back with the epochs that the time allowed.
 
     Where training goes wrong, the last good tables are still given, inside the error.
     """
     check_memory(method.memory_for(corpus), safety, dim=method.dim, words=len(corpus.vocabulary))
     if safety.minutes is not None:
-        planned = plan(lambda epochs: dataclasses.replace(_fields(method), epochs=epochs).start(corpus), safety, epochs=method.epochs)
+        planned = plan(
+            lambda epochs: dataclasses.replace(_fields(method), epochs=epochs).start(corpus),
+            safety,
+            epochs=method.epochs,
+        )
         method = dataclasses.replace(_fields(method), epochs=planned.epochs)
         report(Note(f"Planned: {planned}."))
-    training, identity = method.start(corpus, report), identity_of(name, values_of(method), corpus.manifest["hash"])
+    training = method.start(corpus, report)
+    identity = identity_of(name, values_of(method), corpus.manifest["hash"])
     if onto is not None:
         if not isinstance(training, Continues):
-            raise SettingError(f"{name} cannot go on from other vectors. Train on all of the text at once, or use sgns.")
+            raise SettingError(
+                f"{name} cannot go on from other vectors. Train on all of the text at once, or use sgns."
+            )
         training.go_on(onto.tables(method.dim, report), anchor=onto.anchor)
         identity |= onto.identity()
     try:
         outcome = run(training, safety, identity, report)
     except Diverged as error:
         if error.done:
-            error.vectors = _labelled(training.vectors(corpus), f"Training went wrong later; these are the last good tables. {error}")
+            error.vectors = _labelled(
+                training.vectors(corpus),
+                f"Training went wrong later; these are the last good tables. {error}",
+            )
         raise
     vectors = training.vectors(corpus) if onto is None else _labelled(training.vectors(corpus), onto.note())
     return _labelled(vectors, outcome.note), method
@@ -69,7 +81,9 @@ def carried(name: str, method: Long, corpus: Corpus, safety: Safety, report: Rep
 def _labelled(vectors: Vectors, note: str) -> Vectors:
     if not note:
         return vectors
-    return dataclasses.replace(vectors, card=dataclasses.replace(vectors.card, notes=(*vectors.card.notes, note)))
+    return dataclasses.replace(
+        vectors, card=dataclasses.replace(vectors.card, notes=(*vectors.card.notes, note))
+    )
 
 
 def _fields(method: Long) -> Any:

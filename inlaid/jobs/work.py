@@ -37,11 +37,13 @@ class Work(Protocol):
     """What they are: "words"."""
 
     def step(self, done: int) -> Step:
-        """Advance from `done` units, for a fraction of a second: a pure function of arrays, settings, corpus and `done`."""
+        """Advance from `done` units, for a fraction of a second: a pure function of arrays, settings, corpus
+        and `done`."""
         ...
 
     def held_out(self, done: int) -> float | None:
-        """The average loss per pair on text never trained on; None when none was set apart. Changes nothing."""
+        """The average loss per pair on text never trained on; None when none was set apart. Changes
+        nothing."""
         ...
 
 
@@ -56,7 +58,8 @@ class Safety:
     resume: bool = False
     """Go on from the checkpoint, exactly; where there is none yet, start."""
     patience: Positive | None = None
-    """Stop when the held-out loss was no better for so many checks, one every 5 % of the run; the best tables are kept."""
+    """Stop when the held-out loss was no better for so many checks, one every 5 % of the run; the best tables
+    are kept."""
     minutes: Annotated[float, Range(0)] | None = None
     """Stop after so many minutes; epochs are chosen to fit."""
 

@@ -1,7 +1,7 @@
 """Bags of rows: the mean of any number of rows of a table, and adding one change to all of them.
 
-As in `rows`: each is a few instructions of LLVM, 16 numbers at once, with its meaning in plain Python beside it. Sums stay in
-registers while the rows pass by, as many columns at once as registers hold.
+As in `rows`: each is a few instructions of LLVM, 16 numbers at once, with its meaning in plain Python beside
+it. Sums stay in registers while the rows pass by, as many columns at once as registers hold.
 """
 
 from __future__ import annotations
@@ -13,23 +13,39 @@ from llvmlite import ir
 from numba import types
 
 from inlaid.kernels.compile import part
-from inlaid.kernels.rows import FLOAT, LANES, ZERO, _data, _load, _long, _loop, _spread, _store, _Table, intrinsic
+from inlaid.kernels.rows import (
+    FLOAT,
+    LANES,
+    ZERO,
+    _data,
+    _load,
+    _long,
+    _loop,
+    _spread,
+    _store,
+    _Table,
+    intrinsic,
+)
 
 
 def _mean(width: int) -> Any:
-    """news[place] = olds[place] = the mean of table[ids[n]] for `count` n from `begin`, for 16 * `width` columns."""
+    """news[place] = olds[place] = the mean of table[ids[n]] for `count` n from `begin`, for 16 * `width`
+    columns."""
 
     def mean(typing_context, table, ids, begin, count, news, olds, place, column):
         def build(context, builder, signature, arguments):
             rows, new, old = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 4, 5))
-            ids, at = _data(context, builder, signature.args[1], arguments[1]), _columns(builder, arguments[7], width)
+            ids = _data(context, builder, signature.args[1], arguments[1])
+            at = _columns(builder, arguments[7], width)
 
             def body(n, sums):
                 row = rows.row(ids, builder.add(arguments[2], n))
                 return [builder.fadd(sums[c], _load(builder, row, at[c])) for c in range(width)]
 
             sums = _loop(builder, arguments[3], [ZERO] * width, body)
-            share = _spread(builder, builder.fdiv(ir.Constant(FLOAT, 1.0), builder.sitofp(arguments[3], FLOAT)))
+            share = _spread(
+                builder, builder.fdiv(ir.Constant(FLOAT, 1.0), builder.sitofp(arguments[3], FLOAT))
+            )
             for c in range(width):
                 value = builder.fmul(sums[c], share)
                 for target in (new, old):
@@ -42,14 +58,18 @@ def _mean(width: int) -> Any:
 
 
 def _add(width: int) -> Any:
-    """table[ids[n]] += news[place] - olds[place] for `count` n from `begin`; a row that is there twice moves twice."""
+    """table[ids[n]] += news[place] - olds[place] for `count` n from `begin`; a row that is there twice moves
+    twice."""
 
     def add(typing_context, table, ids, begin, count, news, olds, place, column):
         def build(context, builder, signature, arguments):
             rows, new, old = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 4, 5))
-            ids, at = _data(context, builder, signature.args[1], arguments[1]), _columns(builder, arguments[7], width)
+            ids = _data(context, builder, signature.args[1], arguments[1])
+            at = _columns(builder, arguments[7], width)
             left, right = (_row(builder, each, arguments[6]) for each in (new, old))
-            change = [builder.fsub(_load(builder, left, offset), _load(builder, right, offset)) for offset in at]
+            change = [
+                builder.fsub(_load(builder, left, offset), _load(builder, right, offset)) for offset in at
+            ]
 
             def body(n, carried):
                 row = rows.row(ids, builder.add(arguments[2], n))
@@ -73,14 +93,20 @@ def _row(builder: Any, table: _Table, place: Any) -> Any:
     return builder.add(table.start, builder.mul(place, table.stride))
 
 
-_mean_one, _mean_three, _mean_seven = _mean(1), _mean(3), _mean(7)
-_add_one, _add_three, _add_seven = _add(1), _add(3), _add(7)
+_mean_one = _mean(1)
+_mean_three = _mean(3)
+_mean_seven = _mean(7)
+_add_one = _add(1)
+_add_three = _add(3)
+_add_seven = _add(7)
 
 
 @part
 def mean_rows(table, ids, begin, count, news, olds, place):
-    # table (R, D) f4; ids (N,) i4; news and olds (P, D) f4: row `place` of both becomes the mean of `count` rows, at least 1
-    column, columns = 0, table.shape[1]
+    # table (R, D) f4; ids (N,) i4; news and olds (P, D) f4: row `place` of both becomes the mean of `count`
+    # rows, at least 1
+    column = 0
+    columns = table.shape[1]
     while column + 112 <= columns:
         _mean_seven(table, ids, begin, count, news, olds, place, column)
         column += 112
@@ -95,7 +121,8 @@ def mean_rows(table, ids, begin, count, news, olds, place):
 @part
 def add_to_rows(table, ids, begin, count, news, olds, place):
     # as `mean_rows`, the other way: by how much the mean has moved, all its rows move
-    column, columns = 0, table.shape[1]
+    column = 0
+    columns = table.shape[1]
     while column + 112 <= columns:
         _add_seven(table, ids, begin, count, news, olds, place, column)
         column += 112

@@ -16,7 +16,8 @@ AHEAD = 8
 @kernel
 def lay_out(ids, offsets, first, last, text, starts, places):
     # text (T+S+1,) i4, filled: sentences first..last with END before, between and after them
-    # starts (V,) i8: where the places of each word begin, moved on to where they end; places (T,) i4, filled: where it stands in text
+    # starts (V,) i8: where the places of each word begin, moved on to where they end; places (T,) i4, filled:
+    # where it stands in text
     text[0] = END
     here = 1
     for sentence in range(first, last):
@@ -31,7 +32,8 @@ def lay_out(ids, offsets, first, last, text, starts, places):
 
 @part
 def _sorted(columns, counts, before, filled, sums, marks):
-    # Puts columns[before:filled] in rising order by way of marks, one bit a word and above it one bit for each 64 words;
+    # Puts columns[before:filled] in rising order by way of marks, one bit a word and above it one bit for
+    # each 64 words;
     # writes their counts, and leaves sums and marks as it found them: zero.
     groups = (sums.shape[0] >> 12) + 1
     for n in range(before, filled):
@@ -58,14 +60,17 @@ def _sorted(columns, counts, before, filled, sums, marks):
 
 @kernel
 def count_rows(text, starts, places, first, weights, sums, marks, lengths, columns, counts):
-    # text, starts, places: as laid out; rows first..first+len(lengths); weights (reach+1,) i8; sums (V,) i8 and marks u8, all zero
+    # text, starts, places: as laid out; rows first..first+len(lengths); weights (reach+1,) i8; sums (V,) i8
+    # and marks u8, all zero
     # lengths (R,) i8, columns (capacity+1,) i4, counts (capacity,) i8: filled
-    # A row is counted by visiting the places of its word: the array that it adds to stays in the cache. A column is written
+    # A row is counted by visiting the places of its word: the array that it adds to stays in the cache. A
+    # column is written
     # down each time and kept when it is new: that costs less than asking, which the processor cannot foresee.
     reach = weights.shape[0] - 1
     filled = 0
     for n in range(lengths.shape[0]):
-        before, stop = filled, starts[first + n + 1]
+        before = filled
+        stop = starts[first + n + 1]
         for place in range(starts[first + n], stop):
             fetch(text, places[min(place + AHEAD, stop - 1)])
             here = places[place]
@@ -91,7 +96,8 @@ def count_rows(text, starts, places, first, weights, sums, marks, lengths, colum
 
 @kernel
 def merge_rows(run_starts, run_columns, run_counts, first, sums, marks, lengths, columns, counts):
-    # run_starts (runs, V+1) i8: row r of a run is run_columns[run_starts[run, r]:run_starts[run, r + 1]]; the rest as in count_rows
+    # run_starts (runs, V+1) i8: row r of a run is run_columns[run_starts[run, r]:run_starts[run, r + 1]]; the
+    # rest as in count_rows
     filled = 0
     for n in range(lengths.shape[0]):
         before = filled
@@ -116,7 +122,8 @@ def row_sums(starts, counts, sums):
 
 @kernel
 def ppmi_values(starts, columns, counts, word, context, least, first, last, values):
-    # counts (N,) f8; word (V,) f8 log p(w); context (V,) f8 log p(c); least: log (total * shift); values (N,) f4, rows first..last filled
+    # counts (N,) f8; word (V,) f8 log p(w); context (V,) f8 log p(c); least: log (total * shift); values (N,)
+    # f4, rows first..last filled
     for row in range(first, last):
         for n in range(starts[row], starts[row + 1]):
             pmi = np.log(counts[n]) - word[row] - context[columns[n]] - least
@@ -125,7 +132,8 @@ def ppmi_values(starts, columns, counts, word, context, least, first, last, valu
 
 @kernel
 def drop_zeros(starts, columns, values, kept_starts, kept_columns):
-    # values (N,) f4, in place: what is not zero moves to the front; kept_starts (V+1,) i8 and kept_columns (N,) i4, filled
+    # values (N,) f4, in place: what is not zero moves to the front; kept_starts (V+1,) i8 and kept_columns
+    # (N,) i4, filled
     filled = 0
     for row in range(starts.shape[0] - 1):
         kept_starts[row] = filled
@@ -145,6 +153,7 @@ def sparse_times_dense(starts, columns, values, dense, first, last, out):
         for n in range(starts[row], stop):
             ahead = columns[min(n + AHEAD, stop - 1)]
             fetch(dense, ahead)
-            value, other = values[n], dense[columns[n]]
+            value = values[n]
+            other = dense[columns[n]]
             for k in range(dense.shape[1]):
                 out[row, k] += value * other[k]

@@ -1,7 +1,8 @@
 """Tables cut into columns for workers that each own some: one part after another in memory, not side by side.
 
-Side by side, a worker that goes through its end of a row would have the processor fetch, ahead and for nothing, what comes behind it: the
-other worker's end, who then has to get it back before it can write. Moving rows took 1.8 times as long.
+Side by side, a worker that goes through its end of a row would have the processor fetch, ahead and for
+nothing, what comes behind it: the other worker's end, who then has to get it back before it can write. Moving
+rows took 1.8 times as long.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from inlaid.kernels.rows import LANES, row_width, table_of
 
 
 def parts_of(columns: int) -> int:
-    """How many parts columns are cut into, and so how many workers there is work for: two for every eight vectors of 16."""
+    """How many parts columns are cut into, and so how many workers there is work for: two for every eight
+    vectors of 16."""
     vectors = columns // LANES
     return min(2 * -(-vectors // 8), vectors)
 
@@ -32,13 +34,17 @@ def table_in_parts(rows: int, dim: int) -> np.ndarray:
 
 
 def pieces(table: np.ndarray, dim: int) -> list[tuple[int, np.ndarray]]:
-    """The parts of a table, each as its first column and its numbers (rows, some); a table that is whole is all one piece."""
+    """The parts of a table, each as its first column and its numbers (rows, some); a table that is whole is
+    all one piece."""
     if table.ndim == 2:
         return [(0, table[:, :dim])]
     columns = row_width(dim)
     rows = len(table) // columns
     edges = pairwise(edges_of(columns).tolist())
-    return [(low, table[rows * low : rows * high].reshape(rows, high - low)[:, : dim - low]) for low, high in edges]
+    return [
+        (low, table[rows * low : rows * high].reshape(rows, high - low)[:, : dim - low])
+        for low, high in edges
+    ]
 
 
 def put(table: np.ndarray, rows: np.ndarray) -> None:

@@ -1,7 +1,8 @@
 """Counter-based random numbers, the same on every device.
 
-A draw is a pure function of (seed, epoch, position, number): no state, so that any worker, and any device, makes the same
-draws in any order. All arithmetic is on 32 bits, which every device has. Each function for kernels has a twin for arrays.
+A draw is a pure function of (seed, epoch, position, number): no state, so that any worker, and any device,
+makes the same draws in any order. All arithmetic is on 32 bits, which every device has. Each function for
+kernels has a twin for arrays.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ import numpy as np
 
 from inlaid.kernels.compile import kernel, part
 
-FIRST, SECOND, STEP = 0x7FEB352D, 0x846CA68B, 0x9E3779B9
-"""Two odd factors under which a flipped bit of the input flips each bit of the output half the time (Wellons 2018), and the
-golden ratio, which keeps the numbers of one position far apart."""
+FIRST = 0x7FEB352D
+SECOND = 0x846CA68B
+STEP = 0x9E3779B9
+"""Two odd factors under which a flipped bit of the input flips each bit of the output half the time (Wellons
+2018), and the golden ratio, which keeps the numbers of one position far apart."""
 WORD = 0xFFFFFFFF
 
-KEEP, WINDOW, NOISE = 0, 1, 2
-"""What the draws of a position are for, by number: whether its word stays, its window, and from 2 on its negatives."""
+KEEP = 0
+WINDOW = 1
+NOISE = 2
+"""What the draws of a position are for, by number: whether its word stays, its window, and from 2 on its
+negatives."""
 
 
 def key_of(seed: int, epoch: int) -> np.uint64:
     """Two 32-bit words, chosen by seed and epoch; every stream of draws begins with such a key."""
-    low, high = _mixed(seed & WORD), seed >> 32 & WORD
+    low = _mixed(seed & WORD)
+    high = seed >> 32 & WORD
     low = _mixed(low ^ high ^ 0x5851F42D)
     low = _mixed(low + epoch * STEP & WORD)
     return np.uint64(_mixed(low ^ 0x14057B7E) << 32 | low)
@@ -46,8 +53,11 @@ def mix(x):
 @part
 def at(key, position):
     # key u8; position i8, not negative; returns u4: where the draws of this position begin
-    low, high = np.uint32(position), np.uint32(position >> 32)
-    return np.uint32(mix(np.uint32(mix(np.uint32(low ^ np.uint32(key))) ^ high)) ^ np.uint32(key >> np.uint64(32)))
+    low = np.uint32(position)
+    high = np.uint32(position >> 32)
+    return np.uint32(
+        mix(np.uint32(mix(np.uint32(low ^ np.uint32(key))) ^ high)) ^ np.uint32(key >> np.uint64(32))
+    )
 
 
 @part
@@ -65,18 +75,22 @@ def below(random, size):
 @part
 def noise_word(place, number, shared, noise):
     # noise (V, 2) u4 from `noise_table`; returns the word of negative `number` of `shared`
-    # Negatives share out the noise: each falls into a part of its own, so that together they are nearer to the whole than chance.
+    # Negatives share out the noise: each falls into a part of its own, so that together they are nearer to
+    # the whole than chance.
     part = (1 << 32) // shared
     random = np.uint64(number * part + below(draw(place, 2 + number), part)) * np.uint64(noise.shape[0])
     slot = np.int64(random >> np.uint64(32))
-    own, other = noise[slot, 0], np.int64(noise[slot, 1])
+    own = noise[slot, 0]
+    other = np.int64(noise[slot, 1])
     return slot if np.uint32(random) < own else other
 
 
 def draws(key: np.uint64, position: Any, number: Any) -> np.ndarray:
     """`draw(at(key, position), number)` for whole arrays."""
-    position, number = np.atleast_1d(np.asarray(position, np.int64)), np.atleast_1d(np.asarray(number, np.int64))
-    low, high = (position & WORD).astype(np.uint32), (position >> 32).astype(np.uint32)
+    position = np.atleast_1d(np.asarray(position, np.int64))
+    number = np.atleast_1d(np.asarray(number, np.int64))
+    low = (position & WORD).astype(np.uint32)
+    high = (position >> 32).astype(np.uint32)
     place = _mix(_mix(low ^ np.uint32(int(key) & WORD)) ^ high) ^ np.uint32(int(key) >> 32)
     return _mix(place + (number & WORD).astype(np.uint32) * np.array([STEP], np.uint32))
 
@@ -96,26 +110,33 @@ def noise_words(key: np.uint64, position: int, shared: int, noise: np.ndarray) -
     """`noise_word` for all numbers."""
     number = np.arange(shared)
     part = (1 << 32) // shared
-    random = (number * part + below_of(draws(key, position, NOISE + number), part)).astype(np.uint64) * np.uint64(len(noise))
+    random = (number * part + below_of(draws(key, position, NOISE + number), part)).astype(
+        np.uint64
+    ) * np.uint64(len(noise))
     slot = (random >> np.uint64(32)).astype(np.int64)
     return np.where((random & np.uint64(WORD)) < noise[slot, 0], slot, noise[slot, 1])
 
 
 def noise_table(weights: np.ndarray) -> np.ndarray:
-    """For each word a slot (V, 2) u4, all drawn alike: what share of it, of 2^32, is its own, and whose the rest is (Walker 1977).
+    """For each word a slot (V, 2) u4, all drawn alike: what share of it, of 2^32, is its own, and whose the
+    rest is (Walker 1977).
 
     One look at one place finds a word, however many there are.
     """
-    shares, others = weights / weights.sum() * len(weights), np.arange(len(weights), dtype=np.int64)
+    shares = weights / weights.sum() * len(weights)
+    others = np.arange(len(weights), dtype=np.int64)
     _fill_up(shares, others)
     return np.stack([np.minimum(shares * 2**32, WORD).astype(np.uint32), others.astype(np.uint32)], axis=1)
 
 
 @kernel
 def _fill_up(shares, others):
-    # shares (V,) f8, 1 on average, in place: what is above 1 fills up what is below; others (V,) i8, each itself, becomes who filled it up
-    # In order on both sides: neighbours have the same words in their slots, so that parts of the noise are alike in how frequent they are.
-    size, rich = len(shares), 0
+    # shares (V,) f8, 1 on average, in place: what is above 1 fills up what is below; others (V,) i8, each
+    # itself, becomes who filled it up
+    # In order on both sides: neighbours have the same words in their slots, so that parts of the noise are
+    # alike in how frequent they are.
+    size = len(shares)
+    rich = 0
     for first in range(size):
         poor = first
         while shares[poor] < 1 and others[poor] == poor:
@@ -129,7 +150,8 @@ def _fill_up(shares, others):
 
 
 def uniform(key: np.uint64, out: np.ndarray, spread: float, column: int = 0) -> None:
-    """Fill a table, or its part that begins with a column, with draws from -spread to spread, a few rows at a time."""
+    """Fill a table, or its part that begins with a column, with draws from -spread to spread, a few rows at a
+    time."""
     some = max(1, 1_000_000 // out.shape[1])
     for first in range(0, len(out), some):
         rows = np.arange(first, min(first + some, len(out)))

@@ -1,8 +1,9 @@
 """fastText: skip-gram and CBOW over bags of rows, a word's own and those of its n-grams.
 
-A word has twenty rows, not one, and reading them is most of the work. So each word of the stream is made into the mean of its
-rows once, when the tiles reach it; in a tile, `tile_cpu`, it learns as any word does; when the tiles have passed, what its mean
-has learned is added to all its rows. As in fastText all of it goes to each of them: the mean then moves by just that.
+A word has twenty rows, not one, and reading them is most of the work. So each word of the stream is made into
+the mean of its rows once, when the tiles reach it; in a tile, `tile_cpu`, it learns as any word does; when
+the tiles have passed, what its mean has learned is added to all its rows. As in fastText all of it goes to
+each of them: the mean then moves by just that.
 """
 
 from __future__ import annotations
@@ -29,28 +30,42 @@ from inlaid.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
 from inlaid.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
 from inlaid.kernels.turns import count_one, wait_for
 
-PLAIN, WEIGHTED = 1, 2
-"""CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the window weighs."""
+PLAIN = 1
+WEIGHTED = 2
+"""CBOW whose contexts all weigh alike, and CBOW that learns how much, number by number, each place of the
+window weighs."""
 AHEAD = 8
 """Words whose rows are asked for before they are needed."""
 
 
 def train(stream, count, tables, bags, noise, pace, sizes, sums):
-    """Learn from a stream; stream, noise, pace, sizes and sums as in `sgns_cpu.train`; the objective is SKIPGRAM, PLAIN or WEIGHTED.
+    """Learn from a stream; stream, noise, pace, sizes and sums as in `sgns_cpu.train`; the objective is
+    SKIPGRAM, PLAIN or WEIGHTED.
 
-    tables: rows (R, D) f4, contexts (V, D) f4 and weights of places (2 window + 1, D) f4, in place; bags: bounds (V+1,) i8 and ids (N,) i4:
-    the rows of word w are ids[bounds[w]:bounds[w+1]], its own first.
+    tables: rows (R, D) f4, contexts (V, D) f4 and weights of places (2 window + 1, D) f4, in place; bags:
+    bounds (V+1,) i8 and ids (N,) i4: the rows of word w are ids[bounds[w]:bounds[w+1]], its own first.
     """
     objective, _, shared, window = sizes
-    columns, length = tables[0].shape[1], GROUP + (0 if objective == SKIPGRAM else 2 * window)
+    columns = tables[0].shape[1]
+    length = GROUP + (0 if objective == SKIPGRAM else 2 * window)
     train_kernel(
-        stream, count, tables, bags, noise, pace, sizes, sums,
-        _ring(count, window, length, columns), scratch_for(sizes, columns), no_words(2, shared),
-    )  # fmt: skip
+        stream,
+        count,
+        tables,
+        bags,
+        noise,
+        pace,
+        sizes,
+        sums,
+        _ring(count, window, length, columns),
+        scratch_for(sizes, columns),
+        no_words(2, shared),
+    )
 
 
 def _ring(count, window, length, columns):
-    """The means of as many words as are needed at once: where each word's is kept; two times the means; how many rows they are of."""
+    """The means of as many words as are needed at once: where each word's is kept; two times the means; how
+    many rows they are of."""
     places = (np.arange(count + SPARE + window) % length).astype(np.int32)
     return places, table_of(length, columns), table_of(length, columns), np.zeros(length, np.float32)
 
@@ -60,10 +75,15 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
     # as `train`; room (2, shared) i4: the negatives of a tile and of the next
     objective, tile, shared, window = sizes
     table, contexts, _ = tables
-    words, reach, (ring, means, olds, hefts) = stream[WORD], 0 if objective == SKIPGRAM else window, means_of
-    negatives, coming = room[0], room[1]
+    words = stream[WORD]
+    reach = 0 if objective == SKIPGRAM else window
+    (ring, means, olds, hefts) = means_of
+    negatives = room[0]
+    coming = room[1]
     draw_noise(stream[PLACE, 0], noise, coming[:shared])
-    entered, left, learns = 0, 0, pace[0] > 0
+    entered = 0
+    left = 0
+    learns = pace[0] > 0
     for start in range(0, count, tile):
         stop = min(start + tile, count)
         negatives, coming = coming, negatives
@@ -80,25 +100,47 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
                 entered += 1
             _group(stream, first, stop, count, negatives, rows, tables[2], hefts, pace, sizes, scratch, sums)
             while left < (last - reach if stop < count or last < stop else count) and learns:
-                begin, end = bags[0][words[left]], bags[0][words[left] + 1]
+                begin = bags[0][words[left]]
+                end = bags[0][words[left] + 1]
                 add_to_rows(table, bags[1], begin, end - begin, means, olds, ring[left])
                 left += 1
 
 
 def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
-    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also for tables, desk and party."""
-    objective, window = sizes[0], sizes[3]
-    columns, (groups, room) = int(desk[5][-1]), desk[0].shape[2:]
+    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also
+    for tables, desk and party."""
+    objective = sizes[0]
+    window = sizes[3]
+    columns = int(desk[5][-1])
+    (groups, room) = desk[0].shape[2:]
     ring = _ring(count, window, groups * GROUP + (0 if objective == SKIPGRAM else 2 * window), columns)
     rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), table_of(groups, room)
-    rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch_for(sizes, columns))
+    rounds_kernel(
+        stream,
+        count,
+        tables,
+        bags,
+        desk,
+        noise,
+        pace,
+        sizes,
+        sums,
+        party,
+        ring,
+        rooms,
+        scratch_for(sizes, columns),
+    )
 
 
 @kernel
 def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch):
     counters, me, workers = party
-    (hidden, news, slopes), parts, size, edges = rooms, desk[0].shape[1], desk[0].shape[2] * GROUP, desk[5]
-    begin, end = me * parts // workers, (me + 1) * parts // workers
+    (hidden, news, slopes) = rooms
+    parts = desk[0].shape[1]
+    size = desk[0].shape[2] * GROUP
+    edges = desk[5]
+    begin = me * parts // workers
+    end = (me + 1) * parts // workers
     rounds = (count + size - 1) // size
     for now in range(rounds):
         notes = side(desk, now, slopes)
@@ -109,20 +151,42 @@ def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, p
         meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch)
         make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
         for p in range(begin, end if pace[0] > 0 else begin):
-            _move(stream, count, tables, bags, notes, now * size, (p, edges), ring, (hidden, news), sizes, scratch)
+            _move(
+                stream,
+                count,
+                tables,
+                bags,
+                notes,
+                now * size,
+                (p, edges),
+                ring,
+                (hidden, news),
+                sizes,
+                scratch,
+            )
     count_one(counters, ARRIVED)
     wait_for(counters, ARRIVED, (rounds + 1) * workers)
 
 
 @kernel
 def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes, scratch):
-    # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come to, are scored
+    # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come
+    # to, are scored
     objective, _, shared, window = sizes
-    (p, edges), words = which, stream[WORD]
-    table, contexts, weights = part_of(tables[0], edges, p), part_of(tables[1], edges, p), part_of(tables[2], edges, p)
-    low, high = edges[p], edges[p + 1]
-    ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    old, reach, end = hidden[:, low:high], 0 if objective == SKIPGRAM else window, min(begin + hidden.shape[0], count)
+    (p, edges) = which
+    words = stream[WORD]
+    table = part_of(tables[0], edges, p)
+    contexts = part_of(tables[1], edges, p)
+    weights = part_of(tables[2], edges, p)
+    low = edges[p]
+    high = edges[p + 1]
+    ring = kept[0]
+    means = kept[1][:, low:high]
+    befores = kept[2][:, low:high]
+    hefts = kept[3]
+    old = hidden[:, low:high]
+    reach = 0 if objective == SKIPGRAM else window
+    end = min(begin + hidden.shape[0], count)
     for q in range(max(begin - reach, 0), min(end + reach, count)):
         _fetch_bag(table, bags, words[min(q + AHEAD, count)])
         fetch_row(contexts, words[q])
@@ -132,7 +196,17 @@ def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes
             score_words(means, ring, first, contexts, notes, p, (first - begin) // GROUP, shared)
         else:
             rows = means, contexts, ring
-            _gather(stream, first, rows, weights, hefts, old[first - begin :], window, scratch, objective == WEIGHTED)
+            _gather(
+                stream,
+                first,
+                rows,
+                weights,
+                hefts,
+                old[first - begin :],
+                window,
+                scratch,
+                objective == WEIGHTED,
+            )
             score_hidden(stream, contexts, notes, p, first, first - begin, old, sizes, scratch[5])
 
 
@@ -140,28 +214,52 @@ def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes
 def _move(stream, count, tables, bags, notes, begin, which, kept, rooms, sizes, scratch):
     # what each mean has learned in a round is added to all rows of its word
     objective, _, shared, window = sizes
-    (p, edges), words = which, stream[WORD]
-    table, contexts, weights = part_of(tables[0], edges, p), part_of(tables[1], edges, p), part_of(tables[2], edges, p)
-    low, high = edges[p], edges[p + 1]
-    ring, means, befores, hefts = kept[0], kept[1][:, low:high], kept[2][:, low:high], kept[3]
-    hidden, news, spare = rooms[0][:, low:high], rooms[1][:, low:high], scratch[4][0, :, low:high]
-    end, reach = min(begin + rooms[0].shape[0], count), 0 if objective == SKIPGRAM else window
+    (p, edges) = which
+    words = stream[WORD]
+    table = part_of(tables[0], edges, p)
+    contexts = part_of(tables[1], edges, p)
+    weights = part_of(tables[2], edges, p)
+    low = edges[p]
+    high = edges[p + 1]
+    ring = kept[0]
+    means = kept[1][:, low:high]
+    befores = kept[2][:, low:high]
+    hefts = kept[3]
+    hidden = rooms[0][:, low:high]
+    news = rooms[1][:, low:high]
+    spare = scratch[4][0, :, low:high]
+    end = min(begin + rooms[0].shape[0], count)
+    reach = 0 if objective == SKIPGRAM else window
     if objective == SKIPGRAM:
         move_words(means, ring, contexts, notes, begin, end, news, shared, scratch[5])
     else:
         move_hidden(stream, contexts, notes, begin, end, hidden, news, sizes, scratch[5])
         for first in range(begin, end, GROUP):
             rows = means, contexts, ring
-            head, near = _gather(stream, first, rows, weights, hefts, spare, window, scratch, objective == WEIGHTED)
-            _give_back(first, rows, weights, news[first - begin :], window, scratch, head, near, objective == WEIGHTED)
+            head, near = _gather(
+                stream, first, rows, weights, hefts, spare, window, scratch, objective == WEIGHTED
+            )
+            _give_back(
+                first,
+                rows,
+                weights,
+                news[first - begin :],
+                window,
+                scratch,
+                head,
+                near,
+                objective == WEIGHTED,
+            )
     for q in range(max(begin - reach, 0), min(end + reach, count)):
-        start, stop = bags[0][words[q]], bags[0][words[q] + 1]
+        start = bags[0][words[q]]
+        stop = bags[0][words[q] + 1]
         add_to_rows(table, bags[1], start, stop - start, means, befores, ring[q])
 
 
 @part
 def _enter(table, bags, word, means, olds, hefts, place):
-    begin, end = bags[0][word], bags[0][word + 1]
+    begin = bags[0][word]
+    end = bags[0][word + 1]
     mean_rows(table, bags[1], begin, end - begin, means, olds, place)
     hefts[place] = np.float32(end - begin)
 
@@ -177,7 +275,9 @@ def _group(stream, first, stop, count, negatives, rows, weights, hefts, pace, si
 
 @part
 def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, weighted):
-    two, first, window = scratch[4], group[0], group[4]
+    two = scratch[4]
+    first = group[0]
+    window = group[4]
     low, near = _gather(stream, first, rows, weights, hefts, two[0], window, scratch, weighted)
     meet_centers(stream, group, negatives, rows, scratch, task, sums)
     if task != MEASURE:
@@ -186,9 +286,13 @@ def _cbow(stream, group, negatives, rows, weights, hefts, scratch, task, sums, w
 
 @part
 def _gather(stream, first, rows, weights, hefts, hidden, window, scratch, weighted):
-    # as in `tile_cpu`, but contexts are bags, and weigh as much as they have rows: the mean is that of all rows of all contexts
-    means, ring = rows[0], rows[2]
-    gives, gets, whole = scratch[6], scratch[7], scratch[8][0]
+    # as in `tile_cpu`, but contexts are bags, and weigh as much as they have rows: the mean is that of all
+    # rows of all contexts
+    means = rows[0]
+    ring = rows[2]
+    gives = scratch[6]
+    gets = scratch[7]
+    whole = scratch[8][0]
     low, near = weigh_contexts(stream, first, True, scratch)
     around = ring[low:]
     whole[:] = 0
@@ -217,14 +321,16 @@ def _give_back(first, rows, weights, moved, window, scratch, low, near, weighted
 
 @part
 def _take_weighted(means, hidden, weights, around, near, gives, shift):
-    # hidden (GROUP, D) f4, filled; weights (2 window + 1, D) f4: row q + shift - i is that of context q as center i sees it
+    # hidden (GROUP, D) f4, filled; weights (2 window + 1, D) f4: row q + shift - i is that of context q as
+    # center i sees it
     for i in range(GROUP):
         out = hidden[i]
         out[:] = 0
         for q in range(near):
             share = gives[GROUP * q + i]
             if share > 0:
-                row, weight = means[around[q]], weights[q + shift - i]
+                row = means[around[q]]
+                weight = weights[q + shift - i]
                 for d in range(out.shape[0]):
                     out[d] += share * row[d] * weight[d]
 
@@ -236,7 +342,8 @@ def _give_weighted(means, moved, weights, around, near, gives, shift):
         for q in range(near):
             share = gives[GROUP * q + i]
             if share > 0:
-                row, weight = means[around[q]], weights[q + shift - i]
+                row = means[around[q]]
+                weight = weights[q + shift - i]
                 for d in range(move.shape[0]):
                     old = row[d]
                     row[d] += weight[d] * move[d]

@@ -30,7 +30,8 @@ def _draw(seed, n):
 
 @kernel
 def count_tiles(starts, columns, parts, row_part, lengths):
-    # starts (V+1,) i8; columns (N,) i4; lengths (parts,) i8, filled: cells of rows row_part, row_part+parts, ... by part of the column
+    # starts (V+1,) i8; columns (N,) i4; lengths (parts,) i8, filled: cells of rows row_part, row_part+parts,
+    # ... by part of the column
     lengths[:] = 0
     for row in range(row_part, starts.shape[0] - 1, parts):
         for n in range(starts[row], starts[row + 1]):
@@ -41,7 +42,8 @@ def count_tiles(starts, columns, parts, row_part, lengths):
 def fill_tiles(starts, columns, counts, row_part, x_max, alpha, ends, places, numbers):
     # ends (parts,) i8: where each tile of this part of the rows begins, moved on to where it ends
     # places (N, 4) i4 and numbers (N, 4) f4 are one array: row, column, log count, weight; filled
-    # A count below zero is a pair that never met: its logarithm is taken as 0, and it weighs what the count says without its sign.
+    # A count below zero is a pair that never met: its logarithm is taken as 0, and it weighs what the count
+    # says without its sign.
     parts = ends.shape[0]
     for row in range(row_part, starts.shape[0] - 1, parts):
         for n in range(starts[row], starts[row + 1]):
@@ -50,7 +52,8 @@ def fill_tiles(starts, columns, counts, row_part, x_max, alpha, ends, places, nu
             places[here, 0] = row
             places[here, 1] = columns[n]
             if counts[n] < 0:
-                numbers[here, 2], numbers[here, 3] = 0.0, -counts[n]
+                numbers[here, 2] = 0.0
+                numbers[here, 3] = -counts[n]
             else:
                 numbers[here, 2] = np.log(counts[n])
                 numbers[here, 3] = 1.0 if counts[n] >= x_max else (counts[n] / x_max) ** alpha
@@ -67,18 +70,24 @@ def shuffle(cells, seed):
 
 @kernel
 def glove_tile(words, contexts, places, numbers, first, stride, rate):
-    # words, contexts (V, 2, width) f4, in place; places (N, 4) i4 and numbers (N, 4) f4: the cells of one tile, as in fill_tiles
-    # Cells are visited from `first` on, `stride` apart (which shares no factor with N). Returns the sum of weighted squared errors.
-    size, width = places.shape[0], words.shape[2]
+    # words, contexts (V, 2, width) f4, in place; places (N, 4) i4 and numbers (N, 4) f4: the cells of one
+    # tile, as in fill_tiles
+    # Cells are visited from `first` on, `stride` apart (which shares no factor with N). Returns the sum of
+    # weighted squared errors.
+    size = places.shape[0]
+    width = words.shape[2]
     lines = words.shape[2] // 8  # of 64 bytes, in both sides of a row
-    word_lines, context_lines = words.reshape(-1, 16), contexts.reshape(-1, 16)
+    word_lines = words.reshape(-1, 16)
+    context_lines = contexts.reshape(-1, 16)
     loss = 0.0
-    here, ahead = first, (first + AHEAD * stride) % size
+    here = first
+    ahead = (first + AHEAD * stride) % size
     for _ in range(size):
         for line in range(lines):
             fetch(word_lines, places[ahead, 0] * lines + line)
             fetch(context_lines, places[ahead, 1] * lines + line)
-        word, context = words[places[here, 0]], contexts[places[here, 1]]
+        word = words[places[here, 0]]
+        context = contexts[places[here, 1]]
         score = np.float32(0)
         for k in range(width):
             score += word[0, k] * context[0, k]
@@ -87,7 +96,8 @@ def glove_tile(words, contexts, places, numbers, first, stride, rate):
         loss += slope * error
         slope *= rate
         for k in range(width):
-            word_step, context_step = slope * context[0, k], slope * word[0, k]
+            word_step = slope * context[0, k]
+            context_step = slope * word[0, k]
             word[0, k] -= word_step / np.sqrt(word[1, k])
             context[0, k] -= context_step / np.sqrt(context[1, k])
             word[1, k] += word_step * word_step

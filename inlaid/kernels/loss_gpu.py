@@ -1,4 +1,5 @@
-"""Cross entropy on a GPU: logits become losses and their own gradient, in place, read twice and written once (Triton)."""
+"""Cross entropy on a GPU: logits become losses and their own gradient, in place, read twice and written once
+(Triton)."""
 
 # ruff: noqa: N803 (Triton's way: what is fixed when a kernel is compiled is written large)
 
@@ -12,18 +13,23 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-BLOCK, WARPS = 2048, 4
+BLOCK = 2048
+WARPS = 4
 """Logits of one row that a program holds at once, and the groups of 32 threads it has."""
 
 
 def kernel(function: Any) -> Any:
-    """Compile for the GPU what was written: the tests' type checker wraps every function, and Triton cannot compile a wrapper."""
+    """Compile for the GPU what was written: the tests' type checker wraps every function, and Triton cannot
+    compile a wrapper."""
     return triton.jit(inspect.unwrap(function))
 
 
 @kernel
-def _cross_entropy(logits, targets, losses, shares, WORDS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr):
-    # logits (place, WIDTH), the first WORDS of a row are meant; targets (place,) i8, below 0: not counted; losses (place,) f4
+def _cross_entropy(
+    logits, targets, losses, shares, WORDS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr
+):
+    # logits (place, WIDTH), the first WORDS of a row are meant; targets (place,) i8, below 0: not counted;
+    # losses (place,) f4
     place = tl.program_id(0)
     row = logits + place.to(tl.int64) * WIDTH
     target = tl.load(targets + place)
@@ -47,7 +53,10 @@ def _cross_entropy(logits, targets, losses, shares, WORDS: tl.constexpr, WIDTH: 
 
 
 def cross_entropy_(logits: Tensor, targets: Tensor, shares: Tensor, words: int) -> Tensor:
-    """The loss at each place (place,); `logits` (place, width) become the slopes of their sum times `shares` (one number)."""
+    """The loss at each place (place,); `logits` (place, width) become the slopes of their sum times `shares`
+    (one number)."""
     losses = torch.empty(len(targets), dtype=torch.float32, device=logits.device)
-    _cross_entropy[(len(targets),)](logits, targets, losses, shares, words, logits.shape[1], BLOCK, num_warps=WARPS)
+    _cross_entropy[(len(targets),)](
+        logits, targets, losses, shares, words, logits.shape[1], BLOCK, num_warps=WARPS
+    )
     return losses

@@ -7,44 +7,52 @@ import numpy as np
 from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.vector import fetch
 
-BASIS, PRIME = np.uint32(2166136261), np.uint32(16777619)
+BASIS = np.uint32(2166136261)
+PRIME = np.uint32(16777619)
 AHEAD = 6
-OPEN, CLOSE = np.uint8(ord("<")), np.uint8(ord(">"))
+OPEN = np.uint8(ord("<"))
+CLOSE = np.uint8(ord(">"))
 
 
 @kernel
-def count_ngrams(blob, offsets, shortest, longest, bounds):
+def count_ngrams(blob, offsets, min_n, max_n, bounds):
     # blob (B,) u1: the words end to end; offsets (W+1,) i8: where each starts
     # bounds (W+1,) i8, filled: where the n-grams of each word start
     bounds[0] = 0
     for word in range(offsets.shape[0] - 1):
-        characters, found = 2, 0
+        characters = 2
+        found = 0
         for here in range(offsets[word], offsets[word + 1]):
             characters += blob[here] & 0xC0 != 0x80
-        for size in range(max(shortest, 1), min(longest, characters) + 1):
+        for size in range(max(min_n, 1), min(max_n, characters) + 1):
             found += characters - size + 1 if size > 1 else characters - 2
         bounds[word + 1] = bounds[word] + (0 if _is_end(blob, offsets[word], offsets[word + 1]) else found)
 
 
 @kernel
-def fill_ngrams(blob, offsets, shortest, longest, buckets, bounds, ids):
+def fill_ngrams(blob, offsets, min_n, max_n, buckets, bounds, ids):
     # as above; buckets: how many there are, u4; ids (bounds[W],) i4, filled
     for word in range(offsets.shape[0] - 1):
-        start, stop, filled = offsets[word] - 1, offsets[word + 1], bounds[word]  # < stands at start, > at stop
+        # < stands at start, > at stop
+        start = offsets[word] - 1
+        stop = offsets[word + 1]
+        filled = bounds[word]
         if bounds[word + 1] == filled:
             continue
         for first in range(start, stop + 1):
             if _continues(blob, first, start, stop):
                 continue
-            value, last, size = BASIS, first, 0
-            while last <= stop and size < longest:
+            value = BASIS
+            last = first
+            size = 0
+            while last <= stop and size < max_n:
                 value = _fnv(value, _byte(blob, last, start, stop))
                 last += 1
                 while last <= stop and _continues(blob, last, start, stop):
                     value = _fnv(value, blob[last])
                     last += 1
                 size += 1
-                if size >= shortest and not (size == 1 and (first == start or last > stop)):
+                if size >= min_n and not (size == 1 and (first == start or last > stop)):
                     ids[filled] = np.int32(value % buckets)
                     filled += 1
 
@@ -83,4 +91,10 @@ def _continues(blob, here, start, stop):
 
 @part
 def _is_end(blob, start, stop):
-    return stop - start == 4 and blob[start] == 60 and blob[start + 1] == 47 and blob[start + 2] == 115 and blob[start + 3] == 62
+    return (
+        stop - start == 4
+        and blob[start] == 60
+        and blob[start + 1] == 47
+        and blob[start + 2] == 115
+        and blob[start + 3] == 62
+    )

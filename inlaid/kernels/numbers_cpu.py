@@ -1,8 +1,8 @@
 """Decimal numbers, read and written exactly: lines of a word and its numbers to float32 and back.
 
-A number is scaled in float64, which errs by less than `ERROR`. Where all that lies within that error rounds to one float32, it
-is the float32 of the exact number; where not (one in 30 million, and whatever is not an ordinary decimal), the line is
-handed back, for the plain way to do.
+A number is scaled in float64, which errs by less than `ERROR`. Where all that lies within that error rounds
+to one float32, it is the float32 of the exact number; where not (one in 30 million, and whatever is not an
+ordinary decimal), the line is handed back, for the plain way to do.
 """
 
 from __future__ import annotations
@@ -13,21 +13,33 @@ import numpy as np
 
 from inlaid.kernels.compile import kernel, part
 
-TAB, NEWLINE, RETURN, SPACE, PLUS, MINUS, POINT, ZERO, BIG_E, SMALL_E = 9, 10, 13, 32, 43, 45, 46, 48, 69, 101
+TAB = 9
+NEWLINE = 10
+RETURN = 13
+SPACE = 32
+PLUS = 43
+MINUS = 45
+POINT = 46
+ZERO = 48
+BIG_E = 69
+SMALL_E = 101
 FARTHEST = 64
-"""Powers of ten beyond this one are handed back; float32 ends at 10^38 and, with 18 digits before the exponent, at 10^-63."""
+"""Powers of ten beyond this one are handed back; float32 ends at 10^38 and, with 18 digits before the
+exponent, at 10^-63."""
 POWERS = np.array([float(f"1e{power}") for power in range(-FARTHEST, FARTHEST + 1)])
 FULL = 10**17
 """A mantissa that has reached this takes no more digits: they change it by less than one part in 10^17."""
 ERROR = 2.0**-50
-"""Four roundings to float64 (mantissa, power, product, and the exact one we compare with) and the digits left out: 4.2 * 2^-53."""
+"""Four roundings to float64 (mantissa, power, product, and the exact one we compare with) and the digits left
+out: 4.2 * 2^-53."""
 LARGEST = np.float64(np.finfo(np.float32).max)
 EXACT = 2.0**53
 """Whole numbers below this are exact in float64."""
 SIGN = np.uint32(1 << 31)
 WIDEST = 17
 """Bytes of the longest number written, with the blank before it: ` -0.000123456789`, ` -1.23456789e-38`."""
-FEWEST, MOST = 6, 9
+FEWEST = 6
+MOST = 9
 """Every decimal of 6 digits survives float32 and every float32 survives 9 digits."""
 
 
@@ -41,7 +53,8 @@ def _nearest(mantissa, exponent):
     value = np.float64(mantissa) * POWERS[exponent + FARTHEST]
     if exponent >= 0 and value < EXACT:
         return np.float32(value)
-    low, high = np.float32(value * (1.0 - ERROR)), np.float32(value * (1.0 + ERROR))
+    low = np.float32(value * (1.0 - ERROR))
+    high = np.float32(value * (1.0 + ERROR))
     return low if low == high and np.float64(high) <= LARGEST else np.float32(-1)
 
 
@@ -82,14 +95,18 @@ def _number(text, here):
 
 @kernel
 def parse_lines(text, dim, values, words):
-    # text (size,) u1, lines of a word and dim numbers, the last ended too; values (lines, dim) u4, filled: the bits of the numbers
-    # words (lines, 3) i8, filled: where line n starts, where its word ends (-1: the line is for the plain way), where the line ends
+    # text (size,) u1, lines of a word and dim numbers, the last ended too; values (lines, dim) u4, filled:
+    # the bits of the numbers
+    # words (lines, 3) i8, filled: where line n starts, where its word ends (-1: the line is for the plain
+    # way), where the line ends
     here = 0
     for line in range(words.shape[0]):
         start = here
         while text[here] != SPACE and text[here] != TAB and text[here] != NEWLINE:
             here += 1
-        word, column, plain = here, 0, here > start
+        word = here
+        column = 0
+        plain = here > start
         while plain:
             while text[here] == SPACE or text[here] == TAB:
                 here += 1
@@ -100,11 +117,16 @@ def parse_lines(text, dim, values, words):
             plain = column < dim and value >= 0 and (text[end] <= SPACE)
             if plain:
                 bits = np.float32(value).view(np.uint32)
-                values[line, column] = bits | SIGN if negative else bits  # not -value: fast math may drop the sign of a zero
-            column, here = column + 1, end
+                values[line, column] = (
+                    bits | SIGN if negative else bits
+                )  # not -value: fast math may drop the sign of a zero
+            column = column + 1
+            here = end
         while text[here] != NEWLINE:
             here += 1
-        words[line, 0], words[line, 1], words[line, 2] = start, word if plain and column == dim else -1, here
+        words[line, 0] = start
+        words[line, 1] = word if plain and column == dim else -1
+        words[line, 2] = here
         here += 1
 
 
@@ -121,7 +143,8 @@ def _put(out, filled, digits, count):
 def _put_number(out, filled, digits, count, exponent, precision):
     # digits (`count` of them, the last not 0) * 10^(exponent - count + 1), laid out as %.{precision}g does.
     if -5 < exponent < 0:
-        out[filled], out[filled + 1] = ZERO, POINT
+        out[filled] = ZERO
+        out[filled + 1] = POINT
         for place in range(-1 - exponent):
             out[filled + 2 + place] = ZERO
         return _put(out, filled + 1 - exponent, digits, count)
@@ -135,14 +158,16 @@ def _put_number(out, filled, digits, count, exponent, precision):
     else:
         filled = _put(out, filled, digits * 10 ** (whole - count), whole)
     if wide:
-        out[filled], out[filled + 1] = SMALL_E, MINUS if exponent < 0 else PLUS
+        out[filled] = SMALL_E
+        out[filled + 1] = MINUS if exponent < 0 else PLUS
         filled = _put(out, filled + 2, abs(exponent), 2)
     return filled
 
 
 @part
 def _shortest(value):
-    # The fewest digits, from 6 to 9, that read back as `value`: digits, exponent of the first, how many; 0 digits: for the plain way.
+    # The fewest digits, from 6 to 9, that read back as `value`: digits, exponent of the first, how many; 0
+    # digits: for the plain way.
     exponent = np.int64(math.floor(math.log10(np.float64(value))))
     for count in range(FEWEST, MOST + 1):
         here = exponent
@@ -165,7 +190,8 @@ def _shortest(value):
 @kernel
 def format_numbers(values, ends, out):
     # values (rows, dim) f4, finite; out (rows * dim * WIDEST,) u1, filled: numbers, a blank before each
-    # ends (rows,) i8, filled: where row n ends in out; returns the first row that is for the plain way, or how many there are
+    # ends (rows,) i8, filled: where row n ends in out; returns the first row that is for the plain way, or
+    # how many there are
     filled = 0
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):

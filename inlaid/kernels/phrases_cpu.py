@@ -38,22 +38,28 @@ def count_followers(starts, ends, followers, min_count, times, first, second, co
             times[followers[n]] = 0
             different += seen > 0
             if seen >= min_count:
-                first[filled], second[filled], counts[filled] = word, followers[n], seen
+                first[filled] = word
+                second[filled] = followers[n]
+                counts[filled] = seen
                 filled += 1
     return filled, different
 
 
 @kernel
 def join_pairs(ids, offsets, starts, seconds, phrases, out, out_offsets):
-    # ids (T,) i4; offsets (S+1,) i8; out (T,) i4 and out_offsets (S+1,) i8, filled; returns how many tokens are left
-    # Word w followed by seconds[k] becomes phrases[k], for k in starts[w]..starts[w+1], where seconds are in rising order.
+    # ids (T,) i4; offsets (S+1,) i8; out (T,) i4 and out_offsets (S+1,) i8, filled; returns how many tokens
+    # are left
+    # Word w followed by seconds[k] becomes phrases[k], for k in starts[w]..starts[w+1], where seconds are in
+    # rising order.
     filled = 0
     out_offsets[0] = 0
     for sentence in range(offsets.shape[0] - 1):
-        here, stop = offsets[sentence], offsets[sentence + 1]
+        here = offsets[sentence]
+        stop = offsets[sentence + 1]
         while here < stop:
             out[filled] = ids[here]
-            low, high = starts[ids[here]], starts[ids[here] + 1]
+            low = starts[ids[here]]
+            high = starts[ids[here] + 1]
             here += 1
             if low < high and here < stop:
                 end = high

@@ -12,8 +12,11 @@ from itertools import pairwise
 import numpy as np
 
 
-def cooccurrence(ids: np.ndarray, offsets: np.ndarray, size: int, window: int, weights: np.ndarray) -> np.ndarray:
-    """How often words meet: weights[d] is added for every two tokens d apart in one sentence, d at most `window`."""
+def cooccurrence(
+    ids: np.ndarray, offsets: np.ndarray, size: int, window: int, weights: np.ndarray
+) -> np.ndarray:
+    """How often words meet: weights[d] is added for every two tokens d apart in one sentence, d at most
+    `window`."""
     table = np.zeros((size, size))
     for start, stop in pairwise(offsets):
         sentence = ids[start:stop]
@@ -25,7 +28,8 @@ def cooccurrence(ids: np.ndarray, offsets: np.ndarray, size: int, window: int, w
 
 
 def ppmi(counts: np.ndarray, smoothing: float, shift: float) -> np.ndarray:
-    """Positive pointwise mutual information of a table of counts: max(0, log p(w,c) / (p(w) p'(c)) - log shift).
+    """Positive pointwise mutual information of a table of counts: max(0, log p(w,c) / (p(w) p'(c)) - log
+    shift).
 
     p'(c) is the probability of a context raised to `smoothing`: it makes rare contexts less surprising
     (Levy, Goldberg and Dagan 2015, section 3.2).
@@ -39,7 +43,9 @@ def ppmi(counts: np.ndarray, smoothing: float, shift: float) -> np.ndarray:
     return np.where(counts > 0, np.maximum(pmi, 0), 0)
 
 
-def sparse_times_dense(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, dense: np.ndarray) -> np.ndarray:
+def sparse_times_dense(
+    starts: np.ndarray, columns: np.ndarray, values: np.ndarray, dense: np.ndarray
+) -> np.ndarray:
     """A sparse matrix in rows (row r has columns[starts[r]:starts[r+1]]) times a dense one."""
     rows = [values[a:b] @ dense[columns[a:b]] for a, b in pairwise(starts)]
     return np.array(rows, dtype=dense.dtype).reshape(-1, dense.shape[1])
@@ -55,11 +61,15 @@ def code_dots(codes: np.ndarray, factors: np.ndarray, query: np.ndarray) -> np.n
     return (codes.astype(np.int64) @ query.astype(np.int64)) * factors
 
 
-def phrases(ids: np.ndarray, offsets: np.ndarray, score: str, min_count: int, threshold: float) -> tuple[dict, list]:
-    """The scores of adjacent pairs that are above `threshold`, and every sentence with those pairs joined from the left.
+def phrases(
+    ids: np.ndarray, offsets: np.ndarray, score: str, min_count: int, threshold: float
+) -> tuple[dict, list]:
+    """The scores of adjacent pairs that are above `threshold`, and every sentence with those pairs joined
+    from the left.
 
-    default: (n(ab) - min_count) / (n(a) n(b)) times the number of different words and pairs (Mikolov et al. 2013, eq. 6);
-    npmi: log(p(ab) / (p(a) p(b))) / -log p(ab). In the sentences a joined pair is a tuple, any other token an id.
+    default: (n(ab) - min_count) / (n(a) n(b)) times the number of different words and pairs (Mikolov et al.
+    2013, eq. 6); npmi: log(p(ab) / (p(a) p(b))) / -log p(ab). In the sentences a joined pair is a tuple, any
+    other token an id.
     """
     sentences = [ids[start:stop].tolist() for start, stop in pairwise(offsets)]
     words = Counter(id for sentence in sentences for id in sentence)
@@ -69,12 +79,15 @@ def phrases(ids: np.ndarray, offsets: np.ndarray, score: str, min_count: int, th
         if score == "default":
             scores[a, b] = (together - min_count) / (words[a] * words[b]) * (len(words) + len(pairs))
         elif together >= min_count:
-            p_a, p_b, p_ab = words[a] / len(ids), words[b] / len(ids), together / len(ids)
+            p_a = words[a] / len(ids)
+            p_b = words[b] / len(ids)
+            p_ab = together / len(ids)
             scores[a, b] = np.log(p_ab / (p_a * p_b)) / -np.log(p_ab)
     above = {pair: value for pair, value in scores.items() if value > threshold}
     joined = []
     for sentence in sentences:
-        left, here = [], 0
+        left = []
+        here = 0
         while here < len(sentence):
             pair = tuple(sentence[here : here + 2])
             left.append(pair if pair in above else sentence[here])
@@ -92,7 +105,10 @@ def decimals(fields: Sequence[bytes]) -> np.ndarray | None:
 
     None if one is no plain decimal (NaN, infinity, hexadecimal, underscores) or too large for float32.
     """
-    if b"".join(fields).translate(None, b"0123456789+-.eE") or max(map(len, fields), default=0) > LONGEST_NUMBER:
+    if (
+        b"".join(fields).translate(None, b"0123456789+-.eE")
+        or max(map(len, fields), default=0) > LONGEST_NUMBER
+    ):
         return None
     try:
         exact = np.array([float(field) for field in fields], np.float64)
@@ -109,7 +125,8 @@ def shortest(values: np.ndarray) -> list[bytes]:
     >>> shortest(np.array([0.1, 1 / 3], np.float32))
     [b'0.1', b'0.33333334']
     """
-    texts, left = [b""] * len(values), np.arange(len(values))
+    texts = [b""] * len(values)
+    left = np.arange(len(values))
     for digits in (6, 7, 8, 9):
         tried = (b"%%.%dg " % digits * len(left) % tuple(values[left].tolist())).split()
         for place, text in zip(left.tolist(), tried, strict=True):
@@ -122,8 +139,8 @@ def shortest(values: np.ndarray) -> list[bytes]:
 def glove_step(word: np.ndarray, context: np.ndarray, target: float, weight: float, rate: float) -> float:
     """One AdaGrad step on one cell, in place; the weighted squared error before it.
 
-    A row is (2, dim + 1): the vector with its bias last, and under it the sums of the squared steps so far, which begin at 1.
-    The square of rate * gradient is what is summed, as in the original program.
+    A row is (2, dim + 1): the vector with its bias last, and under it the sums of the squared steps so far,
+    which begin at 1. The square of rate * gradient is what is summed, as in the original program.
     """
     error = word[0, :-1] @ context[0, :-1] + word[0, -1] + context[0, -1] - target
     word_step = rate * weight * error * np.append(context[0, :-1], 1)
@@ -141,7 +158,8 @@ def glove_weight(count: float, x_max: float, alpha: float) -> float:
 
 def shuffled(size: int, seed: int) -> list[int]:
     """0 to size - 1 in random order: Fisher and Yates, with the numbers of SplitMix64."""
-    order, mask = list(range(size)), (1 << 64) - 1
+    order = list(range(size))
+    mask = (1 << 64) - 1
     for n in range(size - 1, 0, -1):
         z = (seed + (n + 1) * 0x9E3779B97F4A7C15) & mask
         z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
@@ -152,7 +170,8 @@ def shuffled(size: int, seed: int) -> list[int]:
 
 
 def ngrams(word: bytes, shortest: int, longest: int, buckets: int, *, end: bool = False) -> list[int]:
-    """The bucket of every n-gram of a word, in fastText's order; the word </s> has none, unless `end` says so."""
+    """The bucket of every n-gram of a word, in fastText's order; the word </s> has none, unless `end` says
+    so."""
     if word == b"</s>" and not end:
         return []
     return [fnv(each) % buckets for each in spelled(word, shortest, longest)]
@@ -178,15 +197,19 @@ def spelled(word: bytes, shortest: int, longest: int) -> list[bytes]:
 
 
 def fnv(data: bytes) -> int:
-    """FNV-1a in 32 bits as fastText has it: a byte above 127 counts as negative, so that it turns all higher bits too."""
+    """FNV-1a in 32 bits as fastText has it: a byte above 127 counts as negative, so that it turns all higher
+    bits too."""
     value = 2166136261
     for byte in data:
         value = (value ^ (byte if byte < 128 else byte | 0xFFFFFF00)) * 16777619 % 2**32
     return value
 
 
-def mean_with_ngrams(rows: np.ndarray, buckets: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The mean of each word's own row and the rows of its n-grams, ids[offsets[w]:offsets[w + 1]]; added up in that order."""
+def mean_with_ngrams(
+    rows: np.ndarray, buckets: np.ndarray, ids: np.ndarray, offsets: np.ndarray
+) -> np.ndarray:
+    """The mean of each word's own row and the rows of its n-grams, ids[offsets[w]:offsets[w + 1]]; added up
+    in that order."""
     means = np.array(rows, np.float32)
     for word, (start, stop) in enumerate(pairwise(offsets)):
         for id in ids[start:stop]:

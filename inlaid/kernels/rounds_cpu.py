@@ -1,11 +1,13 @@
-"""Skip-gram and CBOW that come to the same bits for any number of workers: each owns some columns of both tables.
+"""Skip-gram and CBOW that come to the same bits for any number of workers: each owns some columns of both
+tables.
 
-Workers that own words would send each other rows all the time. A worker that owns columns needs nothing from the others but scores,
-thirty times fewer numbers: a word's score with another is the sum of what each part of the columns says. So the text is read in
-rounds. Each worker scores, on its columns, all meetings of a round from the tables as they are; when all have, each adds up the parts
-of every score, makes slopes of them, and moves its columns: a round is one step. Who would wait for the others finds out whom the
-words of later rounds meet, tile by tile. What the columns are cut into depends on their number alone, and so does the order of every
-sum.
+Workers that own words would send each other rows all the time. A worker that owns columns needs nothing from
+the others but scores, thirty times fewer numbers: a word's score with another is the sum of what each part of
+the columns says. So the text is read in rounds. Each worker scores, on its columns, all meetings of a round
+from the tables as they are; when all have, each adds up the parts of every score, makes slopes of them, and
+moves its columns: a round is one step. Who would wait for the others finds out whom the words of later rounds
+meet, tile by tile. What the columns are cut into depends on their number alone, and so does the order of
+every sum.
 """
 
 from __future__ import annotations
@@ -21,24 +23,30 @@ from inlaid.kernels.tile_cpu import CBOW_MEAN, LEARN, SKIPGRAM, give, learn_slop
 from inlaid.kernels.turns import count_one, counted, counters_for, take_turn, wait_for
 
 ARRIVED, NEXT, READY = range(3)
-"""Counters: how often a worker has scored a round; the next tile whose meetings nobody looks for yet; from here on, for each side of the
-desk, how many tiles were met there."""
+"""Counters: how often a worker has scored a round; the next tile whose meetings nobody looks for yet; from
+here on, for each side of the desk, how many tiles were met there."""
 SIDES = 4
 """Rounds that lie on the desk: of the last, some still read, and two may be written before their turn."""
 ROUND = 64
-"""Words in a round, at most: more make for less waiting, and for older scores. With 256 analogies of skip-gram fell by .03."""
+"""Words in a round, at most: more make for less waiting, and for older scores. With 256 analogies of
+skip-gram fell by .03."""
 
 
 def desk_of(columns: int, sizes: tuple[int, int, int, int], tiles: int) -> tuple[np.ndarray, ...]:
     """What workers share besides the tables and counters; all but the last for SIDES rounds in turn.
 
-    Each part of the scores of each group; whom it meets, how much that counts, and how many are no negatives; the negatives of each tile;
-    where the columns are cut.
+    Each part of the scores of each group; whom it meets, how much that counts, and how many are no negatives;
+    the negatives of each tile; where the columns are cut.
     """
-    (_, tile, shared, window), edges = sizes, edges_of(columns)
-    groups, room, parts = tiles * tile // GROUP, row_width(GROUP * (shared + 2 * window + 3 * GROUP)), len(edges) - 1
-    scores, weights = table_of(SIDES * parts * groups, room), table_of(SIDES * groups, room).reshape(SIDES, groups, room)
-    others, near = np.zeros((SIDES, groups, room // GROUP), np.int32), np.zeros((SIDES, groups), np.int64)
+    (_, tile, shared, window) = sizes
+    edges = edges_of(columns)
+    groups = tiles * tile // GROUP
+    room = row_width(GROUP * (shared + 2 * window + 3 * GROUP))
+    parts = len(edges) - 1
+    scores = table_of(SIDES * parts * groups, room)
+    weights = table_of(SIDES * groups, room).reshape(SIDES, groups, room)
+    others = np.zeros((SIDES, groups, room // GROUP), np.int32)
+    near = np.zeros((SIDES, groups), np.int64)
     negatives = no_words(SIDES * tiles, shared).reshape(SIDES, tiles, -1)
     return scores.reshape(SIDES, parts, groups, room), others, weights, near, negatives, edges
 
@@ -51,20 +59,29 @@ def counters_of_rounds() -> np.ndarray:
 def train_rounds(stream, count, tables, desk, noise, pace, sizes, sums, party):
     """As `sgns_cpu.train`, called by each worker with the same arguments but for sums and its number.
 
-    tables: both, and the rows of both that the first A words keep, all in parts; desk: from `desk_of`; party: counters from
-    `counters_of_rounds`; which worker this is; how many there are, at most `parts_of` the columns.
+    tables: both, and the rows of both that the first A words keep, all in parts; desk: from `desk_of`; party:
+    counters from `counters_of_rounds`; which worker this is; how many there are, at most `parts_of` the
+    columns.
     """
-    columns, (groups, room) = int(desk[5][-1]), desk[0].shape[2:]
+    columns = int(desk[5][-1])
+    (groups, room) = desk[0].shape[2:]
     rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), table_of(groups, room)
-    rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch_for(sizes, columns))
+    rounds_kernel(
+        stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch_for(sizes, columns)
+    )
 
 
 @kernel
 def rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, rooms, scratch):
-    # as `train_rounds`; rooms: what the contexts of each word of a round come to, how each should move, the slopes of each group
+    # as `train_rounds`; rooms: what the contexts of each word of a round come to, how each should move, the
+    # slopes of each group
     counters, me, workers = party
-    (hidden, news, slopes), parts, size, edges = rooms, desk[0].shape[1], desk[0].shape[2] * GROUP, desk[5]
-    begin, end = me * parts // workers, (me + 1) * parts // workers
+    (hidden, news, slopes) = rooms
+    parts = desk[0].shape[1]
+    size = desk[0].shape[2] * GROUP
+    edges = desk[5]
+    begin = me * parts // workers
+    end = (me + 1) * parts // workers
     rounds = (count + size - 1) // size
     for now in range(rounds):
         notes = side(desk, now, slopes)
@@ -77,12 +94,15 @@ def rounds_kernel(stream, count, tables, desk, noise, pace, sizes, sums, party, 
         for p in range(begin, end if pace[0] > 0 else begin):
             _move(stream, count, tables, notes, now * size, (p, edges), (hidden, news), sizes, scratch)
     count_one(counters, ARRIVED)
-    wait_for(counters, ARRIVED, (rounds + 1) * workers)  # nobody writes on the desk while another still reads there
+    wait_for(
+        counters, ARRIVED, (rounds + 1) * workers
+    )  # nobody writes on the desk while another still reads there
 
 
 @part
 def side(desk, now, slopes):
-    # what is noted of one round: others, weights, slopes, how many are no negatives, negatives, parts of scores
+    # what is noted of one round: others, weights, slopes, how many are no negatives, negatives, parts of
+    # scores
     n = now % SIDES
     return desk[1][n], desk[2][n], slopes, desk[3][n], desk[4][n], desk[0][n]
 
@@ -97,23 +117,31 @@ def meet_all(stream, count, desk, slopes, now, counters, noise, pace, sizes, scr
 
 @part
 def meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch):
-    # wait until all have scored round `now`, and meanwhile find out whom the words meet that are still to come, as far as there is room
-    arrivals, end = (now + 1) * workers, now + SIDES - 1
-    while counted(counters, ARRIVED) < arrivals and meet_next(stream, count, desk, slopes, end, counters, noise, pace, sizes, scratch):
+    # wait until all have scored round `now`, and meanwhile find out whom the words meet that are still to
+    # come, as far as there is room
+    arrivals = (now + 1) * workers
+    end = now + SIDES - 1
+    while counted(counters, ARRIVED) < arrivals and meet_next(
+        stream, count, desk, slopes, end, counters, noise, pace, sizes, scratch
+    ):
         pass
     wait_for(counters, ARRIVED, arrivals)
 
 
 @kernel
 def meet_next(stream, count, desk, slopes, rounds, counters, noise, pace, sizes, scratch):
-    # whom the words of one more tile meet is put on the desk, if the first `rounds` have a tile that nobody has taken; whether they had
+    # whom the words of one more tile meet is put on the desk, if the first `rounds` have a tile that nobody
+    # has taken; whether they had
     objective, tile, shared, _ = sizes
     tiles = desk[4].shape[1]
     taken = take_turn(counters, NEXT, rounds * tiles)
     if taken < 0:
         return False
-    notes, n = side(desk, taken // tiles, slopes), taken % tiles
-    near, negatives, begin = notes[3], notes[4][n], taken * tile
+    notes = side(desk, taken // tiles, slopes)
+    n = taken % tiles
+    near = notes[3]
+    negatives = notes[4][n]
+    begin = taken * tile
     if begin < count:
         draw_noise(stream[PLACE, begin], noise, negatives[:shared])
     for first in range(begin, min(begin + tile, count), GROUP):
@@ -121,7 +149,9 @@ def meet_next(stream, count, desk, slopes, rounds, counters, noise, pace, sizes,
         group, _ = turn(first, count, count, pace, sizes)
         near[g] = OWN
         if objective == SKIPGRAM:
-            near[g] = weigh_around(stream, group, negatives, stream[WORD], negatives, _noted(notes, g, scratch))
+            near[g] = weigh_around(
+                stream, group, negatives, stream[WORD], negatives, _noted(notes, g, scratch)
+            )
         else:
             weigh_centers(stream, group, negatives, _noted(notes, g, scratch))
     count_one(counters, READY + taken // tiles % SIDES)
@@ -135,7 +165,8 @@ def make_slopes(count, notes, begin, pace, sizes, scratch, sums, measures):
     groups = min((count - begin + GROUP - 1) // GROUP, scores.shape[1])
     for g in range(groups):
         group, task = turn(begin + g * GROUP, count, count, pace, sizes)
-        slopes, near = notes[2][g], notes[3][g]
+        slopes = notes[2][g]
+        near = notes[3][g]
         for p in range(scores.shape[0]):  # what others have written comes over before it is added up
             fetch_row(scores[p], min(g + 4, groups - 1))
         for k in range(GROUP * (near + sizes[2])):
@@ -158,10 +189,14 @@ def _score(stream, count, tables, notes, begin, which, hidden, sizes, scratch):
     # the scores of a round in the columns of part `which`; hidden, its columns, filled with CBOW
     objective, tile, shared, window = sizes
     p, edges = which
-    table, contexts, old = part_of(tables[0], edges, p), part_of(tables[1], edges, p), hidden[:, edges[p] : edges[p + 1]]
-    negatives, words = notes[4], stream[WORD]
+    table = part_of(tables[0], edges, p)
+    contexts = part_of(tables[1], edges, p)
+    old = hidden[:, edges[p] : edges[p + 1]]
+    negatives = notes[4]
+    words = stream[WORD]
     for first in range(begin, min(begin + hidden.shape[0], count), GROUP):
-        n, place = (first - begin) // tile, first - begin
+        n = (first - begin) // tile
+        place = first - begin
         fetch_row(notes[1], place // GROUP)  # for the slopes
         for i in range(GROUP):  # ask for what the group one tile further on will need
             fetch_row(table, words[first + tile + i])
@@ -181,9 +216,14 @@ def _move(stream, count, tables, notes, begin, which, rooms, sizes, scratch):
     # all slopes are there: the columns of part `which` move, all by what was there before
     objective, _, shared, window = sizes
     p, edges = which
-    table, contexts, words, four = part_of(tables[0], edges, p), part_of(tables[1], edges, p), stream[WORD], scratch[5]
-    kept, kept_contexts = part_of(tables[2], edges, p), part_of(tables[3], edges, p)
-    hidden, news = rooms[0][:, edges[p] : edges[p + 1]], rooms[1][:, edges[p] : edges[p + 1]]
+    table = part_of(tables[0], edges, p)
+    contexts = part_of(tables[1], edges, p)
+    words = stream[WORD]
+    four = scratch[5]
+    kept = part_of(tables[2], edges, p)
+    kept_contexts = part_of(tables[3], edges, p)
+    hidden = rooms[0][:, edges[p] : edges[p + 1]]
+    news = rooms[1][:, edges[p] : edges[p + 1]]
     end = min(begin + rooms[0].shape[0], count)
     if objective == SKIPGRAM:
         move_words(table, words, contexts, notes, begin, end, news, shared, four)
@@ -205,7 +245,8 @@ def _put_back(word, table, contexts, kept, kept_contexts):
     # what a round may have moved, and must not have, is as it was
     if word < kept.shape[0]:
         for column in range(table.shape[1]):
-            table[word, column], contexts[word, column] = kept[word, column], kept_contexts[word, column]
+            table[word, column] = kept[word, column]
+            contexts[word, column] = kept_contexts[word, column]
 
 
 @part
@@ -218,7 +259,9 @@ def score_words(table, places, first, contexts, notes, p, g, shared):
 @part
 def move_words(table, places, contexts, notes, begin, end, news, shared, four):
     # news, filled: by how much each word should move; then the contexts move, then the words
-    others, slopes, near = notes[0], notes[2], notes[3]
+    others = notes[0]
+    slopes = notes[2]
+    near = notes[3]
     for first in range(begin, end, GROUP):
         g = (first - begin) // GROUP
         take(table, news[first - begin :], four, contexts, others[g], near[g] + shared, slopes[g])
@@ -231,8 +274,11 @@ def move_words(table, places, contexts, notes, begin, end, news, shared, four):
 
 @part
 def score_hidden(stream, contexts, notes, p, first, place, old, sizes, four):
-    # what the contexts of four centers, in the rows of `old` from `place` on, say of the centers and the negatives
-    rows, negatives, g = old[place:], notes[4][place // sizes[1]], place // GROUP
+    # what the contexts of four centers, in the rows of `old` from `place` on, say of the centers and the
+    # negatives
+    rows = old[place:]
+    negatives = notes[4][place // sizes[1]]
+    g = place // GROUP
     own_dots(rows, four, contexts, stream[WORD], first, notes[5][p, g])
     for q in range(0, sizes[2], GROUP):
         dots(rows, four, 0, contexts, negatives, q, notes[5][p, g, GROUP * OWN :])
@@ -240,13 +286,18 @@ def score_hidden(stream, contexts, notes, p, first, place, old, sizes, four):
 
 @part
 def move_hidden(stream, contexts, notes, begin, end, hidden, news, sizes, four):
-    # news, filled: by how much what the contexts of each center come to should move; then centers and negatives move
-    words, tile, shared = stream[WORD], sizes[1], sizes[2]
+    # news, filled: by how much what the contexts of each center come to should move; then centers and
+    # negatives move
+    words = stream[WORD]
+    tile = sizes[1]
+    shared = sizes[2]
     for first in range(begin, end, GROUP):
-        place, slopes = first - begin, notes[2][(first - begin) // GROUP]
+        place = first - begin
+        slopes = notes[2][(first - begin) // GROUP]
         take(hidden, news[place:], four, contexts, notes[4][place // tile], shared, slopes[GROUP * OWN :])
         add_four(news[place:], four, 0, contexts, words, first, slopes)
     for first in range(begin, end, GROUP):
-        place, slopes = first - begin, notes[2][(first - begin) // GROUP]
+        place = first - begin
+        slopes = notes[2][(first - begin) // GROUP]
         give(hidden[place:], hidden, four, contexts, notes[4][place // tile], shared, slopes[GROUP * OWN :])
         add_four(contexts, words, first, hidden[place:], four, 0, slopes)

@@ -1,7 +1,8 @@
 """Rows of float32 tables, 16 numbers at once: scores of rows with rows, and moving them by their slopes.
 
-A row is a whole number of vectors of 16, so a table of dim 100 has 112 columns, the last 12 zero. As in `vector`, each is a few
-instructions of LLVM with its meaning in plain Python beside it; four rows are taken together, so that what is loaded is used often.
+A row is a whole number of vectors of 16, so a table of dim 100 has 112 columns, the last 12 zero. As in
+`vector`, each is a few instructions of LLVM with its meaning in plain Python beside it; four rows are taken
+together, so that what is loaded is used often.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ intrinsic: Any = extending.intrinsic  # what it makes of a function, no type che
 
 LINE = 64
 """Bytes of a cache line, and of a vector."""
-BYTE, LONG = ir.IntType(8), ir.IntType(64)
-LANES, GROUP = 16, 4
-"""Floats in a vector; rows that the functions below take together, so that each number loaded is used four times."""
+BYTE = ir.IntType(8)
+LONG = ir.IntType(64)
+LANES = 16
+GROUP = 4
+"""Floats in a vector; rows that the functions below take together, so that each number loaded is used four
+times."""
 NEAR = (0, 2, 1)
 """To read, into the second cache, data: the first has no room for more than what is being worked on."""
-FLOAT, NUMBER = ir.FloatType(), ir.IntType(32)
-FLOATS, NUMBERS = ir.VectorType(FLOAT, LANES), ir.VectorType(NUMBER, LANES)
+FLOAT = ir.FloatType()
+NUMBER = ir.IntType(32)
+FLOATS = ir.VectorType(FLOAT, LANES)
+NUMBERS = ir.VectorType(NUMBER, LANES)
 ZERO = ir.Constant(FLOATS, [0.0] * LANES)
 
 
@@ -41,12 +47,15 @@ def table_of(rows: int, dim: int) -> np.ndarray:
 
 
 class _Table:
-    """A two-dimensional float32 array inside an intrinsic: where row ids[n] begins, in bytes, and how many vectors it has."""
+    """A two-dimensional float32 array inside an intrinsic: where row ids[n] begins, in bytes, and how many
+    vectors it has."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         array = context.make_array(kind)(context, builder, value)
-        self.builder, self.start = builder, builder.ptrtoint(array.data, LONG)
-        self.stride, columns = builder.extract_value(array.strides, 0), builder.extract_value(array.shape, 1)
+        self.builder = builder
+        self.start = builder.ptrtoint(array.data, LONG)
+        self.stride = builder.extract_value(array.strides, 0)
+        columns = builder.extract_value(array.shape, 1)
         self.vectors = builder.udiv(columns, _long(LANES))
 
     def row(self, ids: Any, n: Any) -> Any:
@@ -72,7 +81,9 @@ def _store(builder: Any, value: Any, address: Any, offset: Any) -> None:
 
 def _times_plus(builder: Any, a: Any, b: Any, c: Any) -> Any:
     kind = ir.FunctionType(FLOATS, [FLOATS] * 3)
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v16f32"), [a, b, c])
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v16f32"), [a, b, c]
+    )
 
 
 def _spread(builder: Any, number: Any) -> Any:
@@ -83,10 +94,12 @@ def _spread(builder: Any, number: Any) -> Any:
 
 def _loop(builder: Any, count: Any, carried: list[Any], body: Any) -> list[Any]:
     """Run body(n, carried) for n in 0..count-1 (count at least 1); it returns what the next turn carries."""
-    before, turn = builder.block, builder.append_basic_block("turn")
+    before = builder.block
+    turn = builder.append_basic_block("turn")
     builder.branch(turn)
     builder.position_at_end(turn)
-    n, held = builder.phi(LONG), [builder.phi(value.type) for value in carried]
+    n = builder.phi(LONG)
+    held = [builder.phi(value.type) for value in carried]
     result = body(n, held)
     following = builder.add(n, _long(1))
     for phi, first, next in zip([n, *held], [_long(0), *carried], [following, *result], strict=True):
@@ -99,17 +112,28 @@ def _loop(builder: Any, count: Any, carried: list[Any], body: Any) -> list[Any]:
 
 
 HALVES = ([*range(8), *range(16, 24)], [*range(8, 16), *range(24, 32)])
-QUARTERS = ([0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27], [4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31])
-PAIRS = ([x + y for x in (0, 4, 8, 12) for y in (0, 1, 16, 17)], [x + y for x in (0, 4, 8, 12) for y in (2, 3, 18, 19)])
-SINGLES = ([x + y for x in (0, 4, 8, 12) for y in (0, 2, 16, 18)], [x + y for x in (0, 4, 8, 12) for y in (1, 3, 17, 19)])
+QUARTERS = (
+    [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27],
+    [4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31],
+)
+PAIRS = (
+    [x + y for x in (0, 4, 8, 12) for y in (0, 1, 16, 17)],
+    [x + y for x in (0, 4, 8, 12) for y in (2, 3, 18, 19)],
+)
+SINGLES = (
+    [x + y for x in (0, 4, 8, 12) for y in (0, 2, 16, 18)],
+    [x + y for x in (0, 4, 8, 12) for y in (1, 3, 17, 19)],
+)
 
 
 def _sums(builder: Any, vectors: list[Any]) -> Any:
-    """The sums of 16 vectors in one: lane 4 a + b holds that of vector 4 b + a. Each round adds halves of two at once."""
+    """The sums of 16 vectors in one: lane 4 a + b holds that of vector 4 b + a. Each round adds halves of two
+    at once."""
     for first, second in (HALVES, QUARTERS, PAIRS, SINGLES):
         vectors = [
             builder.fadd(
-                builder.shuffle_vector(a, b, ir.Constant(NUMBERS, first)), builder.shuffle_vector(a, b, ir.Constant(NUMBERS, second))
+                builder.shuffle_vector(a, b, ir.Constant(NUMBERS, first)),
+                builder.shuffle_vector(a, b, ir.Constant(NUMBERS, second)),
             )
             for a, b in zip(vectors[::2], vectors[1::2], strict=True)
         ]
@@ -129,7 +153,8 @@ def dots(typing_context, table, ids, first, other, others, begin, scores):
 
         def body(n, sums):
             offset = builder.mul(n, _long(LINE))
-            x, y = [_load(builder, each, offset) for each in a], [_load(builder, each, offset) for each in b]
+            x = [_load(builder, each, offset) for each in a]
+            y = [_load(builder, each, offset) for each in b]
             return [_times_plus(builder, x[k // GROUP], y[k % GROUP], sums[k]) for k in range(LANES)]
 
         result = _sums(builder, _loop(builder, left.vectors, [ZERO] * LANES, body))
@@ -158,7 +183,10 @@ def own_dots(typing_context, table, ids, other, others, first, scores):
 
         def body(n, sums):
             offset = builder.mul(n, _long(LINE))
-            return [_times_plus(builder, _load(builder, a[i], offset), _load(builder, b[i], offset), sums[i]) for i in range(GROUP)]
+            return [
+                _times_plus(builder, _load(builder, a[i], offset), _load(builder, b[i], offset), sums[i])
+                for i in range(GROUP)
+            ]
 
         sums = _loop(builder, left.vectors, [ZERO] * GROUP, body)
         result = _sums(builder, [sums[n // GROUP] if n % GROUP == 0 else ZERO for n in range(LANES)])
@@ -176,7 +204,8 @@ def own_dots_plain(table: Any, ids: Any, other: Any, others: Any, first: int, sc
 
 @intrinsic
 def own_pull(typing_context, table, moved, ids, other, others, first, slopes):
-    """other[others[first + i]] moves by slopes[i] table[ids[i]], and moved[ids[i]] becomes slopes[i] times what it was; for four i."""
+    """other[others[first + i]] moves by slopes[i] table[ids[i]], and moved[ids[i]] becomes slopes[i] times
+    what it was; for four i."""
 
     def build(context, builder, signature, arguments):
         left, target, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3))
@@ -199,7 +228,9 @@ def own_pull(typing_context, table, moved, ids, other, others, first, slopes):
     return types.void(table, moved, ids, other, others, types.intp, slopes), build
 
 
-def own_pull_plain(table: Any, moved: Any, ids: Any, other: Any, others: Any, first: int, slopes: Any) -> None:
+def own_pull_plain(
+    table: Any, moved: Any, ids: Any, other: Any, others: Any, first: int, slopes: Any
+) -> None:
     for i in range(GROUP):
         old = other[others[first + i]].copy()
         moved[ids[i]] = slopes[i] * old
@@ -207,22 +238,31 @@ def own_pull_plain(table: Any, moved: Any, ids: Any, other: Any, others: Any, fi
 
 
 def _pull(width: int, *, take: bool = True, give: bool = True, fresh: bool = False) -> Any:
-    """For 16 * `width` columns of four rows and `count` others, with slopes[4 q + i] between other q and row i.
+    """For 16 * `width` columns of four rows and `count` others, with slopes[4 q + i] between other q and row
+    i.
 
-    Take: rows of `moved` (the table itself, or one like it) move by the slopes times the others, or fresh become just that.
-    Give: each other moves by its slopes times the rows of `table`, one after another: one that is there twice moves twice.
+    Take: rows of `moved` (the table itself, or one like it) move by the slopes times the others, or fresh
+    become just that. Give: each other moves by its slopes times the rows of `table`, one after another: one
+    that is there twice moves twice.
     """
 
     def pull(typing_context, table, moved, ids, first, other, others, count, slopes, column):
         def build(context, builder, signature, arguments):
-            left, target, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 4))
+            left, target, right = (
+                _Table(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 4)
+            )
             ids, others, slope = (_data(context, builder, signature.args[n], arguments[n]) for n in (2, 5, 7))
             at = [builder.mul(builder.add(arguments[8], _long(LANES * c)), _long(4)) for c in range(width)]
             places = [builder.add(arguments[3], _long(i)) for i in range(GROUP)]
-            x = [[_load(builder, left.row(ids, place), offset) for offset in at] for place in places] if give else []
+            x = (
+                [[_load(builder, left.row(ids, place), offset) for offset in at] for place in places]
+                if give
+                else []
+            )
 
             def body(q, carried):
-                row, sums = right.row(others, q), list(carried)
+                row = right.row(others, q)
+                sums = list(carried)
                 y = [_load(builder, row, offset) for offset in at]
                 new = list(y)
                 for i in range(GROUP):
@@ -242,7 +282,9 @@ def _pull(width: int, *, take: bool = True, give: bool = True, fresh: bool = Fal
                 goal = target.row(ids, places[i])
                 for c in range(width):
                     new = sums[i * width + c]
-                    _store(builder, new if fresh else builder.fadd(_load(builder, goal, at[c]), new), goal, at[c])
+                    _store(
+                        builder, new if fresh else builder.fadd(_load(builder, goal, at[c]), new), goal, at[c]
+                    )
             return context.get_dummy_value()
 
         return types.void(table, moved, ids, types.intp, other, others, types.intp, slopes, types.intp), build
@@ -250,12 +292,17 @@ def _pull(width: int, *, take: bool = True, give: bool = True, fresh: bool = Fal
     return intrinsic(pull)
 
 
-pull_one, pull_three = _pull(1), _pull(3)
-take_one, take_three = _pull(1, give=False, fresh=True), _pull(3, give=False, fresh=True)
-give_one, give_three = _pull(1, take=False), _pull(3, take=False)
+pull_one = _pull(1)
+pull_three = _pull(3)
+take_one = _pull(1, give=False, fresh=True)
+take_three = _pull(3, give=False, fresh=True)
+give_one = _pull(1, take=False)
+give_three = _pull(3, take=False)
 
 
-def pull_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others: Any, count: int, slopes: Any) -> None:
+def pull_plain(
+    table: Any, moved: Any, ids: Any, first: int, other: Any, others: Any, count: int, slopes: Any
+) -> None:
     """What pull_one and pull_three do for their columns, for all columns."""
     old = table[ids[first : first + GROUP]]
     sums = np.zeros_like(old)
@@ -266,13 +313,21 @@ def pull_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others:
     np.add.at(moved, ids[first : first + GROUP], sums)
 
 
-def take_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others: Any, count: int, slopes: Any) -> None:
+def take_plain(
+    table: Any, moved: Any, ids: Any, first: int, other: Any, others: Any, count: int, slopes: Any
+) -> None:
     sums = slopes[: GROUP * count].reshape(count, GROUP).T @ other[others[:count]]
     moved[ids[first : first + GROUP]] = sums
 
 
-def give_plain(table: Any, moved: Any, ids: Any, first: int, other: Any, others: Any, count: int, slopes: Any) -> None:
-    np.add.at(other, others[:count], slopes[: GROUP * count].reshape(count, GROUP) @ table[ids[first : first + GROUP]])
+def give_plain(
+    table: Any, moved: Any, ids: Any, first: int, other: Any, others: Any, count: int, slopes: Any
+) -> None:
+    np.add.at(
+        other,
+        others[:count],
+        slopes[: GROUP * count].reshape(count, GROUP) @ table[ids[first : first + GROUP]],
+    )
 
 
 @intrinsic
@@ -299,7 +354,9 @@ def add_four(typing_context, table, ids, first, other, others, begin, slopes):
     return types.void(table, ids, types.intp, other, others, types.intp, slopes), build
 
 
-def add_four_plain(table: Any, ids: Any, first: int, other: Any, others: Any, begin: int, slopes: Any) -> None:
+def add_four_plain(
+    table: Any, ids: Any, first: int, other: Any, others: Any, begin: int, slopes: Any
+) -> None:
     for i in range(GROUP):
         table[ids[first + i]] += slopes[i] * other[others[begin + i]]
 
@@ -310,7 +367,10 @@ def add_row(typing_context, source, place, table, row):
 
     def build(context, builder, signature, arguments):
         left, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 2))
-        a, b = (builder.add(each.start, builder.mul(arguments[n], each.stride)) for each, n in ((left, 1), (right, 3)))
+        a, b = (
+            builder.add(each.start, builder.mul(arguments[n], each.stride))
+            for each, n in ((left, 1), (right, 3))
+        )
 
         def body(n, carried):
             offset = builder.mul(n, _long(LINE))

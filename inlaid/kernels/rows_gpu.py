@@ -1,9 +1,11 @@
-"""Adam's step on the rows of a table, on a GPU: gradients of one row summed in a fixed order, no row visited twice (Triton).
+"""Adam's step on the rows of a table, on a GPU: gradients of one row summed in a fixed order, no row visited
+twice (Triton).
 
-The ids of a batch are sorted, so that the gradients of one row are neighbours: a run. A program of the second launch takes one
-run and moves its row. Frequent words have runs of thousands: the first launch sums every chunk of places that belongs to one
-row, by as many programs as there are chunks, and the run is then the sum of a few sums. The order of all additions follows from
-the ids alone, so the same batch gives the same bits; nothing waits for the processor that launches.
+The ids of a batch are sorted, so that the gradients of one row are neighbours: a run. A program of the second
+launch takes one run and moves its row. Frequent words have runs of thousands: the first launch sums every
+chunk of places that belongs to one row, by as many programs as there are chunks, and the run is then the sum
+of a few sums. The order of all additions follows from the ids alone, so the same batch gives the same bits;
+nothing waits for the processor that launches.
 """
 
 # ruff: noqa: N803 (Triton's way: what is fixed when a kernel is compiled is written large)
@@ -21,16 +23,20 @@ from torch import Tensor
 
 CHUNK = 32
 """Places whose sum is made beforehand where they belong to one row."""
-TILE, SUMS = 2, 8
-"""Gradients, and sums of chunks, on their way from memory at once: most rows have one or two, the longest runs a hundred sums."""
+TILE = 2
+SUMS = 8
+"""Gradients, and sums of chunks, on their way from memory at once: most rows have one or two, the longest
+runs a hundred sums."""
 EACH = 4
-"""Places a program looks at for runs that begin there: a program for each would take longer to start than to work."""
+"""Places a program looks at for runs that begin there: a program for each would take longer to start than to
+work."""
 WIDTH = 512
 """Numbers of a row that a program holds at once, at most."""
 
 
 def kernel(function: Any) -> Any:
-    """Compile for the GPU what was written: the tests' type checker wraps every function, and Triton cannot compile a wrapper."""
+    """Compile for the GPU what was written: the tests' type checker wraps every function, and Triton cannot
+    compile a wrapper."""
     return triton.jit(inspect.unwrap(function))
 
 
@@ -53,7 +59,7 @@ def _sum_chunks(ids, order, slopes, sums, DIM: tl.constexpr, CHUNK: tl.constexpr
 @kernel
 def _add_places(
     total, place, limit, live, row, ids, order, slopes, columns, inside, DIM: tl.constexpr, TILE: tl.constexpr
-):  # fmt: skip
+):
     # the gradients of `row` from `place` on, before `limit`, one by one; `live` while the run may go on
     while live & (place < limit):
         for _ahead in tl.static_range(TILE):
@@ -66,14 +72,39 @@ def _add_places(
 
 @kernel
 def _sum_run(
-    first, row, ids, order, slopes, sums, count, columns, inside,
-    DIM: tl.constexpr, CHUNK: tl.constexpr, TILE: tl.constexpr, SUMS: tl.constexpr,
-):  # fmt: skip
-    # the sum of the run of `row` that begins at `first`: to the next border of chunks, by whole chunks, and the rest
+    first,
+    row,
+    ids,
+    order,
+    slopes,
+    sums,
+    count,
+    columns,
+    inside,
+    DIM: tl.constexpr,
+    CHUNK: tl.constexpr,
+    TILE: tl.constexpr,
+    SUMS: tl.constexpr,
+):
+    # the sum of the run of `row` that begins at `first`: to the next border of chunks, by whole chunks, and
+    # the rest
     total = tl.zeros(columns.shape, tl.float32)
     border = (first + CHUNK - 1) // CHUNK * CHUNK
     last = tl.load(ids + border - 1, mask=(border > first) & (border <= count), other=-1)
-    total = _add_places(total, first, tl.minimum(border, count), first < border, row, ids, order, slopes, columns, inside, DIM, TILE)
+    total = _add_places(
+        total,
+        first,
+        tl.minimum(border, count),
+        first < border,
+        row,
+        ids,
+        order,
+        slopes,
+        columns,
+        inside,
+        DIM,
+        TILE,
+    )
     on = (last == row) | (first == border)
     chunk = border // CHUNK
     live = on
@@ -84,21 +115,45 @@ def _sum_run(
             total += tl.load(sums + chunk.to(tl.int64) * DIM + columns, mask=inside & live, other=0.0)
             chunk += live.to(tl.int32)
     place = chunk * CHUNK
-    return _add_places(total, place, tl.minimum(place + CHUNK, count), on, row, ids, order, slopes, columns, inside, DIM, TILE)
+    return _add_places(
+        total,
+        place,
+        tl.minimum(place + CHUNK, count),
+        on,
+        row,
+        ids,
+        order,
+        slopes,
+        columns,
+        inside,
+        DIM,
+        TILE,
+    )
 
 
 @kernel
 def _one_minus_exp(x):
     # 1 - exp(x) for x below 0, to the last digits also where exp(x) is nearly 1
-    near = -x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7 * (1 + x / 8)))))))
+    near = -x * (
+        1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7 * (1 + x / 8))))))
+    )
     return tl.where(x > -0.5, near, 1 - tl.exp(x))
 
 
 @kernel
 def _lengths(
-    ids, order, slopes, sums, count, lengths,
-    DIM: tl.constexpr, CHUNK: tl.constexpr, TILE: tl.constexpr, SUMS: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
+    ids,
+    order,
+    slopes,
+    sums,
+    count,
+    lengths,
+    DIM: tl.constexpr,
+    CHUNK: tl.constexpr,
+    TILE: tl.constexpr,
+    SUMS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
     # lengths (place,) f4: the square of the length of a row's gradient where its run begins, elsewhere 0
     first = tl.program_id(0)
     row = tl.load(ids + first)
@@ -106,17 +161,40 @@ def _lengths(
     if tl.load(ids + first - 1, mask=first > 0, other=-1) != row:
         for start in tl.static_range(0, DIM, WIDTH):
             columns = start + tl.arange(0, WIDTH)
-            slope = _sum_run(first, row, ids, order, slopes, sums, count, columns, columns < DIM, DIM, CHUNK, TILE, SUMS)
+            slope = _sum_run(
+                first, row, ids, order, slopes, sums, count, columns, columns < DIM, DIM, CHUNK, TILE, SUMS
+            )
             length += tl.sum(slope * slope)
     tl.store(lengths + first, length)
 
 
 @kernel
 def _adam(
-    table, means, squares, steps, ids, order, slopes, sums, count, shrink, rate, keep, GUARD: tl.constexpr, ONE: tl.constexpr,
-    TWO: tl.constexpr, LOG_ONE: tl.constexpr, LOG_TWO: tl.constexpr, CLIPPED: tl.constexpr, DIM: tl.constexpr,
-    EACH: tl.constexpr, CHUNK: tl.constexpr, TILE: tl.constexpr, SUMS: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
+    table,
+    means,
+    squares,
+    steps,
+    ids,
+    order,
+    slopes,
+    sums,
+    count,
+    shrink,
+    rate,
+    keep,
+    GUARD: tl.constexpr,
+    ONE: tl.constexpr,
+    TWO: tl.constexpr,
+    LOG_ONE: tl.constexpr,
+    LOG_TWO: tl.constexpr,
+    CLIPPED: tl.constexpr,
+    DIM: tl.constexpr,
+    EACH: tl.constexpr,
+    CHUNK: tl.constexpr,
+    TILE: tl.constexpr,
+    SUMS: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
     # table (row, DIM); means, squares (row, DIM) f4; steps (row,) i4; the rest as in _sum_chunks. In place.
     begin = tl.program_id(0) * EACH
     for ahead in range(EACH):
@@ -131,7 +209,9 @@ def _adam(
                 mean = tl.load(means + at, mask=inside)
                 square = tl.load(squares + at, mask=inside)
                 old = tl.load(table + at, mask=inside).to(tl.float32)
-                slope = _sum_run(first, row, ids, order, slopes, sums, count, columns, inside, DIM, CHUNK, TILE, SUMS)
+                slope = _sum_run(
+                    first, row, ids, order, slopes, sums, count, columns, inside, DIM, CHUNK, TILE, SUMS
+                )
                 if CLIPPED:
                     slope *= tl.load(shrink)
                 mean += (1 - ONE) * (slope - mean)
@@ -146,10 +226,13 @@ def _adam(
 
 
 class Runs:
-    """The gradient of a table, (place, dim) with ids (place,), as runs: its ids sorted, and the sums of its whole chunks."""
+    """The gradient of a table, (place, dim) with ids (place,), as runs: its ids sorted, and the sums of its
+    whole chunks."""
 
     def __init__(self, ids: Tensor, slopes: Tensor) -> None:
-        self.slopes, self.count, self.dim = slopes, len(ids), slopes.shape[1]
+        self.slopes = slopes
+        self.count = len(ids)
+        self.dim = slopes.shape[1]
         self.ids, self.order = ids.int().sort(stable=True)
         self.sums = torch.empty(self.count // CHUNK, self.dim, dtype=torch.float32, device=ids.device)
         self.width = min(triton.next_power_of_2(self.dim), WIDTH)
@@ -162,18 +245,53 @@ class Runs:
         """The square of the length of the whole gradient, repeats summed."""
         lengths = torch.empty(self.count, dtype=torch.float32, device=self.ids.device)
         _lengths[(self.count,)](
-            self.ids, self.order, self.slopes, self.sums, self.count, lengths, self.dim, CHUNK, TILE, SUMS, self.width, num_warps=2
-        )  # fmt: skip
+            self.ids,
+            self.order,
+            self.slopes,
+            self.sums,
+            self.count,
+            lengths,
+            self.dim,
+            CHUNK,
+            TILE,
+            SUMS,
+            self.width,
+            num_warps=2,
+        )
         return lengths.sum(dtype=torch.float64)
 
 
-def adam_step(table: Tensor, state: dict[str, Tensor], runs: Runs, shrink: Tensor | None, group: dict[str, Any]) -> None:
-    """Move the rows of `table` that have a gradient; what it means is `RowAdam.move`, on one row after another."""
+def adam_step(
+    table: Tensor, state: dict[str, Tensor], runs: Runs, shrink: Tensor | None, group: dict[str, Any]
+) -> None:
+    """Move the rows of `table` that have a gradient; what it means is `RowAdam.move`, on one row after
+    another."""
     one, two = group["betas"]
     logs = [math.log(beta) if beta else -1e4 for beta in (one, two)]  # the powers of 0 are 0
     keep = 1 - group["lr"] * group["weight_decay"]
     _adam[(triton.cdiv(runs.count, EACH),)](
-        table, state["means"], state["squares"], state["steps"], runs.ids, runs.order, runs.slopes, runs.sums, runs.count,
-        runs.sums if shrink is None else shrink, group["lr"], keep, group["guard"], one, two, *logs, shrink is not None,
-        runs.dim, EACH, CHUNK, TILE, SUMS, runs.width, num_warps=4,
-    )  # fmt: skip
+        table,
+        state["means"],
+        state["squares"],
+        state["steps"],
+        runs.ids,
+        runs.order,
+        runs.slopes,
+        runs.sums,
+        runs.count,
+        runs.sums if shrink is None else shrink,
+        group["lr"],
+        keep,
+        group["guard"],
+        one,
+        two,
+        *logs,
+        shrink is not None,
+        runs.dim,
+        EACH,
+        CHUNK,
+        TILE,
+        SUMS,
+        runs.width,
+        num_warps=4,
+    )

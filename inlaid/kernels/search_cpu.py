@@ -25,7 +25,8 @@ def _four(row, queries, first, factor, out, here):
 
 @kernel
 def dots(table, factors, queries, out):
-    # table (W, D) f4; factors (W,) f4; queries (Q, D) f4; out (Q, W) f4, filled with factors[w] * table[w] @ queries[q]
+    # table (W, D) f4; factors (W,) f4; queries (Q, D) f4; out (Q, W) f4, filled with factors[w] * table[w] @
+    # queries[q]
     fours = queries.shape[0] // 4 * 4
     for word in range(table.shape[0]):
         row = table[word]
@@ -41,7 +42,8 @@ def dots(table, factors, queries, out):
 @kernel
 def code_dots(codes, factors, query, out):
     # codes (W, D) i1; factors (W,) f4; query (D,) i1; out (W,) f4, filled with factors[w] * codes[w] @ query
-    # 32 bits hold the sum of 127 x 127 over 133,000 dimensions; written so, the compiler multiplies 16 bits and adds pairs.
+    # 32 bits hold the sum of 127 x 127 over 133,000 dimensions; written so, the compiler multiplies 16 bits
+    # and adds pairs.
     for word in range(codes.shape[0]):
         total = np.int32(0)
         for n in range(codes.shape[1]):

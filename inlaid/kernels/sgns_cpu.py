@@ -1,7 +1,7 @@
 """Skip-gram and CBOW with negative sampling: the text thinned to a stream of words, and a pass over it.
 
-`train` goes through a stream tile by tile and changes the tables as it goes; what happens in a tile is in `tile_cpu`. The pass that
-comes to the same bits for any number of workers is in `rounds_cpu`.
+`train` goes through a stream tile by tile and changes the tables as it goes; what happens in a tile is in
+`tile_cpu`. The pass that comes to the same bits for any number of workers is in `rounds_cpu`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ SPARE = 64
 
 @kernel
 def thin(ids, offsets, start, stop, sentence, held, key, keep, window, stream):
-    # ids (T,) i4; offsets (S+1,) i8; sentence: the one of `start`; every held-th sentence is left out (0: none)
-    # keep (V,) u4: a word stays where its draw is not above; stream (4, stop - start + SPARE + window) i4, filled; returns how many stay
+    # ids (T,) i4; offsets (S+1,) i8; sentence: the one of `start`; every held-th sentence is left out (0:
+    # none)
+    # keep (V,) u4: a word stays where its draw is not above; stream (4, stop - start + SPARE + window) i4,
+    # filled; returns how many stay
     kept = 0
     while start < stop:
         end = min(offsets[sentence + 1], stop)
@@ -29,31 +31,38 @@ def thin(ids, offsets, start, stop, sentence, held, key, keep, window, stream):
             first = kept
             for position in range(start, end):
                 place = at(key, position)
-                stream[WORD, kept], stream[LOW, kept], stream[PLACE, kept] = (
-                    ids[position],
-                    1 + below(draw(place, 1), window),
-                    np.int32(place),
-                )
+                stream[WORD, kept] = ids[position]
+                stream[LOW, kept] = 1 + below(draw(place, 1), window)
+                stream[PLACE, kept] = np.int32(place)
                 kept += (
                     draw(place, 0) <= keep[ids[position]]
                 )  # not a branch, which would be guessed wrong: the next word is written over it
             for center in range(first, kept):
                 width = stream[LOW, center]
-                stream[LOW, center], stream[HIGH, center] = max(center - width, first), min(center + width + 1, kept)
-        start, sentence = end, sentence + 1
-    for center in range(kept, kept + SPARE + window):  # what looks beyond the end finds centers without contexts
-        stream[WORD, center], stream[LOW, center], stream[HIGH, center], stream[PLACE, center] = stream[WORD, 0], kept, kept, 0
+                stream[LOW, center] = max(center - width, first)
+                stream[HIGH, center] = min(center + width + 1, kept)
+        start = end
+        sentence = sentence + 1
+    for center in range(
+        kept, kept + SPARE + window
+    ):  # what looks beyond the end finds centers without contexts
+        stream[WORD, center] = stream[WORD, 0]
+        stream[LOW, center] = kept
+        stream[HIGH, center] = kept
+        stream[PLACE, center] = 0
     return kept
 
 
 def train(stream, count, table, contexts, noise, pace, sizes, sums):
     """Learn from a stream, or with rate 0 measure it.
 
-    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise from `noise_table`;
-    pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective, words in a tile and shared
-    (multiples of GROUP), window; sums (2,) f8: loss and pairs of the measured tiles are added; with rate 0 all are, and nothing changes.
+    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise from
+    `noise_table`; pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective,
+    words in a tile and shared (multiples of GROUP), window; sums (2,) f8: loss and pairs of the measured
+    tiles are added; with rate 0 all are, and nothing changes.
     """
-    scratch, negatives = scratch_for(sizes, table.shape[1]), no_words(2, sizes[2])
+    scratch = scratch_for(sizes, table.shape[1])
+    negatives = no_words(2, sizes[2])
     train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, negatives)
 
 
@@ -66,8 +75,12 @@ def no_words(tiles, shared):
 def train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, room):
     # as `train`; room (2, shared) i4: the negatives of a tile and of the next
     _, tile, shared, window = sizes
-    words, negatives, coming = stream[WORD], room[0], room[1]
-    near, far = (table, contexts) if sizes[0] == SKIPGRAM else (contexts, table)  # where a group's own rows are, and those around it
+    words = stream[WORD]
+    negatives = room[0]
+    coming = room[1]
+    near, far = (
+        (table, contexts) if sizes[0] == SKIPGRAM else (contexts, table)
+    )  # where a group's own rows are, and those around it
     draw_noise(stream[PLACE, 0], noise, coming[:shared])
     for start in range(0, count, tile):
         stop = min(start + tile, count)

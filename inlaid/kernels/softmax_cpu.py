@@ -15,12 +15,17 @@ SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
 
 @kernel
 def softmax(stream, count, table, contexts, pace, objective, sums, slopes, hidden):
-    # stream (4, count) i4; table and contexts (V, D) f4, in place; pace: rate at the first and the last center, 0 to measure only
-    # sums (2,) f8: the loss, -log of the probability of what was to be predicted, and the number of predictions are added
+    # stream (4, count) i4; table and contexts (V, D) f4, in place; pace: rate at the first and the last
+    # center, 0 to measure only
+    # sums (2,) f8: the loss, -log of the probability of what was to be predicted, and the number of
+    # predictions are added
     # slopes (V,) f4 and hidden (2, D) f4: room for the scores, and for what predicts and how it should move
-    (size, columns), (hidden, moved) = table.shape, (hidden[0], hidden[1])
+    (size, columns) = table.shape
+    (hidden, moved) = (hidden[0], hidden[1])
     for center in range(count):
-        low, high, word = stream[LOW, center], stream[HIGH, center], stream[WORD, center]
+        low = stream[LOW, center]
+        high = stream[HIGH, center]
+        word = stream[WORD, center]
         around = high - low - 1
         if around == 0:
             continue
@@ -52,7 +57,8 @@ def softmax(stream, count, table, contexts, pace, objective, sums, slopes, hidde
 @kernel
 def _hidden(stream, center, table, objective, hidden):
     # the center's row, or the mean or sum of its contexts
-    low, high = stream[LOW, center], stream[HIGH, center]
+    low = stream[LOW, center]
+    high = stream[HIGH, center]
     hidden[:] = 0
     for q in range(low, high):
         if (q == center) == (objective == SKIPGRAM):

@@ -1,8 +1,8 @@
 """Bytes to words: UTF-8 text blanked out around its words.
 
-`clean` leaves words where they stand, in lower case if asked, and turns everything between them into blanks. Chinese is set
-apart by `clean`, cut elsewhere, and put back by `weave`. What `clean` cannot do exactly (characters that compose, broken
-UTF-8) it reports by line, for the plain tokenizer to do.
+`clean` leaves words where they stand, in lower case if asked, and turns everything between them into blanks.
+Chinese is set apart by `clean`, cut elsewhere, and put back by `weave`. What `clean` cannot do exactly
+(characters that compose, broken UTF-8) it reports by line, for the plain tokenizer to do.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
@@ -15,12 +15,14 @@ from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.vector import between, copy, lowest_bit, put_words
 
 BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
-"""Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a number if inside it;
-Chinese; not for us."""
+"""Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a
+number if inside it; Chinese; not for us."""
 
 MARK = 1
 """Stands in cleaned text for a run of Chinese, which waits elsewhere to be cut."""
-SPACE, NEWLINE, RETURN = 32, 10, 13
+SPACE = 32
+NEWLINE = 10
+RETURN = 13
 ONE = np.uint64(1)
 TOP = np.uint64(63)
 THIRDS = np.uint64(0x9249249249249249)
@@ -29,12 +31,21 @@ THIRDS = np.uint64(0x9249249249249249)
 
 @kernel
 def clean(text, size, classes, lowered, lower, out, runs, hard, state):
-    # text (size + 64,) u1; classes (0x110001,) u1 and lowered (0x110001,) i4 by code point; lower: whether A-Z become a-z
+    # text (size + 64,) u1; classes (0x110001,) u1 and lowered (0x110001,) i4 by code point; lower: whether
+    # A-Z become a-z
     # out like text, filled: words between blanks, a MARK for each run of Chinese
     # runs (size + 65,) u1, filled: those runs, a newline before each
-    # hard (lines, 2) i8, filled: line n of those is text[hard[n, 0]:hard[n, 1]]; state (2,) i8, filled: hard lines, bytes of runs
-    found, here, line, easy, before, waiting, waiting_before = 0, 0, 0, True, BLANK, 0, 0
-    words, chinese = classes[ord("'")] == APOSTROPHE, classes[0x4E00] == HAN
+    # hard (lines, 2) i8, filled: line n of those is text[hard[n, 0]:hard[n, 1]]; state (2,) i8, filled: hard
+    # lines, bytes of runs
+    found = 0
+    here = 0
+    line = 0
+    easy = True
+    before = BLANK
+    waiting = 0
+    waiting_before = 0
+    words = classes[ord("'")] == APOSTROPHE
+    chinese = classes[0x4E00] == HAN
     while here < size:
         if between(text, here, 0x80, 0xFF) == 0 and here + 64 <= size:
             last = _clean_plain(text, here, before, _class_at(text, here + 64, classes), words, lower, out)
@@ -42,11 +53,16 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
             while newlines != 0:
                 end = here + lowest_bit(newlines)
                 if not easy:
-                    hard[found, 0], hard[found, 1], waiting = line, end, waiting_before
+                    hard[found, 0] = line
+                    hard[found, 1] = end
+                    waiting = waiting_before
                     found += 1
-                line, easy, waiting_before = end + 1, True, waiting
+                line = end + 1
+                easy = True
+                waiting_before = waiting
                 newlines &= newlines - ONE
-            before, here = last, here + 64
+            before = last
+            here = here + 64
             continue
         until = min(here + 64, size)
         while here < until:
@@ -60,15 +76,21 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
                 put_words(text, here, ~np.uint64(0) << np.uint64(together), np.uint64(0), np.uint64(0), out)
                 if before != HAN:
                     out[here] = MARK
-                before, here = HAN, here + together
+                before = HAN
+                here = here + together
                 continue
             point, width = _point(text, here)
             kind = classes[point]
             if point == NEWLINE or point == RETURN:
                 if not easy:
-                    hard[found, 0], hard[found, 1], waiting = line, here, waiting_before
+                    hard[found, 0] = line
+                    hard[found, 1] = here
+                    waiting = waiting_before
                     found += 1
-                line, easy, before, waiting_before = here + 1, True, BLANK, waiting
+                line = here + 1
+                easy = True
+                before = BLANK
+                waiting_before = waiting
                 out[here] = NEWLINE
                 here += 1
                 continue
@@ -83,7 +105,8 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
                     waiting += 1
                     out[n] = SPACE
                 out[here] = SPACE if before == HAN else MARK
-                before, here = kind, here + width
+                before = kind
+                here = here + width
                 continue
             elif kind >= APOSTROPHE:
                 following = _class_at(text, here + width, classes)
@@ -95,18 +118,25 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
                     out[n] = SPACE
             else:
                 _put(out, here, width, lowered[point])
-            before, here = kind, here + width
+            before = kind
+            here = here + width
     if not easy:
-        hard[found, 0], hard[found, 1], waiting = line, size, waiting_before
+        hard[found, 0] = line
+        hard[found, 1] = size
+        waiting = waiting_before
         found += 1
-    state[0], state[1] = found, waiting
+    state[0] = found
+    state[1] = waiting
 
 
 @kernel
 def weave(text, size, words, out):
-    # text (size + 64,) u1 with MARKs; words (M + 64,) u1: for each MARK a newline, then its words between blanks, and padding
+    # text (size + 64,) u1 with MARKs; words (M + 64,) u1: for each MARK a newline, then its words between
+    # blanks, and padding
     # out (size + M + 64,) u1, filled; returns how much
-    filled, taken, here = 0, 0, 0
+    filled = 0
+    taken = 0
+    here = 0
     while here < size:
         marks = between(text, here, MARK, MARK)
         plain = min(lowest_bit(marks), size - here)
@@ -133,7 +163,8 @@ def weave(text, size, words, out):
 
 @part
 def _clean_plain(text, here, before, after, words, lower, out):
-    # 64 bytes of ASCII at once; `before` and `after` are the classes of the characters around them. Returns the class of the last.
+    # 64 bytes of ASCII at once; `before` and `after` are the classes of the characters around them. Returns
+    # the class of the last.
     newlines = between(text, here, NEWLINE, NEWLINE) | between(text, here, RETURN, RETURN)
     upper = between(text, here, ord("A"), ord("Z")) if lower else np.uint64(0)
     if words:
@@ -159,7 +190,10 @@ def _clean_plain(text, here, before, after, words, lower, out):
 def _common_han(text, here):
     # How many bytes from here on are Chinese characters of three bytes, U+4E00 to U+9FFF; at most 63.
     going_on = between(text, here, 0x80, 0xBF)
-    leading = between(text, here, 0xE5, 0xE9) | between(text, here, 0xE4, 0xE4) & between(text, here, 0xB8, 0xBF) >> ONE
+    leading = (
+        between(text, here, 0xE5, 0xE9)
+        | between(text, here, 0xE4, 0xE4) & between(text, here, 0xB8, 0xBF) >> ONE
+    )
     whole = leading & going_on >> ONE & going_on >> np.uint64(2)
     return lowest_bit(~whole & THIRDS)
 
@@ -171,7 +205,8 @@ def _class_at(text, here, classes):
 
 @part
 def _point(text, here):
-    # The code point that starts at `here` and its width in bytes; 0x110000, width 1, where the bytes are not UTF-8.
+    # The code point that starts at `here` and its width in bytes; 0x110000, width 1, where the bytes are not
+    # UTF-8.
     lead = np.int64(text[here])
     if lead < 0x80:
         return lead, 1

@@ -1,7 +1,7 @@
 """Workers that go together: counters they all see, waiting for each other, and taking turns.
 
-A counter is the first number of a row of `counters_for`, so that no two share a cache line. What a worker has written before it counts,
-another sees that has read the count.
+A counter is the first number of a row of `counters_for`, so that no two share a cache line. What a worker has
+written before it counts, another sees that has read the count.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from numba.core import cgutils
 
 intrinsic: Any = extending.intrinsic  # what it makes of a function, no type checker can follow
 
-LONG, NUMBER = ir.IntType(64), ir.IntType(32)
-PATIENCE, NAP = 200_000, 20
-"""Looks at a counter before the core is left to others, and for how many microseconds: on a busy machine the other is not running."""
+LONG = ir.IntType(64)
+NUMBER = ir.IntType(32)
+PATIENCE = 200_000
+NAP = 20
+"""Looks at a counter before the core is left to others, and for how many microseconds: on a busy machine the
+other is not running."""
 
 
 def counters_for(counters: int) -> np.ndarray:
@@ -36,7 +39,9 @@ def count_one(typing_context, counters, n):
     """Counter n goes up by one."""
 
     def build(context, builder, signature, arguments):
-        builder.atomic_rmw("add", _counter(context, builder, signature, arguments), ir.Constant(LONG, 1), "seq_cst")
+        builder.atomic_rmw(
+            "add", _counter(context, builder, signature, arguments), ir.Constant(LONG, 1), "seq_cst"
+        )
         return context.get_dummy_value()
 
     return types.void(counters, types.intp), build
@@ -54,11 +59,15 @@ def counted(typing_context, counters, n):
 
 @intrinsic
 def take_turn(typing_context, counters, n, end):
-    """What counter n stands at, and it goes up by one, so that nobody else gets the same; -1 when it is at `end` already."""
+    """What counter n stands at, and it goes up by one, so that nobody else gets the same; -1 when it is at
+    `end` already."""
 
     def build(context, builder, signature, arguments):
         place = _counter(context, builder, signature, arguments)
-        before, look, grab, after = builder.block, *(builder.append_basic_block(name) for name in ("look", "grab", "after"))
+        before, look, grab, after = (
+            builder.block,
+            *(builder.append_basic_block(name) for name in ("look", "grab", "after")),
+        )
         first = builder.load_atomic(place, "seq_cst", 8)
         builder.branch(look)
         builder.position_at_end(look)
@@ -85,8 +94,13 @@ def wait_for(typing_context, counters, n, goal):
     def build(context, builder, signature, arguments):
         place = _counter(context, builder, signature, arguments)
         name, nap = ("SwitchToThread", []) if sys.platform == "win32" else ("usleep", [NAP])
-        give_way = cgutils.get_or_insert_function(builder.module, ir.FunctionType(NUMBER, [NUMBER for _ in nap]), name)
-        before, look, wait, after = builder.block, *(builder.append_basic_block(name) for name in ("look", "wait", "after"))
+        give_way = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(NUMBER, [NUMBER for _ in nap]), name
+        )
+        before, look, wait, after = (
+            builder.block,
+            *(builder.append_basic_block(name) for name in ("look", "wait", "after")),
+        )
         builder.branch(look)
         builder.position_at_end(look)
         tries = builder.phi(LONG)

@@ -1,8 +1,8 @@
 """Vector micro-kernels: what 64 bytes at once can do that a loop in Python's words cannot.
 
-Each is a few instructions of LLVM, handed to Numba; wide vectors are legal on every CPU (LLVM splits them). Beside each
-stands its meaning in plain Python, and a test holds the two together. Arrays must be readable (and writable) 64 bytes
-past the last index asked for.
+Each is a few instructions of LLVM, handed to Numba; wide vectors are legal on every CPU (LLVM splits them).
+Beside each stands its meaning in plain Python, and a test holds the two together. Arrays must be readable
+(and writable) 64 bytes past the last index asked for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from numba.core import cgutils
 intrinsic: Any = extending.intrinsic  # what it makes of a function, no type checker can follow
 
 WIDE = 64
-BYTE, LONG = ir.IntType(8), ir.IntType(64)
-BYTES, BITS = ir.VectorType(BYTE, WIDE), ir.VectorType(ir.IntType(1), WIDE)
+BYTE = ir.IntType(8)
+LONG = ir.IntType(64)
+BYTES = ir.VectorType(BYTE, WIDE)
+BITS = ir.VectorType(ir.IntType(1), WIDE)
 
 
 def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: Any) -> Any:
@@ -31,8 +33,12 @@ def _all(value: Any) -> ir.Constant:
 
 def _everywhere(builder: Any, byte: Any) -> Any:
     """One byte, 64 times."""
-    single = builder.insert_element(ir.Constant(BYTES, ir.Undefined), builder.trunc(byte, BYTE), ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(single, single, ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE))
+    single = builder.insert_element(
+        ir.Constant(BYTES, ir.Undefined), builder.trunc(byte, BYTE), ir.Constant(ir.IntType(32), 0)
+    )
+    return builder.shuffle_vector(
+        single, single, ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
+    )
 
 
 @intrinsic
@@ -55,7 +61,8 @@ def between_plain(text: Any, here: int, low: int, high: int) -> int:
 
 @intrinsic
 def put_words(typing_context, text, here, kept, upper, newlines, out):
-    """out[here + n] = text[here + n] where kept (plus 32 where upper), 10 where newlines, else 32; for 64 bytes."""
+    """out[here + n] = text[here + n] where kept (plus 32 where upper), 10 where newlines, else 32; for 64
+    bytes."""
 
     def build(context, builder, signature, arguments):
         array, index, kept, upper, newlines, out = arguments
@@ -115,7 +122,9 @@ def lowest_bit(typing_context, bits):
     """The number of the lowest set bit; 64 when there is none."""
 
     def build(context, builder, signature, arguments):
-        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(LONG, [LONG, ir.IntType(1)]), "llvm.cttz.i64")
+        count = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(LONG, [LONG, ir.IntType(1)]), "llvm.cttz.i64"
+        )
         return builder.call(count, [arguments[0], ir.Constant(ir.IntType(1), 0)])
 
     return types.int64(types.uint64), build
@@ -137,7 +146,9 @@ def fetch(typing_context, table, row):
         place = builder.inttoptr(builder.add(start, builder.mul(arguments[1], stride)), BYTE.as_pointer())
         number = ir.IntType(32)
         ask = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), number, number, number]), "llvm.prefetch.p0"
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), number, number, number]),
+            "llvm.prefetch.p0",
         )
         builder.call(ask, [place, ir.Constant(number, 1), ir.Constant(number, 3), ir.Constant(number, 1)])
         return context.get_dummy_value()

@@ -16,7 +16,8 @@ DEEPEST = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """The shape of a network. The same blocks, chosen by these fields, make BERT, GPT-2, Llama, T5 and Marian.
+    """The shape of a network. The same blocks, chosen by these fields, make BERT, GPT-2, Llama, T5 and
+    Marian.
 
     >>> Architecture(kind="decoder", words=50257, dim=768, layers=12, heads=12)
     """
@@ -62,13 +63,15 @@ class Architecture:
     rotary_base: float = 10_000.0
     """The slowest rotation takes about 2 pi times this many tokens."""
     rotary_scaling: Literal["none", "linear", "llama3", "yarn"] = "none"
-    """How rotations were slowed for texts longer than the first ones: not, all alike, the slow ones (two ways between)."""
+    """How rotations were slowed for texts longer than the first ones: not, all alike, the slow ones (two ways
+    between)."""
     rotary_factor: Annotated[float, Range(1e-6)] = 1.0
     """How much they were slowed."""
     rotary_length: Count = 0
     """llama3, yarn: tokens the model took before."""
     rotary_turns: tuple[float, ...] = (1.0, 4.0)
-    """llama3, yarn: what turns less often than the first in `rotary_length` tokens is slowed, more often than the second not."""
+    """llama3, yarn: what turns less often than the first in `rotary_length` tokens is slowed, more often than
+    the second not."""
     rotary_gain: Annotated[float, Range(1e-6)] = 1.0
     """yarn: what cosines and sines are multiplied by."""
     buckets: Positive = 32
@@ -127,25 +130,41 @@ class Architecture:
     def __post_init__(self) -> None:
         config.check(self)
         if not self.head_dim and self.dim % self.heads:
-            raise SettingError(f"dim is {self.dim}, which {self.heads} heads do not divide. Change one of them, or give head_dim.")
+            raise SettingError(
+                f"dim is {self.dim}, which {self.heads} heads do not divide. Change one of them, or give head_dim."
+            )
         if self.heads % self.key_heads:
-            raise SettingError(f"{self.heads} heads cannot share {self.key_heads} key/value heads evenly. Use a divisor of {self.heads}.")
+            raise SettingError(
+                f"{self.heads} heads cannot share {self.key_heads} key/value heads evenly. Use a divisor of {self.heads}."
+            )
         if (self.kind == "seq2seq") != bool(self.decoder_layers):
-            raise SettingError(f"decoder_layers is {self.decoder_layers} and kind is {self.kind}: a seq2seq needs some, others none.")
+            raise SettingError(
+                f"decoder_layers is {self.decoder_layers} and kind is {self.kind}: a seq2seq needs some, others none."
+            )
         if self.padding is not None and not 0 <= self.padding < min(self.words, self.written_words):
-            raise SettingError(f"padding is {self.padding}, outside the table of {min(self.words, self.written_words):,} rows.")
+            raise SettingError(
+                f"padding is {self.padding}, outside the table of {min(self.words, self.written_words):,} rows."
+            )
         if self.target_words and self.kind != "seq2seq":
-            raise SettingError(f"target_words is {self.target_words} and kind is {self.kind}: only a seq2seq has a second table.")
+            raise SettingError(
+                f"target_words is {self.target_words} and kind is {self.kind}: only a seq2seq has a second table."
+            )
         self._check_rotations()
         if len(self.filter_widths) != len(self.filter_counts):
-            raise SettingError(f"{len(self.filter_widths)} filter_widths and {len(self.filter_counts)} filter_counts: expected as many.")
+            raise SettingError(
+                f"{len(self.filter_widths)} filter_widths and {len(self.filter_counts)} filter_counts: expected as many."
+            )
 
     def _check_rotations(self) -> None:
         partly = self.rotary_scaling in ("llama3", "yarn")
         if partly and not self.rotary_length:
-            raise SettingError(f"rotary_scaling {self.rotary_scaling} needs rotary_length: the tokens the model took before.")
+            raise SettingError(
+                f"rotary_scaling {self.rotary_scaling} needs rotary_length: the tokens the model took before."
+            )
         if len(self.rotary_turns) != 2 or not 0 < self.rotary_turns[0] < self.rotary_turns[1]:
-            raise SettingError(f"rotary_turns is {self.rotary_turns}; expected two numbers above 0, the smaller first.")
+            raise SettingError(
+                f"rotary_turns is {self.rotary_turns}; expected two numbers above 0, the smaller first."
+            )
 
     @property
     def written_words(self) -> int:
@@ -166,4 +185,6 @@ class Architecture:
 
     def resolved(self) -> Architecture:
         """The same architecture with every width written out."""
-        return dataclasses.replace(self, kv_heads=self.key_heads, head_dim=self.head_width, inner=self.inner_width)
+        return dataclasses.replace(
+            self, kv_heads=self.key_heads, head_dim=self.head_width, inner=self.inner_width
+        )

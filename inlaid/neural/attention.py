@@ -1,7 +1,8 @@
 """Attention: self, cross, multi-head, masked; a fast path, and a path that returns its weights.
 
-Every query scores every key it may see, a softmax turns the scores into shares, and the output is the values mixed by
-those shares: softmax(q kᵀ / sqrt(d)) v. Without the root the scores' variance would be d, and the softmax all or nothing.
+Every query scores every key it may see, a softmax turns the scores into shares, and the output is the values
+mixed by those shares: softmax(q kᵀ / sqrt(d)) v. Without the root the scores' variance would be d, and the
+softmax all or nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class View:
     seen: Tensor | None = None
     """True where a query may look: (batch or 1, 1, query or 1, key); None: everywhere."""
     causal: bool = False
-    """Each token sees itself and what came before, and nothing else is masked: the fast path needs no mask for that."""
+    """Each token sees itself and what came before, and nothing else is masked: the fast path needs no mask
+    for that."""
     bias: Tensor | None = None
     """Added to the scores of every layer: (batch or 1, head, query, key)."""
     turns: Tensor | None = None
@@ -46,14 +48,17 @@ class KeysValues:
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Append, and return all."""
         if self.keys is not None and self.values is not None:
-            keys, values = torch.cat([self.keys, keys], 2), torch.cat([self.values, values], 2)
-        self.keys, self.values = keys, values
+            keys = torch.cat([self.keys, keys], 2)
+            values = torch.cat([self.values, values], 2)
+        self.keys = keys
+        self.values = values
         return keys, values
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order; what beam search does after every step."""
         if self.keys is not None and self.values is not None:
-            self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+            self.keys = self.keys.index_select(0, rows)
+            self.values = self.values.index_select(0, rows)
 
 
 @dataclass
@@ -65,25 +70,42 @@ class Attended:
 
 
 class Attention(nn.Module):
-    """Multi-head attention of `x` to itself or to a `memory`; key/value heads may be fewer than query heads."""
+    """Multi-head attention of `x` to itself or to a `memory`; key/value heads may be fewer than query
+    heads."""
 
     def __init__(
-        self, dim: int, heads: int, *, kv_heads: int | None = None, head_dim: int | None = None, bias: bool = True,
-        scaled: bool = True, dropout: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        dim: int,
+        heads: int,
+        *,
+        kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        scaled: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         kv_heads = kv_heads or heads
         if not head_dim and dim % heads:
-            raise SettingError(f"dim is {dim}, which {heads} heads do not divide. Change one of them, or give head_dim.")
+            raise SettingError(
+                f"dim is {dim}, which {heads} heads do not divide. Change one of them, or give head_dim."
+            )
         if heads % kv_heads:
-            raise SettingError(f"{heads} heads cannot share {kv_heads} key/value heads evenly. Use a divisor of {heads}.")
-        self.heads, self.kv_heads, self.width = heads, kv_heads, head_dim or dim // heads
-        self.scale, self.dropout = self.width**-0.5 if scaled else 1.0, dropout
+            raise SettingError(
+                f"{heads} heads cannot share {kv_heads} key/value heads evenly. Use a divisor of {heads}."
+            )
+        self.heads = heads
+        self.kv_heads = kv_heads
+        self.width = head_dim or dim // heads
+        self.scale = self.width**-0.5 if scaled else 1.0
+        self.dropout = dropout
         self.query = nn.Linear(dim, heads * self.width, bias=bias)
         self.key = nn.Linear(dim, kv_heads * self.width, bias=bias)
         self.value = nn.Linear(dim, kv_heads * self.width, bias=bias)
         self.output = nn.Linear(heads * self.width, dim, bias=bias)
-        self.together: nn.Module | None = None  # the three above as one layer, in a twin made for writing: see packed.py
+        self.together: nn.Module | None = (
+            None  # the three above as one layer, in a twin made for writing: see packed.py
+        )
 
     @property
     def projections(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
@@ -91,7 +113,13 @@ class Attention(nn.Module):
         return self.query, self.key, self.value
 
     def forward(
-        self, x: Tensor, view: View, *, memory: Tensor | None = None, kept: KeysValues | None = None, weights: bool = False
+        self,
+        x: Tensor,
+        view: View,
+        *,
+        memory: Tensor | None = None,
+        kept: KeysValues | None = None,
+        weights: bool = False,
     ) -> Attended:
         """x (batch, query, dim) looks at `memory`, or at itself and at what is `kept` from earlier steps."""
         if memory is None:
@@ -99,27 +127,33 @@ class Attention(nn.Module):
         else:
             query = self._split(self.query(x), self.heads)
             keys, values = self._of_memory(memory, kept)
-        folds = len(query) // len(keys)  # beams of one text share its memory: they become more queries, not more keys
+        folds = len(query) // len(
+            keys
+        )  # beams of one text share its memory: they become more queries, not more keys
         query = _fold(query, folds)
         mixed, shares = self._mix(query, keys, values, view, weights)
-        mixed, shares = _unfold(mixed, folds), None if shares is None else _unfold(shares, folds)
+        mixed = _unfold(mixed, folds)
+        shares = None if shares is None else _unfold(shares, folds)
         return Attended(self.output(mixed.transpose(1, 2).flatten(2)), shares)
 
     def _of_itself(self, x: Tensor, view: View, kept: KeysValues | None) -> tuple[Tensor, Tensor, Tensor]:
         parts = zip(self._projected(x), (self.heads, self.kv_heads, self.kv_heads), strict=True)
         query, keys, values = (self._split(part, heads) for part, heads in parts)
         if view.turns is not None:
-            query, keys = self._turn(query, view), self._turn(keys, view)
+            query = self._turn(query, view)
+            keys = self._turn(keys, view)
         return query, *((keys, values) if kept is None else kept.extend(keys, values))
 
     def _of_memory(self, memory: Tensor, kept: KeysValues | None) -> tuple[Tensor, Tensor]:
         if kept is not None and kept.keys is not None and kept.values is not None:
             return kept.keys, kept.values  # a memory does not change while its answer is written
-        keys, values = self._split(self.key(memory), self.kv_heads), self._split(self.value(memory), self.kv_heads)
+        keys = self._split(self.key(memory), self.kv_heads)
+        values = self._split(self.value(memory), self.kv_heads)
         return (keys, values) if kept is None else kept.extend(keys, values)
 
     def _projected(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Queries, keys and values of the same rows; by one product where three narrow ones, and their gradients, take longer."""
+        """Queries, keys and values of the same rows; by one product where three narrow ones, and their
+        gradients, take longer."""
         if self.together is not None:
             made = self.together(x)
         elif x.is_cuda and all(is_plain(each) for each in self.projections):
@@ -130,19 +164,38 @@ class Attention(nn.Module):
             return self.query(x), self.key(x), self.value(x)
         return made.split([heads * self.width for heads in (self.heads, self.kv_heads, self.kv_heads)], -1)
 
-    def _mix(self, query: Tensor, keys: Tensor, values: Tensor, view: View, weights: bool) -> tuple[Tensor, Tensor | None]:
+    def _mix(
+        self, query: Tensor, keys: Tensor, values: Tensor, view: View, weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
         bias = view.bias
         if view.positions is not None:
-            by_content = view.positions.content_bias(query, _repeat(keys, self.heads), view.at, view.key_at, self.scale)
+            by_content = view.positions.content_bias(
+                query, _repeat(keys, self.heads), view.at, view.key_at, self.scale
+            )
             if by_content is not None:
                 bias = by_content if bias is None else bias + by_content
         dropout = self.dropout if self.training else 0.0
         if weights:
-            return explicit(query, _repeat(keys, self.heads), _repeat(values, self.heads), _seen(view), bias, self.scale, dropout)
+            return explicit(
+                query,
+                _repeat(keys, self.heads),
+                _repeat(values, self.heads),
+                _seen(view),
+                bias,
+                self.scale,
+                dropout,
+            )
         causal = view.causal and bias is None
         mask = None if causal else _mask(_seen(view), bias, query.dtype)
         mixed = functional.scaled_dot_product_attention(
-            query, keys, values, mask, dropout, causal, scale=self.scale, enable_gqa=self.kv_heads != self.heads
+            query,
+            keys,
+            values,
+            mask,
+            dropout,
+            causal,
+            scale=self.scale,
+            enable_gqa=self.kv_heads != self.heads,
         )
         return mixed, None
 
@@ -162,7 +215,13 @@ def is_plain(layer: nn.Module) -> bool:
 
 
 def explicit(
-    query: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None, bias: Tensor | None, scale: float, dropout: float = 0.0
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    seen: Tensor | None,
+    bias: Tensor | None,
+    scale: float,
+    dropout: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """Attention written out: the output and its weights. A query that may look nowhere gets zeros."""
     scores = query @ keys.transpose(-1, -2) * scale

@@ -18,8 +18,13 @@ from inlaid.neural.blocks import ACTIVATIONS
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
 from inlaid.neural.stack import checked
 
-START, STOP, WORD_START, WORD_STOP, PAD = 256, 257, 258, 259, 260
-"""Characters past the 256 bytes: sentence and word boundaries, and what fills a short word. Id 0 is no word at all."""
+START = 256
+STOP = 257
+WORD_START = 258
+WORD_STOP = 259
+PAD = 260
+"""Characters past the 256 bytes: sentence and word boundaries, and what fills a short word. Id 0 is no word
+at all."""
 
 
 @dataclass
@@ -47,7 +52,8 @@ class Highway(nn.Module):
 
     def __init__(self, dim: int) -> None:
         super().__init__()
-        self.transform, self.gate = nn.Linear(dim, dim), nn.Linear(dim, dim)
+        self.transform = nn.Linear(dim, dim)
+        self.gate = nn.Linear(dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
         share = self.gate(x).sigmoid()
@@ -61,7 +67,9 @@ class Spelling(nn.Module):
         super().__init__()
         self.table = TokenEmbedding(shape.characters, shape.character_dim, padding_idx=0)
         groups = zip(shape.filter_widths, shape.filter_counts, strict=True)
-        self.convolutions = nn.ModuleList(nn.Conv1d(shape.character_dim, count, width) for width, count in groups)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(shape.character_dim, count, width) for width, count in groups
+        )
         total = sum(shape.filter_counts)
         self.highways = nn.ModuleList(Highway(total) for _ in range(shape.highways))
         self.project = nn.Linear(total, shape.dim)
@@ -81,20 +89,27 @@ class ProjectedLSTM(nn.Module):
 
     def __init__(self, shape: Architecture, *, backward: bool) -> None:
         super().__init__()
-        self.backward, self.cells = backward, shape.inner_width
-        self.cell_clip, self.projection_clip = shape.cell_clip or torch.inf, shape.projection_clip or torch.inf
+        self.backward = backward
+        self.cells = shape.inner_width
+        self.cell_clip = shape.cell_clip or torch.inf
+        self.projection_clip = shape.projection_clip or torch.inf
         self.input = nn.Linear(shape.dim, 4 * self.cells)
         self.hidden = nn.Linear(shape.dim, 4 * self.cells, bias=False)
         self.project = nn.Linear(self.cells, shape.dim, bias=False)
 
     def forward(self, x: Tensor, mask: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """x (batch, token, dim), mask (batch, token, 1): outputs, and what is remembered after the last real token."""
+        """x (batch, token, dim), mask (batch, token, 1): outputs, and what is remembered after the last real
+        token."""
         state = state or State(x.new_zeros(len(x), x.shape[2]), x.new_zeros(len(x), self.cells))
-        fed, outputs = self.input(x), list[Tensor]()
+        fed = self.input(x)
+        outputs = list[Tensor]()
         order = range(x.shape[1] - 1, -1, -1) if self.backward else range(x.shape[1])
         for place in order:
-            new, real = self._step(fed[:, place], state), mask[:, place]
-            state = State(torch.where(real, new.output, state.output), torch.where(real, new.cells, state.cells))
+            new = self._step(fed[:, place], state)
+            real = mask[:, place]
+            state = State(
+                torch.where(real, new.output, state.output), torch.where(real, new.cells, state.cells)
+            )
             outputs.append(state.output)
         return torch.stack(outputs[::-1] if self.backward else outputs, 1), state
 
@@ -114,21 +129,28 @@ class BiLM(nn.Module):
         super().__init__()
         self.shape = shape
         self.spelling = Spelling(shape) if shape.characters else None
-        self.tokens = None if shape.characters else TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
+        self.tokens = (
+            None if shape.characters else TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
+        )
         self.ahead = nn.ModuleList(ProjectedLSTM(shape, backward=False) for _ in range(shape.layers))
         self.back = nn.ModuleList(ProjectedLSTM(shape, backward=True) for _ in range(shape.layers))
-        self.head = OutputEmbedding(shape.words, shape.dim, bias=shape.head_bias) if shape.head == "linear" else None
+        self.head = (
+            OutputEmbedding(shape.words, shape.dim, bias=shape.head_bias) if shape.head == "linear" else None
+        )
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, *, states: Sequence[State] = ()) -> Read:
-        """ids (batch, token, character), or (batch, token) by table; `states` of an earlier call go on where it ended."""
+        """ids (batch, token, character), or (batch, token) by table; `states` of an earlier call go on where
+        it ended."""
         real = checked(ids[..., 0] if ids.dim() == 3 else ids, mask)
         real = torch.ones(ids.shape[:2], dtype=torch.bool, device=ids.device) if real is None else real
         x = self._words(ids)
-        layers, ended = [torch.cat([x, x], -1)], list[State]()
+        layers = [torch.cat([x, x], -1)]
+        ended = list[State]()
         ahead = back = x
         for number, (one, two) in enumerate(zip(self.ahead, self.back, strict=True)):
             known = states[2 * number : 2 * number + 2] if states else (None, None)
-            (read_ahead, end), (read_back, start) = one(ahead, real[..., None], known[0]), two(back, real[..., None], known[1])
+            (read_ahead, end) = one(ahead, real[..., None], known[0])
+            (read_back, start) = two(back, real[..., None], known[1])
             # from the second layer on, what came in is added to what goes out
             ahead, back = (read_ahead + ahead, read_back + back) if number else (read_ahead, read_back)
             layers.append(torch.cat([ahead, back], -1))
@@ -158,7 +180,9 @@ def spell(sentences: Sequence[Sequence[str]], length: int = 50) -> tuple[Tensor,
     for text, row in enumerate(rows):
         for place, word in enumerate(row):
             spelled = [WORD_START, *word[: length - 2], WORD_STOP]
-            ids[text, place] = functional.pad(torch.tensor(spelled), (0, length - len(spelled)), value=PAD) + 1
+            ids[text, place] = (
+                functional.pad(torch.tensor(spelled), (0, length - len(spelled)), value=PAD) + 1
+            )
     return ids, ids.any(-1)
 
 

@@ -1,7 +1,8 @@
 """Blocks: norms, feed-forward, pre/post-norm residual blocks.
 
-A block is attention, then a feed-forward, each added to the stream that runs past it. Post-norm (2017) normalises the
-sum; pre-norm normalises what goes into each part and leaves the stream alone, which trains without a warm-up.
+A block is attention, then a feed-forward, each added to the stream that runs past it. Post-norm (2017)
+normalises the sum; pre-norm normalises what goes into each part and leaves the stream alone, which trains
+without a warm-up.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def make_norm(shape: Architecture) -> nn.Module:
 
 
 class FeedForward(nn.Module):
-    """Each token by itself: widen, bend, narrow. With a gate (SwiGLU and its kin), what bends lets the rest through."""
+    """Each token by itself: widen, bend, narrow. With a gate (SwiGLU and its kin), what bends lets the rest
+    through."""
 
     def __init__(self, shape: Architecture) -> None:
         super().__init__()
@@ -71,26 +73,42 @@ class Passed:
 
 
 class Block(nn.Module):
-    """Self-attention, attention to a memory where there is one, feed-forward; a residual and a norm around each."""
+    """Self-attention, attention to a memory where there is one, feed-forward; a residual and a norm around
+    each."""
 
     def __init__(self, shape: Architecture, *, cross: bool = False) -> None:
         super().__init__()
         self.pre = shape.norm_place == "pre"
-        self.attention, self.attention_norm = make_attention(shape), make_norm(shape)
+        self.attention = make_attention(shape)
+        self.attention_norm = make_norm(shape)
         self.cross = make_attention(shape) if cross else None
         self.cross_norm = make_norm(shape) if cross else None
-        self.feed_forward, self.feed_forward_norm = FeedForward(shape), make_norm(shape)
+        self.feed_forward = FeedForward(shape)
+        self.feed_forward_norm = make_norm(shape)
         self.dropout = nn.Dropout(shape.dropout)
 
-    def forward(self, x: Tensor, view: View, memory: Memory | None = None, kept: Kept | None = None, *, weights: bool = False) -> Passed:
+    def forward(
+        self,
+        x: Tensor,
+        view: View,
+        memory: Memory | None = None,
+        kept: Kept | None = None,
+        *,
+        weights: bool = False,
+    ) -> Passed:
         """x (batch, token, dim) one block later; `kept` is read, and takes what this step adds."""
-        itself = self.attention(self._before(x, self.attention_norm), view, kept=kept and kept.itself, weights=weights)
-        x, looked = self._after(x, itself.output, self.attention_norm), None
+        itself = self.attention(
+            self._before(x, self.attention_norm), view, kept=kept and kept.itself, weights=weights
+        )
+        x = self._after(x, itself.output, self.attention_norm)
+        looked = None
         if memory is not None:
             assert self.cross is not None
             assert self.cross_norm is not None
             asked = self._before(x, self.cross_norm)
-            looked = self.cross(asked, memory.view, memory=memory.rows, kept=kept and kept.memory, weights=weights)
+            looked = self.cross(
+                asked, memory.view, memory=memory.rows, kept=kept and kept.memory, weights=weights
+            )
             x = self._after(x, looked.output, self.cross_norm)
         x = self._after(x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm)
         return Passed(x, itself.weights, looked and looked.weights)
@@ -105,6 +123,11 @@ class Block(nn.Module):
 
 def make_attention(shape: Architecture) -> Attention:
     return Attention(
-        shape.dim, shape.heads, kv_heads=shape.key_heads, head_dim=shape.head_width, bias=shape.linear_bias,
-        scaled=shape.scaled_scores, dropout=shape.attention_dropout,
-    )  # fmt: skip
+        shape.dim,
+        shape.heads,
+        kv_heads=shape.key_heads,
+        head_dim=shape.head_width,
+        bias=shape.linear_bias,
+        scaled=shape.scaled_scores,
+        dropout=shape.attention_dropout,
+    )

@@ -28,23 +28,29 @@ from inlaid.vectors import Card
 CARD = "card.json"
 
 
-def load_model(path: str | Path, *, tied: bool | None = None, dtype: torch.dtype | None = None, device: str = "cpu") -> Model:
+def load_model(
+    path: str | Path, *, tied: bool | None = None, dtype: torch.dtype | None = None, device: str = "cpu"
+) -> Model:
     """The model in a folder: BERT, GPT-2, Llama, T5, Marian, ELMo, or one of Inlaid's own.
 
-    `tied` settles what config.json and the weights disagree about; `dtype` converts, otherwise numbers stay as they lie
-    in the file. Ready to use: dropout is off.
+    `tied` settles what config.json and the weights disagree about; `dtype` converts, otherwise numbers stay
+    as they lie in the file. Ready to use: dropout is off.
     """
     path = Path(path)
     if not path.is_dir():
-        raise SourceError(f"There is no folder '{path}'. A checkpoint is a folder with config.json and its weights.")
+        raise SourceError(
+            f"There is no folder '{path}'. A checkpoint is a folder with config.json and its weights."
+        )
     made = _read_elmo(path) if elmo.recognizes(path) else _read_folder(path, tied)
     made.network.to(device=device, dtype=dtype).eval()
     return made
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write a folder that `transformers` opens, or one only Inlaid opens where no other tool has such a model."""
-    shape, tensors = model.shape, {name: tensor.detach().cpu() for name, tensor in model.network.state_dict().items()}
+    """Write a folder that `transformers` opens, or one only Inlaid opens where no other tool has such a
+    model."""
+    shape = model.shape
+    tensors = {name: tensor.detach().cpu() for name, tensor in model.network.state_dict().items()}
     config = write_config(shape)
     if config["model_type"] != OWN:
         names = names_of(config["model_type"], gated=shape.gated, separate=bool(shape.target_words))
@@ -54,21 +60,26 @@ def save_model(model: Model, path: str | Path) -> None:
         config |= {"dtype": kinds.pop()} if len(kinds) == 1 else {}
         files.write_text(folder / huggingface.CONFIG, json.dumps(config, indent=2, ensure_ascii=False))
         files.write_bytes(folder / huggingface.WEIGHTS, safetensors_bytes(tensors, metadata={"format": "pt"}))
-        files.write_text(folder / CARD, json.dumps(dataclasses.asdict(model.card), indent=2, ensure_ascii=False))
+        files.write_text(
+            folder / CARD, json.dumps(dataclasses.asdict(model.card), indent=2, ensure_ascii=False)
+        )
         for name, content in tokenizer_files(model.tokenizer, shape).items():
             files.write_bytes(folder / name, content)
 
 
 def _read_folder(path: Path, tied: bool | None) -> Model:
     folder = huggingface.open_folder(path)
-    shape, notes = read_config(folder.config), list[str]()
+    shape = read_config(folder.config)
+    notes = list[str]()
     if folder.config["model_type"] == OWN:
         network = _filled(shape, {name: folder.read(name) for name in folder.tensors}, path)
     else:
         shape = with_sides(shape, folder.config["model_type"], folder)
         names = names_of(folder.config["model_type"], gated=shape.gated, separate=bool(shape.target_words))
         source = source_of(folder, names)
-        shape = dataclasses.replace(shape, tied=decide_tie(shape, names, source, tied), pooler=_has_pooler(shape, source))
+        shape = dataclasses.replace(
+            shape, tied=decide_tie(shape, names, source, tied), pooler=_has_pooler(shape, source)
+        )
         wanted = {name: tensor.shape for name, tensor in _empty(shape).state_dict().items()}
         network = _filled(shape, read_tensors(source, names, wanted, tied=shape.tied), path)
         notes += [f"not used: {name}" for name in unused(source, names, wanted)]
@@ -113,14 +124,17 @@ def _filled(shape: Architecture, tensors: Mapping[str, Tensor], path: Path) -> N
 
 
 def _read_elmo(path: Path) -> Model:
-    options, arrays = elmo.read_options(path), elmo.read_weights(path)
+    options = elmo.read_options(path)
+    arrays = elmo.read_weights(path)
     shape = read_elmo(options)
     weights = {name: torch.from_numpy(array) for name, array in arrays.items()}
     places = {ours: _elmo_place(ours) for ours in _empty(shape).state_dict()}
     missing = sorted({place.name for place in places.values()} - weights.keys())
     extra = sorted(weights.keys() - {place.name for place in places.values()})
     if missing or extra:
-        raise FormatError(f"{path}: expected {missing or 'nothing'} more, and found {extra or 'nothing'} without a place.")
+        raise FormatError(
+            f"{path}: expected {missing or 'nothing'} more, and found {extra or 'nothing'} without a place."
+        )
     tensors = {ours: _elmo_tensor(ours, weights[place.name], place, shape) for ours, place in places.items()}
     return Model(_filled(shape, tensors, path), None, _card(path, []))
 
@@ -139,14 +153,19 @@ def _elmo_place(ours: str) -> Place:
     if words[1] == "convolutions":
         return Place(f"CNN/{letter}_cnn_{words[2]}")
     if words[1] == "highways":
-        return Place(f"CNN_high_{words[2]}/{letter}_{'carry' if words[3] == 'gate' else 'transform'}", turned=leaf == "weight")
+        return Place(
+            f"CNN_high_{words[2]}/{letter}_{'carry' if words[3] == 'gate' else 'transform'}",
+            turned=leaf == "weight",
+        )
     return Place(f"CNN_proj/{letter}_proj", turned=leaf == "weight")
 
 
 def _elmo_tensor(ours: str, tensor: Tensor, place: Place, shape: Architecture) -> Tensor:
     tensor = tensor.T.contiguous() if place.turned else tensor
     if place.name == "char_embed":
-        return nn.functional.pad(tensor, (0, 0, 1, 0))  # their file leaves out the row of zeros that stands for no word
+        return nn.functional.pad(
+            tensor, (0, 0, 1, 0)
+        )  # their file leaves out the row of zeros that stands for no word
     if tensor.dim() == 4:
         return tensor[0].permute(2, 1, 0).contiguous()  # (1, width, in, out) -> (out, in, width)
     if place.name.endswith("/W_0"):  # input and output of the cells, stacked

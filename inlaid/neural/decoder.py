@@ -1,6 +1,7 @@
 """Decoder: writes left to right (GPT-2, Llama).
 
-ids -> tokens -> stack, each token seeing itself and what came before -> hidden -> head -> logits of the next word
+ids -> tokens -> stack, each token seeing itself and what came before -> hidden -> head -> logits of the next
+word
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from inlaid.neural.stack import Cache, Output, Stack, checked
 
 
 class Decoder(nn.Module):
-    """In training all places are predicted at once under a causal mask; in use, one after another with a cache."""
+    """In training all places are predicted at once under a causal mask; in use, one after another with a
+    cache."""
 
     def __init__(self, shape: Architecture) -> None:
         super().__init__()
@@ -26,10 +28,17 @@ class Decoder(nn.Module):
         self.head = make_head(shape, self.tokens)
 
     def forward(
-        self, ids: Tensor, mask: Tensor | None = None, *, cache: Cache | None = None, layers: bool = False,
-        attention: Collection[int] = (), logits: bool = True,
-    ) -> Output:  # fmt: skip
-        """ids (batch, token), new ones only when there is a cache; mask (batch, kept + token), true where a token is real.
+        self,
+        ids: Tensor,
+        mask: Tensor | None = None,
+        *,
+        cache: Cache | None = None,
+        layers: bool = False,
+        attention: Collection[int] = (),
+        logits: bool = True,
+    ) -> Output:
+        """ids (batch, token), new ones only when there is a cache; mask (batch, kept + token), true where a
+        token is real.
 
         Without `logits` the head is left out: whoever writes needs those of the last place only.
         """

@@ -21,7 +21,8 @@ class MaskedHead(nn.Module):
 
     def __init__(self, shape: Architecture, tokens: TokenEmbedding | None) -> None:
         super().__init__()
-        self.transform, self.norm = nn.Linear(shape.dim, shape.dim), make_norm(shape)
+        self.transform = nn.Linear(shape.dim, shape.dim)
+        self.norm = make_norm(shape)
         self.activation = ACTIVATIONS[shape.activation]
         self.output = OutputEmbedding(shape.written_words, shape.dim, tied_to=tokens, bias=shape.head_bias)
 
@@ -41,9 +42,14 @@ class Encoder(nn.Module):
         self.head = make_head(shape, self.tokens)
 
     def forward(
-        self, ids: Tensor, mask: Tensor | None = None, *, segments: Tensor | None = None, layers: bool = False,
+        self,
+        ids: Tensor,
+        mask: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+        layers: bool = False,
         attention: Collection[int] = (),
-    ) -> Output:  # fmt: skip
+    ) -> Output:
         """ids (batch, token); mask (batch, token), true where a token is real."""
         mask = checked(ids, mask)
         output = self.stack(self.tokens(ids), mask, segments=segments, layers=layers, attention=attention)

@@ -1,6 +1,7 @@
 """Generate: greedy, sampling and beam search, with a cache, batched.
 
-One token at a time: from a prompt (decoder) or from a text that was read and a start symbol (seq2seq), until an end symbol.
+One token at a time: from a prompt (decoder) or from a text that was read and a start symbol (seq2seq), until
+an end symbol.
 """
 
 from __future__ import annotations
@@ -53,20 +54,32 @@ class Generation:
 
 
 @torch.no_grad()
-def generate(model: Model, ids: Tensor, mask: Tensor | None = None, settings: Generation | None = None) -> list[list[int]]:
+def generate(
+    model: Model, ids: Tensor, mask: Tensor | None = None, settings: Generation | None = None
+) -> list[list[int]]:
     """The new ids of each text, up to and with its end symbol.
 
     ids (text, token); prompts of a decoder are padded on the left, `mask` true where a token is real.
     """
     settings = settings or Generation()
-    writer = Writer(model.network, ids, mask, settings.new_tokens, cached=settings.cached, remember=settings.repetition_penalty != 1.0)
+    writer = Writer(
+        model.network,
+        ids,
+        mask,
+        settings.new_tokens,
+        cached=settings.cached,
+        remember=settings.repetition_penalty != 1.0,
+    )
     if settings.method == "beam":
         return _search(writer, settings, model.shape.banned)
     ends = torch.tensor(model.shape.end, dtype=torch.int64, device=ids.device)
     draws = [torch.Generator().manual_seed(settings.seed * 1_000_003 + row) for row in range(len(ids))]
-    texts, open = [list[int]() for _ in range(len(ids))], torch.ones(len(ids), dtype=torch.bool, device=ids.device)
+    texts = [list[int]() for _ in range(len(ids))]
+    open = torch.ones(len(ids), dtype=torch.bool, device=ids.device)
     for _ in range(settings.new_tokens):
-        scores = allowed(penalized(writer.logits.float(), writer.said, settings.repetition_penalty), model.shape.banned)
+        scores = allowed(
+            penalized(writer.logits.float(), writer.said, settings.repetition_penalty), model.shape.banned
+        )
         chosen = scores.argmax(-1) if settings.method == "greedy" else sample(scores, settings, draws)
         for row in open.nonzero().flatten().tolist():
             texts[row].append(int(chosen[row]))
@@ -80,21 +93,30 @@ def generate(model: Model, ids: Tensor, mask: Tensor | None = None, settings: Ge
 def write(model: Model, texts: Sequence[str], settings: Generation | None = None) -> list[str]:
     """What the model writes after each text (decoder) or in answer to it (seq2seq)."""
     if model.tokenizer is None:
-        raise SettingError("This model's folder has no tokenizer.json, so it cannot write text. Put the tokenizer beside the weights.")
+        raise SettingError(
+            "This model's folder has no tokenizer.json, so it cannot write text. Put the tokenizer beside the weights."
+        )
     side = "left" if model.shape.kind == "decoder" else "right"
     batch = make_batch(model.tokenizer, texts, padding=model.shape.padding, side=side)
-    ids, mask = batch.ids.to(model.device), batch.mask.to(model.device)
+    ids = batch.ids.to(model.device)
+    mask = batch.mask.to(model.device)
     return model.tokenizer.decode_batch(generate(model, ids, mask, settings))
 
 
 def _search(writer: Writer, settings: Generation, banned: tuple[int, ...]) -> list[list[int]]:
     beams = Beams(
-        len(writer.logits), settings.beams, new_tokens=settings.new_tokens, ends=writer.ends,
-        length_penalty=settings.length_penalty, early_stop=settings.early_stop,
-    )  # fmt: skip
+        len(writer.logits),
+        settings.beams,
+        new_tokens=settings.new_tokens,
+        ends=writer.ends,
+        length_penalty=settings.length_penalty,
+        early_stop=settings.early_stop,
+    )
     writer.spread(settings.beams)
     while True:
-        likelihoods = penalized(writer.logits.float().log_softmax(-1), writer.said, settings.repetition_penalty)
+        likelihoods = penalized(
+            writer.logits.float().log_softmax(-1), writer.said, settings.repetition_penalty
+        )
         chosen = beams.step(*likeliest(allowed(likelihoods, banned), beams.width))
         if not beams.running:
             return beams.best()
@@ -120,10 +142,14 @@ def sample(scores: Tensor, settings: Generation, draws: Sequence[torch.Generator
     if settings.top_k:
         scores[:, settings.top_k :] = -torch.inf
     shares = scores.softmax(-1)
-    shares = shares * (shares.cumsum(-1) - shares < settings.top_p)  # the one that reaches top_p still belongs
+    shares = shares * (
+        shares.cumsum(-1) - shares < settings.top_p
+    )  # the one that reaches top_p still belongs
     if settings.top_p == 0:
         shares[:, 0] = 1.0
     reached = shares.double().cumsum(-1)
-    wanted = torch.stack([torch.rand(1, generator=draw, dtype=torch.float64) for draw in draws]).to(scores.device)
+    wanted = torch.stack([torch.rand(1, generator=draw, dtype=torch.float64) for draw in draws]).to(
+        scores.device
+    )
     places = torch.searchsorted(reached, wanted * reached[:, -1:], right=True).clamp(max=scores.shape[1] - 1)
     return order.gather(1, places).squeeze(1)

@@ -69,14 +69,19 @@ class Model:
         return self._vectors(tokens.weight, "input table")
 
     def output_vectors(self) -> Vectors:
-        """The output table: what a hidden state is compared with to predict a word; the input table where they are tied."""
+        """The output table: what a hidden state is compared with to predict a word; the input table where
+        they are tied."""
         head = self.network.head
         if head is None:
-            raise SettingError("This model was saved without an output layer. Load the folder of the class that has it.")
+            raise SettingError(
+                "This model was saved without an output layer. Load the folder of the class that has it."
+            )
         table = head.output if isinstance(head, MaskedHead) else head
         return self._vectors(table.weight, "output table", written=True)
 
-    def embed(self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "mean", batch: int = 32) -> np.ndarray:
+    def embed(
+        self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "mean", batch: int = 32
+    ) -> np.ndarray:
         """One vector a text (text, dim): the mean of its tokens' vectors after `layer`, or its first token's.
 
         Layer 0 is the input of the first block, 1 the output of the first block, -1 that of the last.
@@ -91,41 +96,60 @@ class Model:
             raise SettingError("There are no texts: give at least one.")
         return torch.cat(parts).cpu().numpy()
 
-    def embed_words(self, texts: Sequence[str], *, layer: int = -1, tokenizer: Tokenizer | None = None, batch: int = 32) -> list[TextWords]:
-        """A vector for each word of each text: the mean of the tokens that lie in it, subwords and Chinese characters alike."""
+    def embed_words(
+        self, texts: Sequence[str], *, layer: int = -1, tokenizer: Tokenizer | None = None, batch: int = 32
+    ) -> list[TextWords]:
+        """A vector for each word of each text: the mean of the tokens that lie in it, subwords and Chinese
+        characters alike."""
         found: list[TextWords] = []
         for start in range(0, len(texts), batch):
             some = texts[start : start + batch]
             read = self._batch(some)
             rows = self._rows(read, layer).float().cpu().numpy()
-            found += [_merged(text, spans, row, tokenizer or Word()) for text, spans, row in zip(some, read.spans, rows, strict=True)]
+            found += [
+                _merged(text, spans, row, tokenizer or Word())
+                for text, spans, row in zip(some, read.spans, rows, strict=True)
+            ]
         return found
 
     @torch.no_grad()
     def attention(self, text: str, *, layers: Collection[int] | None = None) -> TextAttention:
-        """Who looks at whom in one text: the tokens, and the weights of these layers (all when none are named), from 0."""
+        """Who looks at whom in one text: the tokens, and the weights of these layers (all when none are
+        named), from 0."""
         network = self.network
         if isinstance(network, BiLM):
             raise SettingError("A biLM has no attention to show.")
         read = self._batch([text])
         wanted = range(self.shape.layers) if layers is None else layers
         ids = read.ids.to(self.device)
-        output = network.read(ids, attention=wanted).output if isinstance(network, Seq2Seq) else network(ids, attention=wanted)
+        output = (
+            network.read(ids, attention=wanted).output
+            if isinstance(network, Seq2Seq)
+            else network(ids, attention=wanted)
+        )
         tokens = [self.tokenizer.id_to_token(id) for id in read.ids[0].tolist()]
-        return TextAttention(tokens, {layer: weights[0].float().cpu().numpy() for layer, weights in output.attention.items()})
+        return TextAttention(
+            tokens, {layer: weights[0].float().cpu().numpy() for layer, weights in output.attention.items()}
+        )
 
     def layer_number(self, layer: int) -> int:
         """The layer counted from the input, which is 0."""
         last = self.shape.layers
         if not -last - 1 <= layer <= last:
-            raise SettingError(f"There is no layer {layer}; layers are 0 (the input) to {last}, or -1 to {-last - 1} from the end.")
+            raise SettingError(
+                f"There is no layer {layer}; layers are 0 (the input) to {last}, or -1 to {-last - 1} from the end."
+            )
         return layer % (last + 1)
 
     def _batch(self, texts: Sequence[str]) -> Batch:
         if isinstance(self.network, BiLM) and self.network.spelling is not None:
-            raise SettingError("This model spells words that are cut already: call model.network(*spell(sentences)).")
+            raise SettingError(
+                "This model spells words that are cut already: call model.network(*spell(sentences))."
+            )
         if self.tokenizer is None:
-            raise SettingError("This model's folder has no tokenizer.json, so it cannot read text. Put the tokenizer beside the weights.")
+            raise SettingError(
+                "This model's folder has no tokenizer.json, so it cannot read text. Put the tokenizer beside the weights."
+            )
         read = make_batch(self.tokenizer, texts, padding=self.shape.padding)
         longest = int(read.mask.sum(1).max())
         if self.shape.positions in ("learned", "rotary") and longest > self.shape.length:
@@ -138,13 +162,18 @@ class Model:
     def _rows(self, read: Batch, layer: int) -> Tensor:
         """Contextual vectors (text, token, dim) after one layer."""
         number = self.layer_number(layer)
-        ids, mask = read.ids.to(self.device), None if read.mask.all() else read.mask.to(self.device)
+        ids = read.ids.to(self.device)
+        mask = None if read.mask.all() else read.mask.to(self.device)
         network = self.network
         if isinstance(network, BiLM):
             return network(ids, mask).layers[number]
         if isinstance(network, Seq2Seq):
             return network.read(ids, mask, layers=True).output.layers[number]
-        more = {"segments": read.segments.to(self.device)} if self.shape.segments and read.segments is not None else {}
+        more = (
+            {"segments": read.segments.to(self.device)}
+            if self.shape.segments and read.segments is not None
+            else {}
+        )
         return network(ids, mask, layers=True, **more).layers[number]
 
     def _vectors(self, table: Tensor, what: str, *, written: bool = False) -> Vectors:
@@ -155,7 +184,8 @@ class Model:
 
 def _merged(text: str, spans: Sequence[tuple[int, int]], rows: np.ndarray, tokenizer: Tokenizer) -> TextWords:
     """Words of `text` that tokens lie in, each with the mean of their rows."""
-    words, table = list[str](), list[np.ndarray]()
+    words = list[str]()
+    table = list[np.ndarray]()
     for word in tokenizer.tokenize(text):
         inside = [place for place, (start, end) in enumerate(spans) if start < word.end and end > word.start]
         if inside:

@@ -29,7 +29,9 @@ def grow_network(network: Network, words: int, start: Rows = "mean") -> None:
     if network.tokens is None:
         raise SettingError("This model spells its words and has no table that could grow.")
     if network.shape.target_words:
-        raise SettingError("This model has one table for what it reads and one for what it writes; only one that serves both can grow.")
+        raise SettingError(
+            "This model has one table for what it reads and one for what it writes; only one that serves both can grow."
+        )
     network.tokens.grow(words, start)
     if network.head is not None:
         output = network.head.output if isinstance(network.head, MaskedHead) else network.head

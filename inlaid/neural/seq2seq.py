@@ -31,7 +31,8 @@ class Source:
 
 
 class Seq2Seq(nn.Module):
-    """One table of tokens serves both sides, or each has its own; a tied head uses that of the text that is written."""
+    """One table of tokens serves both sides, or each has its own; a tied head uses that of the text that is
+    written."""
 
     def __init__(self, shape: Architecture) -> None:
         super().__init__()
@@ -39,7 +40,11 @@ class Seq2Seq(nn.Module):
         self.tokens = TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
         self.encoder = Stack(shape, shape.layers, causal=False)
         self.decoder = Stack(shape, shape.decoder_layers, causal=True, cross=True)
-        self.target_tokens = TokenEmbedding(shape.target_words, shape.dim, padding_idx=shape.padding) if shape.target_words else None
+        self.target_tokens = (
+            TokenEmbedding(shape.target_words, shape.dim, padding_idx=shape.padding)
+            if shape.target_words
+            else None
+        )
         self.head = make_head(shape, self.written)
 
     @property
@@ -47,21 +52,43 @@ class Seq2Seq(nn.Module):
         """The table of the text that is written."""
         return self.tokens if self.target_tokens is None else self.target_tokens
 
-    def forward(self, source: Tensor, target: Tensor, source_mask: Tensor | None = None, target_mask: Tensor | None = None) -> Output:
+    def forward(
+        self,
+        source: Tensor,
+        target: Tensor,
+        source_mask: Tensor | None = None,
+        target_mask: Tensor | None = None,
+    ) -> Output:
         """source and target ids (batch, token); masks are true where a token is real."""
         return self.write(target, self.read(source, source_mask), target_mask)
 
-    def read(self, ids: Tensor, mask: Tensor | None = None, *, layers: bool = False, attention: Collection[int] = ()) -> Source:
+    def read(
+        self,
+        ids: Tensor,
+        mask: Tensor | None = None,
+        *,
+        layers: bool = False,
+        attention: Collection[int] = (),
+    ) -> Source:
         mask = checked(ids, mask)
         return Source(self.encoder(self.tokens(ids), mask, layers=layers, attention=attention), mask)
 
     def write(
-        self, ids: Tensor, source: Source, mask: Tensor | None = None, *, cache: Cache | None = None, layers: bool = False,
-        attention: Collection[int] = (), logits: bool = True,
-    ) -> Output:  # fmt: skip
-        """Logits of the words after `ids`; with a cache, `ids` are the new ones only. Without `logits` the head is left out."""
+        self,
+        ids: Tensor,
+        source: Source,
+        mask: Tensor | None = None,
+        *,
+        cache: Cache | None = None,
+        layers: bool = False,
+        attention: Collection[int] = (),
+        logits: bool = True,
+    ) -> Output:
+        """Logits of the words after `ids`; with a cache, `ids` are the new ones only. Without `logits` the
+        head is left out."""
         mask = checked(ids, mask, cache.length if cache is not None else 0)
-        rows, read = self.written(ids), source.output.hidden
+        rows = self.written(ids)
+        read = source.output.hidden
         memory = Memory(read, memory_view(rows, read, source.mask))
         output = self.decoder(rows, mask, memory=memory, cache=cache, layers=layers, attention=attention)
         if self.head is not None and logits:

@@ -1,4 +1,5 @@
-"""Sizes: how many parameters each part of an architecture has, from the architecture alone; no torch needed."""
+"""Sizes: how many parameters each part of an architecture has, from the architecture alone; no torch
+needed."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ def parameters(shape: Architecture) -> dict[str, int]:
 
 
 def _transformer(shape: Architecture) -> dict[str, int]:
-    blocks, crosses = shape.layers + shape.decoder_layers, shape.decoder_layers
+    blocks = shape.layers + shape.decoder_layers
+    crosses = shape.decoder_layers
     stacks = 2 if shape.kind == "seq2seq" else 1
     norms = 2 * blocks + crosses + stacks * (shape.embedding_norm + shape.final_norm)
     return {
@@ -34,7 +36,8 @@ def _transformer(shape: Architecture) -> dict[str, int]:
 
 def attention(shape: Architecture) -> int:
     """One layer's: queries and output, keys and values."""
-    inside, shared = shape.heads * shape.head_width, shape.key_heads * shape.head_width
+    inside = shape.heads * shape.head_width
+    shared = shape.key_heads * shape.head_width
     bias = inside + 2 * shared + shape.dim if shape.linear_bias else 0
     return 2 * shape.dim * inside + 2 * shape.dim * shared + bias
 
@@ -77,7 +80,8 @@ def _bilm(shape: Architecture) -> dict[str, int]:
 
 
 def _spelling(shape: Architecture) -> dict[str, int]:
-    total, groups = sum(shape.filter_counts), zip(shape.filter_widths, shape.filter_counts, strict=True)
+    total = sum(shape.filter_counts)
+    groups = zip(shape.filter_widths, shape.filter_counts, strict=True)
     return {
         "character table": shape.characters * shape.character_dim,
         "convolutions": sum(_linear(width * shape.character_dim, count) for width, count in groups),

@@ -62,7 +62,8 @@ class Stack(nn.Module):
 
     def __init__(self, shape: Architecture, layers: int, *, causal: bool, cross: bool = False) -> None:
         super().__init__()
-        self.causal, self.scale = causal, shape.dim**0.5 if shape.embedding_scale else 1.0
+        self.causal = causal
+        self.scale = shape.dim**0.5 if shape.embedding_scale else 1.0
         self.positions = make_positions(shape, causal=causal)
         self.segments = TokenEmbedding(shape.segments, shape.dim) if shape.segments else None
         self.first_norm = make_norm(shape) if shape.embedding_norm else None
@@ -71,9 +72,16 @@ class Stack(nn.Module):
         self.last_norm = make_norm(shape) if shape.final_norm else None
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, *, segments: Tensor | None = None, memory: Memory | None = None,
-        cache: Cache | None = None, layers: bool = False, attention: Collection[int] = (),
-    ) -> Output:  # fmt: skip
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        segments: Tensor | None = None,
+        memory: Memory | None = None,
+        cache: Cache | None = None,
+        layers: bool = False,
+        attention: Collection[int] = (),
+    ) -> Output:
         """x (batch, token, dim); `mask` (batch, kept + token) is true where a token is real.
 
         `layers` asks for the vectors after every block, `attention` for the weights of the blocks it names.
@@ -104,22 +112,35 @@ class Stack(nn.Module):
 
     def _view(self, x: Tensor, mask: Tensor | None, past: int) -> View:
         """Where everything stands and who may look where, once for all blocks."""
-        length, keys = x.shape[1], past + x.shape[1]
+        length = x.shape[1]
+        keys = past + x.shape[1]
         if mask is None:
-            key_at, seen = torch.arange(keys, device=x.device)[None], None
+            key_at = torch.arange(keys, device=x.device)[None]
+            seen = None
         else:
-            key_at, seen = places(mask), mask[:, None, None, :]
+            key_at = places(mask)
+            seen = mask[:, None, None, :]
         plain = mask is None and past == 0
         if self.causal and length > 1 and not plain:
             ahead = causal_mask(length, keys, x.device)[None, None]
             seen = ahead if seen is None else seen & ahead
         at = key_at[:, past:]
-        return View(at, key_at, seen, self.causal and plain, self.positions.bias(at, key_at), self.positions.turns(at), self.positions)
+        return View(
+            at,
+            key_at,
+            seen,
+            self.causal and plain,
+            self.positions.bias(at, key_at),
+            self.positions.turns(at),
+            self.positions,
+        )
 
     def _check_layers(self, wanted: Collection[int]) -> None:
         for number in wanted:
             if not 0 <= number < len(self.blocks):
-                raise SettingError(f"There is no layer {number} to show the attention of; layers are 0 to {len(self.blocks) - 1}.")
+                raise SettingError(
+                    f"There is no layer {number} to show the attention of; layers are 0 to {len(self.blocks) - 1}."
+                )
 
 
 def places(mask: Tensor) -> Tensor:
@@ -134,21 +155,33 @@ def places(mask: Tensor) -> Tensor:
 def memory_view(x: Tensor, memory: Tensor, mask: Tensor | None) -> View:
     """Queries of `x` may look at every real token of `memory`, and place plays no part."""
     at = torch.arange(max(x.shape[1], memory.shape[1]), device=x.device)[None]
-    return View(at[:, : x.shape[1]], at[:, : memory.shape[1]], None if mask is None else mask[:, None, None, :])
+    return View(
+        at[:, : x.shape[1]], at[:, : memory.shape[1]], None if mask is None else mask[:, None, None, :]
+    )
 
 
 def checked(ids: Tensor, mask: Tensor | None, past: int = 0) -> Tensor | None:
     """The mask as booleans; ids and mask that no network could take raise SettingError."""
     if ids.dim() != 2:
-        raise SettingError(f"A batch of ids is a matrix (text, token); found shape {tuple(ids.shape)}. One text is ids[None].")
+        raise SettingError(
+            f"A batch of ids is a matrix (text, token); found shape {tuple(ids.shape)}. One text is ids[None]."
+        )
     if 0 in ids.shape:
-        raise SettingError(f"A batch needs at least one text and one token; found {ids.shape[0]} texts of {ids.shape[1]} tokens.")
+        raise SettingError(
+            f"A batch needs at least one text and one token; found {ids.shape[0]} texts of {ids.shape[1]} tokens."
+        )
     if mask is None:
         return None
     expected = (ids.shape[0], past + ids.shape[1])
     if tuple(mask.shape) != expected:
-        raise SettingError(f"The mask has shape {tuple(mask.shape)}; {expected} would fit the ids. Real tokens are 1, padding 0.")
-    if mask.is_floating_point() and not torch.compiler.is_compiling() and not ((mask == 0) | (mask == 1)).all():
+        raise SettingError(
+            f"The mask has shape {tuple(mask.shape)}; {expected} would fit the ids. Real tokens are 1, padding 0."
+        )
+    if (
+        mask.is_floating_point()
+        and not torch.compiler.is_compiling()
+        and not ((mask == 0) | (mask == 1)).all()
+    ):
         raise SettingError("The mask holds numbers other than 0 and 1. Real tokens are 1, padding 0.")
     if mask.device.type == "cpu" and not torch.compiler.is_compiling() and bool(mask.all()):
         return None  # no padding, no mask: the fast paths need none. On a GPU looking would cost more than it saves.

@@ -37,14 +37,16 @@ class Source:
 
     def same(self, one: str, two: str) -> bool:
         """Whether two tensors are equal to the last bit."""
-        first, second = self.stored(one), self.stored(two)
+        first = self.stored(one)
+        second = self.stored(two)
         if (first.shape, first.dtype) != (second.shape, second.dtype):
             return False
         return np.array_equal(self.folder.content(first.name), self.folder.content(second.name))
 
 
 def source_of(folder: Folder, names: Names) -> Source:
-    """The folder as the family names it; T5 goes back to its shared table for each of three that is not stored."""
+    """The folder as the family names it; T5 goes back to its shared table for each of three that is not
+    stored."""
     files = full_names(folder.tensors, names)
     missing = [name for name in (names.table, names.target, names.head) if name not in files]
     return Source(folder, files, dict.fromkeys(missing, names.shared) if names.shared in files else {})
@@ -67,8 +69,10 @@ def with_sides(shape: Architecture, model_type: str, folder: Folder) -> Architec
 
 
 def decide_tie(shape: Architecture, names: Names, source: Source, chosen: bool | None) -> bool:
-    """Whether the output layer uses the input table; a config and a file that disagree are not reconciled by guessing."""
-    present, path = source.name(names.head) in source.files, source.folder.path
+    """Whether the output layer uses the input table; a config and a file that disagree are not reconciled by
+    guessing."""
+    present = source.name(names.head) in source.files
+    path = source.folder.path
     if shape.head == "none":
         return shape.tied
     tied = shape.tied if chosen is None else chosen

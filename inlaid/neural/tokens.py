@@ -16,7 +16,8 @@ from inlaid.encode.subword_files import of_model
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.architecture import Architecture
 
-TOKENIZER, SETTINGS = "tokenizer.json", "tokenizer_config.json"
+TOKENIZER = "tokenizer.json"
+SETTINGS = "tokenizer_config.json"
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Batch:
 
 
 def read_tokenizer(path: Path, shape: Architecture) -> Any:
-    """The tokenizer a folder carries, or None; one with words that the table has no rows for raises FormatError."""
+    """The tokenizer a folder carries, or None; one with words that the table has no rows for raises
+    FormatError."""
     made = of_model(path, reads_both_ways=shape.kind == "encoder")
     sizes = [] if made is None else [(made.get_vocab_size(), shape.words)]
     if isinstance(made, SentencePieces):
@@ -48,10 +50,21 @@ def tokenizer_files(tokenizer: Any, shape: Architecture) -> dict[str, bytes]:
         return {}
     if isinstance(tokenizer, SentencePieces):
         return tokenizer.files
-    names = {"pad_token": shape.padding, "eos_token": shape.end[0] if shape.end else None, "bos_token": shape.start}
-    special = {name: tokenizer.id_to_token(id) for name, id in names.items() if id is not None and tokenizer.id_to_token(id)}
+    names = {
+        "pad_token": shape.padding,
+        "eos_token": shape.end[0] if shape.end else None,
+        "bos_token": shape.start,
+    }
+    special = {
+        name: tokenizer.id_to_token(id)
+        for name, id in names.items()
+        if id is not None and tokenizer.id_to_token(id)
+    }
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": shape.length, **special}
-    return {TOKENIZER: tokenizer.to_str().encode("utf-8"), SETTINGS: json.dumps(settings, indent=2, ensure_ascii=False).encode("utf-8")}
+    return {
+        TOKENIZER: tokenizer.to_str().encode("utf-8"),
+        SETTINGS: json.dumps(settings, indent=2, ensure_ascii=False).encode("utf-8"),
+    }
 
 
 def make_batch(tokenizer: Any, texts: Sequence[str], *, padding: int | None, side: str = "right") -> Batch:
@@ -64,10 +77,14 @@ def make_batch(tokenizer: Any, texts: Sequence[str], *, padding: int | None, sid
             raise SettingError(f"The text {text!r} has no tokens. Leave it out.")
     longest = max(len(encoding.ids) for encoding in encodings)
     ids = torch.full((len(texts), longest), padding or 0)
-    mask, segments = torch.zeros(len(texts), longest, dtype=torch.bool), torch.zeros(len(texts), longest, dtype=torch.int64)
+    mask = torch.zeros(len(texts), longest, dtype=torch.bool)
+    segments = torch.zeros(len(texts), longest, dtype=torch.int64)
     for row, encoding in enumerate(encodings):
-        taken = slice(0, len(encoding.ids)) if side == "right" else slice(longest - len(encoding.ids), longest)
-        ids[row, taken], segments[row, taken] = torch.tensor(encoding.ids), torch.tensor(encoding.type_ids)
+        taken = (
+            slice(0, len(encoding.ids)) if side == "right" else slice(longest - len(encoding.ids), longest)
+        )
+        ids[row, taken] = torch.tensor(encoding.ids)
+        segments[row, taken] = torch.tensor(encoding.type_ids)
         mask[row, taken] = True
     return Batch(ids, mask, [[tuple(span) for span in encoding.offsets] for encoding in encodings], segments)
 

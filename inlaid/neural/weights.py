@@ -1,4 +1,5 @@
-"""Weights: their tensors <-> ours, every name accounted for; nothing missing, left over or in conflict goes unsaid."""
+"""Weights: their tensors <-> ours, every name accounted for; nothing missing, left over or in conflict goes
+unsaid."""
 
 from __future__ import annotations
 
@@ -16,8 +17,11 @@ from inlaid.neural.tables import Source
 SHOWN = 8
 
 
-def read_tensors(source: Source, names: Names, wanted: Mapping[str, torch.Size], *, tied: bool) -> dict[str, Tensor]:
-    """Our tensors, by our names. Every one of theirs is used, known to repeat another, or known and not needed."""
+def read_tensors(
+    source: Source, names: Names, wanted: Mapping[str, torch.Size], *, tied: bool
+) -> dict[str, Tensor]:
+    """Our tensors, by our names. Every one of theirs is used, known to repeat another, or known and not
+    needed."""
     places = {ours: _placed(names, ours, source) for ours in wanted}
     _check_names(source, names, places.values(), tied=tied)
     tensors: dict[str, Tensor] = {}
@@ -38,7 +42,9 @@ def unused(source: Source, names: Names, wanted: Iterable[str]) -> list[str]:
     return sorted(name for name in source.files if name not in used and re.fullmatch(names.unused, name))
 
 
-def write_tensors(names: Names, tensors: Mapping[str, Tensor], *, bare: bool, tied: bool) -> dict[str, Tensor]:
+def write_tensors(
+    names: Names, tensors: Mapping[str, Tensor], *, bare: bool, tied: bool
+) -> dict[str, Tensor]:
     """Our tensors by their names and in their layout; `bare` leaves the prefix out."""
     pieces: dict[str, dict[int, Tensor]] = {}
     for ours, tensor in tensors.items():
@@ -51,16 +57,23 @@ def write_tensors(names: Names, tensors: Mapping[str, Tensor], *, bare: bool, ti
         pieces[names.shared] = pieces.pop(names.target)  # a tied head goes back to it
     if not tied and not names.silent:  # they tie nothing then, copies included
         pieces |= {copy: pieces[original] for copy, original in names.copies.items() if original in pieces}
-    whole = {name: torch.cat([parts[part] for part in sorted(parts)], -1).contiguous() for name, parts in pieces.items()}
+    whole = {
+        name: torch.cat([parts[part] for part in sorted(parts)], -1).contiguous()
+        for name, parts in pieces.items()
+    }
     return {name.removeprefix(names.prefix): tensor for name, tensor in whole.items()} if bare else whole
 
 
 def check_finite(path: Path, name: str, tensor: Tensor) -> None:
     if not tensor.is_floating_point():
-        raise FormatError(f"{path}: {name} holds {tensor.dtype}; weights are floating-point numbers. Quantised files are not read.")
+        raise FormatError(
+            f"{path}: {name} holds {tensor.dtype}; weights are floating-point numbers. Quantised files are not read."
+        )
     if not bool(tensor.isfinite().all()):
         place = [int(each) for each in (~tensor.isfinite()).nonzero()[0]]
-        raise FormatError(f"{path}: {name} holds NaN or infinity, first at {place}. The file is damaged, or the training diverged.")
+        raise FormatError(
+            f"{path}: {name} holds NaN or infinity, first at {place}. The file is damaged, or the training diverged."
+        )
 
 
 def _placed(names: Names, ours: str, source: Source) -> Place:
@@ -83,14 +96,25 @@ def _check_names(source: Source, names: Names, places: Iterable[Place], *, tied:
     used = {source.name(place.name) for place in places}
     missing = used - source.files.keys()
     if missing:
-        raise FormatError(f"{source.folder.path}: {_listed(missing)} missing from the weights, which config.json asks for.")
+        raise FormatError(
+            f"{source.folder.path}: {_listed(missing)} missing from the weights, which config.json asks for."
+        )
     for copy, original in names.copies.items():
-        if copy in source.files and copy not in used and original in source.files and not source.same(copy, original):
-            raise FormatError(f"{source.folder.path}: {copy} should repeat {original}, and differs from it. The file contradicts itself.")
+        if (
+            copy in source.files
+            and copy not in used
+            and original in source.files
+            and not source.same(copy, original)
+        ):
+            raise FormatError(
+                f"{source.folder.path}: {copy} should repeat {original}, and differs from it. The file contradicts itself."
+            )
     known = used | names.copies.keys() | ({names.head} if tied else set())
     extra = {name for name in source.files if name not in known and not re.fullmatch(names.unused, name)}
     if extra:
-        raise FormatError(f"{source.folder.path}: {_listed(extra)} in the weights, which this architecture has no place for.")
+        raise FormatError(
+            f"{source.folder.path}: {_listed(extra)} in the weights, which this architecture has no place for."
+        )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,4 +1,5 @@
-"""Writer: a network that is writing; it takes tokens and tells what may come next, with or without a cache."""
+"""Writer: a network that is writing; it takes tokens and tells what may come next, with or without a
+cache."""
 
 from __future__ import annotations
 
@@ -15,34 +16,53 @@ from inlaid.neural.stack import Output, checked
 
 
 class Writer:
-    """`logits` (row, word) are those of the next token; `append` adds one to each row, `select` reorders rows.
+    """`logits` (row, word) are those of the next token; `append` adds one to each row, `select` reorders
+    rows.
 
-    `said` (row, word) is true for words that stand in a row already; kept up only where someone wants to `remember` them.
+    `said` (row, word) is true for words that stand in a row already; kept up only where someone wants to
+    `remember` them.
     """
 
-    def __init__(self, network: Network, ids: Tensor, mask: Tensor | None, new_tokens: int, *, cached: bool, remember: bool) -> None:
+    def __init__(
+        self,
+        network: Network,
+        ids: Tensor,
+        mask: Tensor | None,
+        new_tokens: int,
+        *,
+        cached: bool,
+        remember: bool,
+    ) -> None:
         if not isinstance(network, (Decoder, Seq2Seq)) or network.head is None:
             raise SettingError(
                 f"A model of kind {network.shape.kind} with head {network.shape.head} cannot write. Use a decoder or seq2seq."
             )
-        mask, shape = checked(ids, mask), network.shape
+        mask = checked(ids, mask)
+        shape = network.shape
         check_ids(ids, shape.words)
         if mask is not None and mask.all():
             mask = None
-        self.network, self.ends = pack(network), torch.tensor(shape.end, dtype=torch.int64, device=ids.device)
+        self.network = pack(network)
+        self.ends = torch.tensor(shape.end, dtype=torch.int64, device=ids.device)
         self.cache = network.new_cache() if cached else None
         self.source = None
         if isinstance(network, Seq2Seq):
             if shape.start is None:
-                raise SettingError("This model names no start symbol (decoder_start_token_id), so writing cannot begin.")
+                raise SettingError(
+                    "This model names no start symbol (decoder_start_token_id), so writing cannot begin."
+                )
             assert isinstance(self.network, Seq2Seq)
             self.source = self.network.read(ids, mask)
-            ids, mask = torch.full((len(ids), 1), shape.start, device=ids.device), None
+            ids = torch.full((len(ids), 1), shape.start, device=ids.device)
+            mask = None
         else:
             check_side(ids, mask, shape.padding)
         if shape.positions in ("learned", "rotary") and ids.shape[1] + new_tokens > shape.length + 1:
-            raise SettingError(f"A prompt of {ids.shape[1]:,} and {new_tokens:,} new tokens go past the {shape.length:,} this model takes.")
-        self.ids, self.mask = ids, mask
+            raise SettingError(
+                f"A prompt of {ids.shape[1]:,} and {new_tokens:,} new tokens go past the {shape.length:,} this model takes."
+            )
+        self.ids = ids
+        self.mask = mask
         self.said = said(ids, mask, shape.written_words) if remember else None
         self.logits = self._next(ids)
 
@@ -98,4 +118,6 @@ def check_side(ids: Tensor, mask: Tensor | None, padding: int | None) -> None:
     wrong = ~mask[:, -1] if mask is not None else ids[:, -1] == (-1 if padding is None else padding)
     if bool(wrong.any()):
         row = int(wrong.nonzero()[0])
-        raise SettingError(f"The prompt in row {row} ends in padding. Pad prompts on the left, and mark padding with 0 in the mask.")
+        raise SettingError(
+            f"The prompt in row {row} ends in padding. Pad prompts on the left, and mark padding with 0 in the mask."
+        )

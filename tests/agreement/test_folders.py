@@ -1,4 +1,5 @@
-"""Folders beside sentence-transformers, model2vec and transformers: what they encode with ours is our vector, and the reverse."""
+"""Folders beside sentence-transformers, model2vec and transformers: what they encode with ours is our vector,
+and the reverse."""
 
 from __future__ import annotations
 
@@ -14,12 +15,33 @@ from inlaid.vectors import Card, Vectors
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, on import
-    peer = pytest.importorskip("sentence_transformers", reason="sentence-transformers comes with the extra `peers`")
+    peer = pytest.importorskip(
+        "sentence_transformers", reason="sentence-transformers comes with the extra `peers`"
+    )
     model2vec = pytest.importorskip("model2vec", reason="model2vec comes with the extra `peers`")
     transformers = pytest.importorskip("transformers", reason="transformers comes with the extra `peers`")
 
-pytestmark = pytest.mark.filterwarnings("ignore:::sentence_transformers", "ignore:::transformers", "ignore:::torch")
-WORDS = ["cat", "cats", "don't", "new_york", "c++", "café", "猫", "喜欢", "我", "人工智能", "人工", "智能", "T恤", "3.14", ",", "in"]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:::sentence_transformers", "ignore:::transformers", "ignore:::torch"
+)
+WORDS = [
+    "cat",
+    "cats",
+    "don't",
+    "new_york",
+    "c++",
+    "café",
+    "猫",
+    "喜欢",
+    "我",
+    "人工智能",
+    "人工",
+    "智能",
+    "T恤",
+    "3.14",
+    ",",
+    "in",
+]
 ENCODING = {"tokenizer": "word", "normalize": ["nfc", "lower"]}
 
 
@@ -63,8 +85,15 @@ def test_running_text_is_cut_into_our_words(folder: Path, vectors: Vectors):
     for text, words in texts.items():
         expected = mean(vectors, *words)
         np.testing.assert_allclose(ours.encode([text])[0], expected, atol=1e-6)
-        angle = theirs.encode([text])[0] @ expected / np.linalg.norm(theirs.encode([text])[0]) / np.linalg.norm(expected)
-        assert angle == pytest.approx(1, abs=1e-6)  # unknown words count as zeros there: shorter, the same direction
+        angle = (
+            theirs.encode([text])[0]
+            @ expected
+            / np.linalg.norm(theirs.encode([text])[0])
+            / np.linalg.norm(expected)
+        )
+        assert angle == pytest.approx(
+            1, abs=1e-6
+        )  # unknown words count as zeros there: shorter, the same direction
 
 
 def test_what_we_wrote_is_read_back(folder: Path, vectors: Vectors):
@@ -79,43 +108,94 @@ def test_their_own_folders_are_read(tmp_path: Path, vectors: Vectors):
     peer.SentenceTransformer(str(tmp_path / "ours"), device="cpu").save(str(tmp_path / "st"))
     np.testing.assert_array_equal(inlaid.load(tmp_path / "st").table[: len(WORDS)], vectors.table)
     model = model2vec.StaticModel.from_pretrained(tmp_path / "ours")
-    random, size = np.random.default_rng(2), len(WORDS) + 1
-    mapping, weights = random.integers(0, 4, size), random.random(size).astype(np.float32)
+    random = np.random.default_rng(2)
+    size = len(WORDS) + 1
+    mapping = random.integers(0, 4, size)
+    weights = random.random(size).astype(np.float32)
     for kind in (np.float32, np.float16):
         rows = random.standard_normal((4, 6)).astype(kind)
-        shared = model2vec.StaticModel(rows, model.tokenizer, weights=weights, token_mapping=mapping, normalize=False)
+        shared = model2vec.StaticModel(
+            rows, model.tokenizer, weights=weights, token_mapping=mapping, normalize=False
+        )
         shared.save_pretrained(tmp_path / kind.__name__)
         found = inlaid.load(tmp_path / kind.__name__)
         for word in ("cat", "猫", "c++"):
-            np.testing.assert_allclose(found[word], shared.encode([word])[0], rtol=1e-3 if kind is np.float16 else 1e-6)
+            np.testing.assert_allclose(
+                found[word], shared.encode([word])[0], rtol=1e-3 if kind is np.float16 else 1e-6
+            )
 
 
 CONFIGS = {
-    "bert": ("BertModel", {"vocab_size": 40, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}),
-    "gpt2": ("GPT2LMHeadModel", {"vocab_size": 40, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 40}),
+    "bert": (
+        "BertModel",
+        {
+            "vocab_size": 40,
+            "hidden_size": 8,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "intermediate_size": 16,
+        },
+    ),
+    "gpt2": (
+        "GPT2LMHeadModel",
+        {"vocab_size": 40, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 40},
+    ),
     "llama": (
         "LlamaForCausalLM",
-        {"vocab_size": 40, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16},
+        {
+            "vocab_size": 40,
+            "hidden_size": 8,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "intermediate_size": 16,
+        },
     ),
-    "t5": ("T5ForConditionalGeneration", {"vocab_size": 40, "d_model": 8, "d_kv": 4, "d_ff": 16, "num_layers": 1, "num_heads": 2}),
+    "t5": (
+        "T5ForConditionalGeneration",
+        {"vocab_size": 40, "d_model": 8, "d_kv": 4, "d_ff": 16, "num_layers": 1, "num_heads": 2},
+    ),
     "marian": (
         "MarianMTModel",
         {
-            "vocab_size": 40, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
-            "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16,
-            "pad_token_id": 39, "decoder_start_token_id": 39, "eos_token_id": 0,
+            "vocab_size": 40,
+            "d_model": 8,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2,
+            "encoder_ffn_dim": 16,
+            "decoder_ffn_dim": 16,
+            "pad_token_id": 39,
+            "decoder_start_token_id": 39,
+            "eos_token_id": 0,
         },
     ),
-    "distilbert": ("DistilBertForMaskedLM", {"vocab_size": 40, "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 16}),
+    "distilbert": (
+        "DistilBertForMaskedLM",
+        {"vocab_size": 40, "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 16},
+    ),
     "gpt_neox": (
         "GPTNeoXForCausalLM",
-        {"vocab_size": 40, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16},
+        {
+            "vocab_size": 40,
+            "hidden_size": 8,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "intermediate_size": 16,
+        },
     ),
     "opt": (
         "OPTForCausalLM",
-        {"vocab_size": 40, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "ffn_dim": 16, "word_embed_proj_dim": 8},
+        {
+            "vocab_size": 40,
+            "hidden_size": 8,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "ffn_dim": 16,
+            "word_embed_proj_dim": 8,
+        },
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "float16"])
@@ -125,7 +205,9 @@ def test_the_input_table_of_any_checkpoint(tmp_path: Path, family: str, kind: st
 
     torch.manual_seed(1)
     name, settings = CONFIGS[family]
-    model = getattr(transformers, name)(transformers.AutoConfig.for_model(family, **settings)).to(getattr(torch, kind))
+    model = getattr(transformers, name)(transformers.AutoConfig.for_model(family, **settings)).to(
+        getattr(torch, kind)
+    )
     model.save_pretrained(tmp_path, max_shard_size="2KB")
     (tmp_path / "vocab.json").write_text('{"Ġking": 3, "çĮ«": 5, "king": 7, "Ġqueen": 8}')
     notes: list[object] = []
@@ -133,7 +215,14 @@ def test_the_input_table_of_any_checkpoint(tmp_path: Path, family: str, kind: st
     np.testing.assert_array_equal(found.table, model.get_input_embeddings().weight.detach().float().numpy())
     np.testing.assert_array_equal(found.rows([5, 39]), found.table[[5, 39]])
     assert "36 of 40 rows belong to no token" in str(notes)
-    assert [found.find(word) for word in ("king", " king", "queen", "猫", "Ġking", "nobody")] == [7, 3, 8, 5, 3, None]
+    assert [found.find(word) for word in ("king", " king", "queen", "猫", "Ġking", "nobody")] == [
+        7,
+        3,
+        8,
+        5,
+        3,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("family", ["marian", "t5"])

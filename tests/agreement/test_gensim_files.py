@@ -15,7 +15,9 @@ from inlaid.errors import FormatError
 from inlaid.formats import lines
 from inlaid.vectors import Vectors
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")  # gensim's open files
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
+)  # gensim's open files
 peer = pytest.importorskip("gensim.models.keyedvectors").KeyedVectors
 
 FILES = {
@@ -43,12 +45,16 @@ def unpacked(path: Path, folder: Path) -> Path:
 
 
 def theirs(path: Path, format: str) -> tuple[list[str], np.ndarray]:
-    found = peer.load_word2vec_format(str(path), binary=format == "word2vec", no_header=format == "glove", limit=LIMIT)
+    found = peer.load_word2vec_format(
+        str(path), binary=format == "word2vec", no_header=format == "glove", limit=LIMIT
+    )
     return found.index_to_key, found.vectors
 
 
 @pytest.mark.parametrize(("name", "format"), FILES.items(), ids=[Path(name).name for name in FILES])
-def test_the_same_words_and_bits(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, format: str):
+def test_the_same_words_and_bits(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, format: str
+):
     words, table = theirs(unpacked(data / name, tmp_path), format)
     ours = pipeline.load(data / name, top=LIMIT)
     assert list(ours.words) == words
@@ -65,11 +71,21 @@ def test_a_file_of_gensims_tests_whose_header_promises_too_much_is_refused(data:
 
 
 @pytest.mark.parametrize(
-    "name", ["toy-model.bin", "lee_fasttext.bin", "crime-and-punishment.bin", "crime-and-punishment.txt", "toy-data.txt"]
+    "name",
+    [
+        "toy-model.bin",
+        "lee_fasttext.bin",
+        "crime-and-punishment.bin",
+        "crime-and-punishment.txt",
+        "toy-data.txt",
+    ],
 )
 def test_other_files_are_left_to_others(data: Path, name: str):
     start = pipeline.Start.of(data / "pretrained_gensim_test" / name)
-    assert not any(pipeline.registry.find("format", each).recognizes(start) for each in ("glove", "word2vec-text", "word2vec"))
+    assert not any(
+        pipeline.registry.find("format", each).recognizes(start)
+        for each in ("glove", "word2vec-text", "word2vec")
+    )
 
 
 @pytest.mark.parametrize("format", ["glove", "word2vec-text", "word2vec"])

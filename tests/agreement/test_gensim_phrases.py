@@ -23,21 +23,33 @@ HOW = [
 
 def texts(corpus: Corpus) -> list[list[str]]:
     words = list(corpus.vocabulary.words)
-    return [[words[id] for id in corpus.ids[start:stop]] for start, stop in zip(corpus.offsets, corpus.offsets[1:], strict=False)]
+    return [
+        [words[id] for id in corpus.ids[start:stop]]
+        for start, stop in zip(corpus.offsets, corpus.offsets[1:], strict=False)
+    ]
 
 
 def agree(corpus: Corpus, how: Phrases) -> int:
     """Hold one corpus to gensim; says how many phrases there were."""
     sentences = texts(corpus)
-    theirs = peer.Phrases(sentences, min_count=how.min_count, threshold=how.threshold, scoring=how.score, delimiter="_")
-    words, found = list(corpus.vocabulary.words), collocations(corpus.ids, corpus.offsets, len(corpus.vocabulary), how)
+    theirs = peer.Phrases(
+        sentences, min_count=how.min_count, threshold=how.threshold, scoring=how.score, delimiter="_"
+    )
+    words = list(corpus.vocabulary.words)
+    found = collocations(corpus.ids, corpus.offsets, len(corpus.vocabulary), how)
     ours = {
         f"{words[a]}_{words[b]}": score
-        for a, b, score in zip(found.first.tolist(), found.second.tolist(), found.scores.tolist(), strict=True)
+        for a, b, score in zip(
+            found.first.tolist(), found.second.tolist(), found.scores.tolist(), strict=True
+        )
     }
     expected = theirs.export_phrases()
     assert ours.keys() == expected.keys()
-    np.testing.assert_allclose([ours[phrase] for phrase in expected], list(expected.values()), rtol=1e-14 if how.score == "npmi" else 0)
+    np.testing.assert_allclose(
+        [ours[phrase] for phrase in expected],
+        list(expected.values()),
+        rtol=1e-14 if how.score == "npmi" else 0,
+    )
     assert texts(join(corpus, how)) == [theirs[sentence] for sentence in sentences]
     return len(expected)
 
@@ -50,7 +62,11 @@ def test_random_text_agrees(how: Phrases):
     for _ in range(1500):
         ids = [int(random.integers(300))]
         for _ in range(int(random.integers(1, 25))):
-            ids.append(int(chain[random.integers(3)][ids[-1]]) if random.random() < 0.4 else int(random.zipf(1.3)) % 300)
+            ids.append(
+                int(chain[random.integers(3)][ids[-1]])
+                if random.random() < 0.4
+                else int(random.zipf(1.3)) % 300
+            )
         sentences.append([f"词{id}" if id % 2 else f"w{id}" for id in ids])
     assert agree(encode(sentences, Encoding(min_count=1)), how) > 20
 
@@ -58,6 +74,8 @@ def test_random_text_agrees(how: Phrases):
 @pytest.mark.parametrize("how", HOW, ids=["default", "low", "npmi"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_wikipedia_agrees(data: Path, language: str, how: Phrases):
-    with lzma.open(data / f"corpus_{language}wiki" / f"{language}wiki_slice.txt.xz", "rt", encoding="utf-8") as file:
+    with lzma.open(
+        data / f"corpus_{language}wiki" / f"{language}wiki_slice.txt.xz", "rt", encoding="utf-8"
+    ) as file:
         text = file.read(500_000)
     assert agree(encode(re.split(r"[\n。]+", text), Encoding(min_count=2)), how) > 100

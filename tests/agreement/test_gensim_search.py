@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.search import analogy, neighbors
+from inlaid.study.search.neighbors import analogy, neighbors
 from inlaid.vectors import Vectors
 
 gensim = pytest.importorskip("gensim.models", reason="gensim is not installed")
@@ -30,13 +30,21 @@ def agree(ours, theirs) -> None:
 def test_neighbors(both, id: int):
     vectors, peer = both
     agree(neighbors(vectors, f"w{id}", n=20), peer.most_similar(f"w{id}", topn=20))
-    agree(neighbors(vectors, f"w{id}", n=20, top=700), peer.most_similar(f"w{id}", topn=20, restrict_vocab=700))
+    agree(
+        neighbors(vectors, f"w{id}", n=20, top=700), peer.most_similar(f"w{id}", topn=20, restrict_vocab=700)
+    )
 
 
 def test_formulas_and_several_words(both):
     vectors, peer = both
-    agree(analogy(vectors, "w1 - w2 + w3", n=20), peer.most_similar(positive=["w1", "w3"], negative=["w2"], topn=20))
-    agree(analogy(vectors, "2 * w1 - 0.5 * w2", n=20), peer.most_similar(positive=[("w1", 2.0), ("w2", -0.5)], topn=20))
+    agree(
+        analogy(vectors, "w1 - w2 + w3", n=20),
+        peer.most_similar(positive=["w1", "w3"], negative=["w2"], topn=20),
+    )
+    agree(
+        analogy(vectors, "2 * w1 - 0.5 * w2", n=20),
+        peer.most_similar(positive=[("w1", 2.0), ("w2", -0.5)], topn=20),
+    )
     agree(neighbors(vectors, ["w8", "w9"], n=20), peer.most_similar(positive=["w8", "w9"], topn=20))
 
 

@@ -18,10 +18,12 @@ linalg = pytest.importorskip("scipy.sparse.linalg", reason="SciPy comes with the
 def test_singular_values_and_vectors_agree(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ppmi, "DENSE", 0)
     corpus = encode(world.sentences("zh", words=50_000), Encoding(dictionary=world.dictionary()))
-    method = PPMI(dim=30, power=1.0)
+    method = PPMI(dim=30, singular_exponent=1.0)
     cells = cooccurrence(corpus, window=method.window)
     values, _ = method._associations(cells)
-    left, strength, _ = linalg.svds(sparse.csr_matrix((values, cells.columns, cells.starts)).astype(np.float64), k=30, random_state=1)
+    left, strength, _ = linalg.svds(
+        sparse.csr_matrix((values, cells.columns, cells.starts)).astype(np.float64), k=30, random_state=1
+    )
     table = method.fit(corpus).table
     np.testing.assert_allclose(np.linalg.norm(table, axis=0), np.sort(strength)[::-1], rtol=2e-3)
     theirs = left * strength

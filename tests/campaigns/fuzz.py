@@ -1,10 +1,11 @@
-"""Mutated small files of every format: no crash, no hang, bounded memory; of the native format nothing wrong at all.
+"""Mutated small files of every format: no crash, no hang, bounded memory; of the native format nothing wrong
+at all.
 
     python tests/campaigns/fuzz.py 20000        # what `make fuzz` runs, every format
     python tests/campaigns/fuzz.py 300 npz      # a short run of one
 
-Each format is read in a forked worker under a limit of memory and time; what a reader may do is return vectors or raise
-an error of Inlaid's. Everything else is listed with the seed that repeats it.
+Each format is read in a forked worker under a limit of memory and time; what a reader may do is return
+vectors or raise an error of Inlaid's. Everything else is listed with the seed that repeats it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,22 @@ from inlaid.vectors import Vectors
 SECONDS = 2
 MEMORY = 64 << 20
 NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
-TEXTS = (b" ", b"\n", b"\t", b"\r\n", b"\0", b"nan", b"inf", b"-", b"1e999", b"99999999999", b"\xff\xfe", "猫".encode(), b"{", b'"')
+TEXTS = (
+    b" ",
+    b"\n",
+    b"\t",
+    b"\r\n",
+    b"\0",
+    b"nan",
+    b"inf",
+    b"-",
+    b"1e999",
+    b"99999999999",
+    b"\xff\xfe",
+    "猫".encode(),
+    b"{",
+    b'"',
+)
 
 
 def sample() -> Vectors:
@@ -45,7 +61,11 @@ def mutate(data: bytes, random: random.Random) -> bytes:
     """One to three small changes: a flipped bit, a number, a cut, a doubled or moved piece, a tricky text."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        place = random.randrange(len(changed) + 1) if random.random() < 0.7 else random.randrange(min(len(changed), 200) + 1)
+        place = (
+            random.randrange(len(changed) + 1)
+            if random.random() < 0.7
+            else random.randrange(min(len(changed), 200) + 1)
+        )
         kind = random.randrange(7)
         if kind == 0 and place < len(changed):
             changed[place] ^= 1 << random.randrange(8)
@@ -79,9 +99,17 @@ def attempt(path: Path, right: Vectors, exact: bool) -> str:
 
 def contents(vectors: Vectors) -> list[object]:
     """Everything the vectors hold, read."""
-    contexts = vectors.contexts if vectors.contexts is None or isinstance(vectors.contexts, np.ndarray) else vectors.contexts.whole()
+    contexts = (
+        vectors.contexts
+        if vectors.contexts is None or isinstance(vectors.contexts, np.ndarray)
+        else vectors.contexts.whole()
+    )
     arrays = (vectors.table, vectors.counts, contexts)
-    return [list(vectors.words), vectors.card, *(None if array is None else array.tobytes() for array in arrays)]
+    return [
+        list(vectors.words),
+        vectors.card,
+        *(None if array is None else array.tobytes() for array in arrays),
+    ]
 
 
 def campaign(name: str, runs: int, folder: Path) -> Counter[str]:
@@ -98,7 +126,9 @@ def campaign(name: str, runs: int, folder: Path) -> Counter[str]:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            work(range(seed, min(seed + 500, runs)), target, parts, originals, right, name == "native", writer)
+            work(
+                range(seed, min(seed + 500, runs)), target, parts, originals, right, name == "native", writer
+            )
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
             lines = pipe.read().decode().splitlines()
@@ -116,7 +146,8 @@ def campaign(name: str, runs: int, folder: Path) -> Counter[str]:
 
 
 def warm_up(target: Path, parts: list[Path], originals: list[bytes], right: Vectors) -> None:
-    """Read some files before the forks: what is imported and compiled then is not memory that a file takes."""
+    """Read some files before the forks: what is imported and compiled then is not memory that a file
+    takes."""
     attempt(target, right, False)
     for seed in range(-100, 0):
         chance = random.Random(seed)
@@ -126,12 +157,25 @@ def warm_up(target: Path, parts: list[Path], originals: list[bytes], right: Vect
         parts[number].write_bytes(originals[number])
 
 
-def work(seeds: range, target: Path, parts: list[Path], originals: list[bytes], right: Vectors, exact: bool, pipe: int) -> None:
+def work(
+    seeds: range,
+    target: Path,
+    parts: list[Path],
+    originals: list[bytes],
+    right: Vectors,
+    exact: bool,
+    pipe: int,
+) -> None:
     here = parts[0].parent if target.is_dir() else target.parent
     size = sum(map(len, originals))
-    held = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData"))
-    # Memory that may be written to: what an allocator sets aside without using it (64 MB for each thread) is not counted.
-    resource.setrlimit(resource.RLIMIT_DATA, (1024 * int(held.split()[1]) + 2 * size + MEMORY, resource.RLIM_INFINITY))
+    held = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData")
+    )
+    # Memory that may be written to: what an allocator sets aside without using it (64 MB for each thread) is
+    # not counted.
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (1024 * int(held.split()[1]) + 2 * size + MEMORY, resource.RLIM_INFINITY)
+    )
     os.chdir(here)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for seed in seeds:
@@ -164,7 +208,10 @@ def main() -> int:
         bad += sum(failed.values())
         rest = ", ".join(f"{count} {kind}" for kind, count in failed.items()) or "nothing else"
         seconds = time.perf_counter() - start
-        print(f"{name:18} {runs:,} in {seconds:.0f} s: {outcomes['refused']:,} refused, {outcomes['read']:,} read, {rest}", flush=True)
+        print(
+            f"{name:18} {runs:,} in {seconds:.0f} s: {outcomes['refused']:,} refused, {outcomes['read']:,} read, {rest}",
+            flush=True,
+        )
     return 1 if bad else 0
 
 

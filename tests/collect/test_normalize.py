@@ -50,7 +50,9 @@ def test_tokens_stand_where_the_text_has_them():
     shown = inlaid.tokenize(text, normalize=["nfkc", "lower"])
     assert [token.text for token in shown.tokens] == ["café", "ab", "我", "喜欢", "苹果"]
     assert shown.original is not None
-    assert [unicodedata.normalize("NFKC", text[a:b]).lower() for a, b in shown.original] == [token.text for token in shown.tokens]
+    assert [unicodedata.normalize("NFKC", text[a:b]).lower() for a, b in shown.original] == [
+        token.text for token in shown.tokens
+    ]
 
 
 def test_a_step_that_looks_at_phrases_keeps_no_places():

@@ -112,8 +112,33 @@ def without_space(text: str) -> str:
     return "".join(text.split())
 
 
-MARKS = "".join(sorted({*sentences.STRONG, *sentences.WEAK, *sentences.CLOSERS, *sentences.OPENERS, *sentences.CONTINUERS}))
-PIECES = ["Mr", "U.S.", "e.g.", "a", "J", "No", "The", "the", "12", "3.14", "他", "说", "道", "的", "《", "\n", " ", "\t", "\x85", *MARKS]
+MARKS = "".join(
+    sorted(
+        {*sentences.STRONG, *sentences.WEAK, *sentences.CLOSERS, *sentences.OPENERS, *sentences.CONTINUERS}
+    )
+)
+PIECES = [
+    "Mr",
+    "U.S.",
+    "e.g.",
+    "a",
+    "J",
+    "No",
+    "The",
+    "the",
+    "12",
+    "3.14",
+    "他",
+    "说",
+    "道",
+    "的",
+    "《",
+    "\n",
+    " ",
+    "\t",
+    "\x85",
+    *MARKS,
+]
 TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 
 
@@ -169,13 +194,15 @@ PATHOLOGICAL: list[Callable[[int], str]] = [
 @pytest.mark.parametrize("make", PATHOLOGICAL, ids=range(len(PATHOLOGICAL)))
 def test_twice_the_text_is_at_most_twice_the_steps(make: Callable[[int], str]):
     """Steps are calls of Python functions; what one of them may look at is bounded or passed over once."""
-    once, twice = steps(make(10_000)), steps(make(20_000))
+    once = steps(make(10_000))
+    twice = steps(make(20_000))
     assert twice <= 2.1 * once
 
 
 @pytest.mark.parametrize("make", PATHOLOGICAL, ids=range(len(PATHOLOGICAL)))
 def test_the_worst_text_is_split(make: Callable[[int], str]):
-    """Steps inside regular expressions are not counted above; one that is quadratic would keep this running for hours."""
+    """Steps inside regular expressions are not counted above; one that is quadratic would keep this running
+    for hours."""
     text = make(1_000_000 if make in FEW_MARKS else 100_000)
     assert without_space("".join(split(text))) == without_space(text)
 

@@ -27,14 +27,18 @@ def read(path: object, field: str = "text") -> str:
     return b"".join(block.data for block in Source(path, field).blocks()).decode()  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", bytes)])
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", bytes)]
+)
 def test_packed_files_read_like_plain_ones(tmp_path: Path, suffix: str, pack):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(pack(TEXT.encode()))
     source = Source(path)
     assert b"".join(block.data for block in source.blocks()).decode() == TEXT
     raw = path.read_bytes()
-    assert [(each.name, each.size, each.hash) for each in source.inputs] == [(path.name, len(raw), xxhash.xxh3_64_hexdigest(raw))]
+    assert [(each.name, each.size, each.hash) for each in source.inputs] == [
+        (path.name, len(raw), xxhash.xxh3_64_hexdigest(raw))
+    ]
     assert source.documents == 1
 
 
@@ -44,7 +48,9 @@ def test_zst(tmp_path: Path):
     assert read(tmp_path / "a.zst") == TEXT
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
 def test_a_packed_file_cut_short_is_refused(tmp_path: Path, suffix: str, pack):
     whole = pack(os.urandom(50_000).hex().encode())
     for size in (len(whole) // 2, len(whole) - 4, 0):
@@ -71,7 +77,9 @@ def test_jsonl(tmp_path: Path):
     source = Source(tmp_path / "a.jsonl", "body")
     assert b"".join(block.data for block in source.blocks()).decode() == "the cat\ntwo\nlines 猫\n"
     assert source.documents == 2
-    with pytest.raises(SourceError, match=r"a.jsonl:1: expected an object with text under 'text', found id, body"):
+    with pytest.raises(
+        SourceError, match=r"a.jsonl:1: expected an object with text under 'text', found id, body"
+    ):
         read(tmp_path / "a.jsonl")
     (tmp_path / "b.jsonl").write_text('{"text": "a"}\n{"text": \n')
     with pytest.raises(SourceError, match=r"b.jsonl:2: not JSON"):
@@ -152,10 +160,15 @@ def test_progress_counts_bytes_to_the_total(tmp_path: Path, monkeypatch: pytest.
     assert events[-1].done == size
 
 
-@given(text=st.text(st.sampled_from("ab 猫，é\n\r\t"), max_size=400), block=st.integers(1, 40), longest=st.integers(10, 60))
+@given(
+    text=st.text(st.sampled_from("ab 猫，é\n\r\t"), max_size=400),
+    block=st.integers(1, 40),
+    longest=st.integers(10, 60),
+)
 @settings(deadline=None)
 def test_any_cut_into_blocks_loses_nothing_and_keeps_words(text: str, block: int, longest: int):
-    """Blocks put together are the text, and none ends inside a word unless the word is longer than a block may be."""
+    """Blocks put together are the text, and none ends inside a word unless the word is longer than a block
+    may be."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "BLOCK", block)
         patch.setattr(sources, "LONGEST", longest)

@@ -29,7 +29,8 @@ def many():
     return list(world.pairs(words=1_500_000, seed=11))
 
 
-# ---- words ----------------------------------------------------------------------------------------------------------
+# ---- words
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_concepts_are_many_single_words_of_many_fields():
@@ -58,7 +59,8 @@ def test_every_concept_occurs_in_300_000_words(language):
     assert min(rare.values()) >= 30, sorted(rare.items(), key=lambda item: item[1])[:5]
 
 
-# ---- sentences ------------------------------------------------------------------------------------------------------
+# ---- sentences
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_same_seed_same_text_whatever_the_hash_seed():
@@ -110,12 +112,30 @@ def test_text_is_clean(many):
 
 @pytest.mark.parametrize(
     "sentence",
-    ["我打你。", "你打我。", "猫坐在垫子上。", "垫子坐在猫上。", "小明说他喜欢游泳。", "好久不见。",
-     "虽然天气很冷，但我还是决定出门。", "这是一个红的苹果。", "这是一个绿的苹果。", "这是一个甜的苹果。",
-     "这是一个便宜的苹果。", "我喜欢吃苹果。", "我喜欢苹果手机。",
-     "I hit you.", "You hit me.", "The cat sits on the mat.", "The mat sits on the cat.",
-     "Xiaoming says he likes swimming.", "Long time no see.", "I like to eat apples.", "I like Apple phones."],
-)  # fmt: skip
+    [
+        "我打你。",
+        "你打我。",
+        "猫坐在垫子上。",
+        "垫子坐在猫上。",
+        "小明说他喜欢游泳。",
+        "好久不见。",
+        "虽然天气很冷，但我还是决定出门。",
+        "这是一个红的苹果。",
+        "这是一个绿的苹果。",
+        "这是一个甜的苹果。",
+        "这是一个便宜的苹果。",
+        "我喜欢吃苹果。",
+        "我喜欢苹果手机。",
+        "I hit you.",
+        "You hit me.",
+        "The cat sits on the mat.",
+        "The mat sits on the cat.",
+        "Xiaoming says he likes swimming.",
+        "Long time no see.",
+        "I like to eat apples.",
+        "I like Apple phones.",
+    ],
+)
 def test_known_sentences_occur(many, sentence):
     assert any(sentence in (pair.zh, pair.en) for pair in many)
 
@@ -141,7 +161,8 @@ def test_refuses_an_unknown_language(call):
     assert "choose one of these" in run.stderr
 
 
-# ---- the two promises of the grammar: words one can cut, pairs one can decide ---------------------------------------
+# ---- the two promises of the grammar: words one can cut, pairs one can decide
+# ---------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +190,8 @@ def test_every_word_is_one_token_in_every_slot_it_may_fill(cut):
 
 def test_no_sentence_has_two_translations(many):
     assert len(many) >= 200_000
-    chinese, english = defaultdict(set), defaultdict(set)
+    chinese = defaultdict(set)
+    english = defaultdict(set)
     for pair in many:
         english[pair.zh].add(pair.en)
         chinese[pair.en.lower()].add(pair.zh)
@@ -183,13 +205,24 @@ def test_every_slot_and_choice_is_filled_in_both_languages():
         assert not set("()|{}") & set(re.sub(r"{\d+}", "", frame.zh + frame.en))
 
 
-# ---- the truth ------------------------------------------------------------------------------------------------------
+# ---- the truth
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_senses_are_those_intended():
     words = {language: {a.word for a in world.truth(language).senses} for language in ("zh", "en")}
     assert words["zh"] == {"苹果", "小米", "黑莓", "亚马逊", "杜鹃"}
-    assert words["en"] == {"apple", "bank", "mouse", "crane", "turkey", "cricket", "orange", "blackberry", "amazon"}
+    assert words["en"] == {
+        "apple",
+        "bank",
+        "mouse",
+        "crane",
+        "turkey",
+        "cricket",
+        "orange",
+        "blackberry",
+        "amazon",
+    }
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -216,8 +249,14 @@ def test_analogies_are_parallel_and_not_too_many(language):
 
 def test_known_analogies_hold():
     pairs_of = {(a.relation, a.a, a.b) for language in ("zh", "en") for a in world.truth(language).analogies}
-    for known in [("gender", "king", "queen"), ("gender", "国王", "王后"), ("capital", "中国", "北京"),
-                  ("tense", "walk", "walked"), ("comparative", "big", "bigger"), ("young", "猫", "小猫")]:  # fmt: skip
+    for known in [
+        ("gender", "king", "queen"),
+        ("gender", "国王", "王后"),
+        ("capital", "中国", "北京"),
+        ("tense", "walk", "walked"),
+        ("comparative", "big", "bigger"),
+        ("young", "猫", "小猫"),
+    ]:
         assert known in pairs_of
 
 
@@ -231,10 +270,13 @@ def test_referents_stand_in_their_sentences():
 
 def test_translations_are_the_words_of_the_concepts():
     for language in ("zh", "en"):
-        assert set(world.truth(language).translations) == {world.Pair(concept.zh, concept.en.lower()) for concept in world.concepts()}
+        assert set(world.truth(language).translations) == {
+            world.Pair(concept.zh, concept.en.lower()) for concept in world.concepts()
+        }
 
 
-# ---- what a real method finds ---------------------------------------------------------------------------------------
+# ---- what a real method finds
+# ---------------------------------------------------------------------------------------
 
 
 class Space:

@@ -1,4 +1,5 @@
-"""explain, fill, axis, dimensions and doctor as a user meets them: lines to read, JSON, and mistakes in one line."""
+"""explain, fill, axis, dimensions and doctor as a user meets them: lines to read, JSON, and mistakes in one
+line."""
 
 from __future__ import annotations
 
@@ -15,7 +16,14 @@ from inlaid.encode.corpus import Encoding, encode
 from inlaid.report import silent
 from inlaid.vectors import Vectors
 
-TEXT = ["the cat sits on the mat", "the dog sits on the mat", "the cat eats fish", "the dog eats meat", "the cow eats grass", "猫 吃 鱼"]
+TEXT = [
+    "the cat sits on the mat",
+    "the dog sits on the mat",
+    "the cat eats fish",
+    "the dog eats meat",
+    "the cow eats grass",
+    "猫 吃 鱼",
+]
 
 
 @pytest.fixture
@@ -63,7 +71,9 @@ def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert {each["word"] for each in found["words"]} == {"cat", "dog", "fish", "meat", "cow", "猫"}
     assert len(found["direction"]) == 6
     assert "not tested" in said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish")
-    assert json.loads(said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish", "--json"))["p"] is None
+    assert (
+        json.loads(said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish", "--json"))["p"] is None
+    )
 
 
 def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -71,7 +81,21 @@ def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
     out = said(capsys, "dimensions", "one.inlaid", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2")
     assert "removed first" in out
     assert "goes with" in out
-    found = json.loads(said(capsys, "dimensions", "one.inlaid", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2", "--json"))
+    found = json.loads(
+        said(
+            capsys,
+            "dimensions",
+            "one.inlaid",
+            "pairs.txt",
+            "--steps",
+            "2",
+            "--runs",
+            "2",
+            "-n",
+            "2",
+            "--json",
+        )
+    )
     assert {each["order"] for each in found["removal"]} == {"most", "least", "random"}
     assert len(found["traits"]) == 2
 
@@ -95,7 +119,10 @@ MISTAKES = {
     "one table": (["fill", "one.inlaid", "the ___ sits"], "takes two tables"),
     "no blank": (["fill", "two.inlaid", "the cat sits"], "holds 0 blanks"),
     "an empty list": (["axis", "one.inlaid", "--from", "--to", "cat"], "'from' is empty"),
-    "a word on both sides": (["axis", "one.inlaid", "--from", "cat", "--to", "cat", "dog"], "stands in both lists"),
+    "a word on both sides": (
+        ["axis", "one.inlaid", "--from", "cat", "--to", "cat", "dog"],
+        "stands in both lists",
+    ),
     "no task": (["dimensions", "one.inlaid", "world-field"], "Did you mean 'world-fields'"),
     "no sample": (["doctor", "one.inlaid", "--sample", "1"], "expected at least 2"),
 }

@@ -17,7 +17,9 @@ from inlaid.vectors import Vectors
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rows = np.random.default_rng(1).standard_normal((40, 6))
-    inlaid.save(Vectors.of(["cat", "dog", "king", "queen", "猫", *(f"w{id}" for id in range(35))], rows), "v.inlaid")
+    inlaid.save(
+        Vectors.of(["cat", "dog", "king", "queen", "猫", *(f"w{id}" for id in range(35))], rows), "v.inlaid"
+    )
     return tmp_path
 
 
@@ -34,7 +36,26 @@ def test_a_page_and_what_to_think_of_it(folder: Path, capsys: pytest.CaptureFixt
 def test_named_words_as_a_picture(folder: Path, capsys: pytest.CaptureFixture[str]):
     pytest.importorskip("matplotlib", reason="matplotlib comes with the extra `explore`")
     pytest.importorskip("openTSNE", reason="openTSNE comes with the extra `explore`")
-    assert main(["map", "v.inlaid", "-o", "map.png", "cat", "dog", "king", "queen", "w1", "w2", "w3", "--perplexity", "2"]) == 0
+    assert (
+        main(
+            [
+                "map",
+                "v.inlaid",
+                "-o",
+                "map.png",
+                "cat",
+                "dog",
+                "king",
+                "queen",
+                "w1",
+                "w2",
+                "w3",
+                "--perplexity",
+                "2",
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().out.startswith("map.png: 7 words, t-SNE\n")
     assert Path("map.png").read_bytes().startswith(b"\x89PNG")
 
@@ -45,9 +66,32 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert found["faithfulness"] is None
     assert [each["word"] for each in found["words"]] == ["cat", "猫"]
     assert found["words"][0]["true"] is None
-    assert main(["map", "v.inlaid", "-o", "map.html", "--method", "pca", "--sample", "--top", "20", "--seed", "3", "--json"]) == 0
+    assert (
+        main(
+            [
+                "map",
+                "v.inlaid",
+                "-o",
+                "map.html",
+                "--method",
+                "pca",
+                "--sample",
+                "--top",
+                "20",
+                "--seed",
+                "3",
+                "--json",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
-    assert (found["chosen"], found["total"], found["layout"]["seed"], len(found["words"])) == ("sample", 40, 3, 20)
+    assert (found["chosen"], found["total"], found["layout"]["seed"], len(found["words"])) == (
+        "sample",
+        40,
+        3,
+        20,
+    )
     assert set(found["faithfulness"]) >= {"k", "false", "missing", "trustworthiness", "continuity"}
 
 
@@ -57,7 +101,10 @@ MISTAKES = {
     "one word": (["v.inlaid", "-o", "map.html", "cat", "--method", "pca"], "at least 2 words"),
     "three words": (["v.inlaid", "-o", "map.html", "cat", "dog", "king"], "use the method pca"),
     "nowhere": (["v.inlaid", "-o", "no/map.html"], "there is no folder"),
-    "too many": (["v.inlaid", "-o", "map.html", "--top", "1000000"], "top is 1000000; expected from 1 to 100000."),
+    "too many": (
+        ["v.inlaid", "-o", "map.html", "--top", "1000000"],
+        "top is 1000000; expected from 1 to 100000.",
+    ),
 }
 
 

@@ -1,4 +1,5 @@
-"""`inlaid compare` and `inlaid align` as a user meets them: tables, JSON, a joint space, mistakes in one line."""
+"""`inlaid compare` and `inlaid align` as a user meets them: tables, JSON, a joint space, mistakes in one
+line."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ WORDS = 120
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Five runs of one space, another in which w7 has moved, and zh.inlaid: the same turned, with words of its own."""
+    """Five runs of one space, another in which w7 has moved, and zh.inlaid: the same turned, with words of
+    its own."""
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(1)
     rows = random.standard_normal((WORDS, 8))
@@ -42,11 +44,24 @@ def told(capsys: pytest.CaptureFixture[str], *words: str):
 
 
 def test_compare_with_runs(capsys: pytest.CaptureFixture[str]):
-    lines = told(capsys, "compare", "en.inlaid", "moved.inlaid", "--seeds", "a.inlaid", "b.inlaid", "c.inlaid", "--words", "w7").out.splitlines()
+    lines = told(
+        capsys,
+        "compare",
+        "en.inlaid",
+        "moved.inlaid",
+        "--seeds",
+        "a.inlaid",
+        "b.inlaid",
+        "c.inlaid",
+        "--words",
+        "w7",
+    ).out.splitlines()
     assert lines[0] == "120 words in common, 0 only in the first, 0 only in the second"
     assert lines[1].startswith("of 10 neighbors both give a word 0.")
     assert lines[2].startswith("between runs of the first: 0.")
-    assert re.fullmatch(r"[12] words moved further than chance moves them", lines[3])  # one in ten comparisons adds a false alarm
+    assert re.fullmatch(
+        r"[12] words moved further than chance moves them", lines[3]
+    )  # one in ten comparisons adds a false alarm
     assert lines[4].split() == ["moved", "most", "distance", "p"]
     assert lines[5].split()[0] == "w7"
     at = next(n for n, line in enumerate(lines) if line.split()[:1] == ["w7"] and "first" in line)
@@ -55,7 +70,9 @@ def test_compare_with_runs(capsys: pytest.CaptureFixture[str]):
 
 
 def test_compare_as_json(capsys: pytest.CaptureFixture[str]):
-    found = json.loads(told(capsys, "compare", "en.inlaid", "moved.inlaid", "--words", "w7", "--moved", "3", "--json").out)
+    found = json.loads(
+        told(capsys, "compare", "en.inlaid", "moved.inlaid", "--words", "w7", "--moved", "3", "--json").out
+    )
     assert found["moved"][0]["word"] == "w7"
     assert len(found["moved"]) == 3
     assert found["moved"][0]["p"] is None
@@ -65,11 +82,16 @@ def test_compare_as_json(capsys: pytest.CaptureFixture[str]):
 
 
 def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixture[str]):
-    said = told(capsys, "align", "zh.inlaid", "en.inlaid", "zh-en.txt", "-o", "joint.inlaid", "--words", "词5")
+    said = told(
+        capsys, "align", "zh.inlaid", "en.inlaid", "zh-en.txt", "-o", "joint.inlaid", "--words", "词5"
+    )
     lines = [line.split() for line in said.out.splitlines()]
     assert lines[0][:4] == ["learned", "from", "95", "pairs;"]
     assert [line[:3] for line in lines[2:20]] == [
-        [rotation, by, at] for rotation in ("dictionary", "refined", "weighed") for by in ("cosine", "csls") for at in ("1", "5", "10")
+        [rotation, by, at]
+        for rotation in ("dictionary", "refined", "weighed")
+        for by in ("cosine", "csls")
+        for at in ("1", "5", "10")
     ]
     assert lines[2][3] == "1.000"
     assert lines[20][1] == "w5"
@@ -80,7 +102,9 @@ def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixtur
 
 
 def test_align_as_json(capsys: pytest.CaptureFixture[str]):
-    said = told(capsys, "align", "en.inlaid", "zh.inlaid", "zh-en.txt", "--words", "w3", "--refine", "0", "--json")
+    said = told(
+        capsys, "align", "en.inlaid", "zh.inlaid", "zh-en.txt", "--words", "w3", "--refine", "0", "--json"
+    )
     found = json.loads(said.out)
     assert found["words"]["w3"][0]["word"] == "词3"
     assert found["refined"] == []
@@ -94,7 +118,10 @@ def test_align_as_json(capsys: pytest.CaptureFixture[str]):
         (["align", "zh.inlaid", "en.inlaid", "other.txt"], "none of the 1 pairs"),
         (["align", "zh.inlaid", "small.inlaid", "zh-en.txt"], "8 and 2 dimensions"),
         (["align", "zh.inlaid", "en.inlaid", "none.txt"], "There is no dictionary"),
-        (["align", "zh.inlaid", "en.inlaid", "zh-en.txt", "--held-out", "2"], "held_out is 2.0; expected from 0 to 1"),
+        (
+            ["align", "zh.inlaid", "en.inlaid", "zh-en.txt", "--held-out", "2"],
+            "held_out is 2.0; expected from 0 to 1",
+        ),
         (["compare", "en.inlaid", "small.inlaid"], "have 2 words in common"),
         (["compare", "en.inlaid", "moved.inlaid", "--seeds", "a.inlaid"], "One other run"),
         (["compare", "en.inlaid", "moved.inlaid", "--words", "x"], "'x' is not among the 120 words"),

@@ -1,4 +1,5 @@
-"""What every format promises: vectors come back bit for bit, and a file that is not whole is refused or read rightly."""
+"""What every format promises: vectors come back bit for bit, and a file that is not whole is refused or read
+rightly."""
 
 from __future__ import annotations
 
@@ -16,8 +17,16 @@ from inlaid.formats.reading import NO_END, Start
 from inlaid.report import Event
 from inlaid.vectors import Vectors
 
-WRITTEN = [entry for entry in registry.entries("format") if not entry.extra or importlib.util.find_spec("pyarrow")]
-FILES = {"projector": "v", "static-embedding": "v", "model2vec": "v", "fasttext": "v.bin", "word2vec": "v.bin"}
+WRITTEN = [
+    entry for entry in registry.entries("format") if not entry.extra or importlib.util.find_spec("pyarrow")
+]
+FILES = {
+    "projector": "v",
+    "static-embedding": "v",
+    "model2vec": "v",
+    "fasttext": "v.bin",
+    "word2vec": "v.bin",
+}
 WORDS = ["the", "猫", "naïve", "e-mail", "🙂", "北京", "a.b"]
 
 
@@ -42,7 +51,10 @@ def test_vectors_come_back_bit_for_bit(name: str, vectors: Vectors, tmp_path: Pa
     found = inlaid.load(_path(name, tmp_path))
     assert found.words[: len(WORDS)] == WORDS
     assert found.table[: len(WORDS)].tobytes() == vectors.table.tobytes()
-    assert list(found.words[len(WORDS) :]) in ([], ["[UNK]"])  # folders of other libraries need a row for what is unknown
+    assert list(found.words[len(WORDS) :]) in (
+        [],
+        ["[UNK]"],
+    )  # folders of other libraries need a row for what is unknown
 
 
 def test_what_was_written_is_recognized_by_one_format_alone(name: str, vectors: Vectors, tmp_path: Path):
@@ -68,7 +80,9 @@ def test_an_empty_file_is_refused(name: str, tmp_path: Path):
         inlaid.load(path)
 
 
-def test_a_file_cut_anywhere_is_refused_or_said_never_silently_wrong(name: str, vectors: Vectors, tmp_path: Path):
+def test_a_file_cut_anywhere_is_refused_or_said_never_silently_wrong(
+    name: str, vectors: Vectors, tmp_path: Path
+):
     path = _path(name, tmp_path)
     inlaid.save(vectors, path, format=name)
     whole = {word: vectors[word].tobytes() for word in WORDS}

@@ -43,7 +43,9 @@ class TestMethod:
     def test_the_card_says_how_it_was_made(self, name: str, corpus: Corpus):
         card = inlaid.train(corpus, name).card
         assert card.method == name
-        assert set(card.settings) == {field.name for field in dataclasses.fields(registry.find("method", name))}
+        assert set(card.settings) == {
+            field.name for field in dataclasses.fields(registry.find("method", name))
+        }
         assert card.corpus == corpus.manifest["hash"]
         assert card.version == inlaid.__version__
 
@@ -62,7 +64,9 @@ class TestMethod:
         assert all(event.done == event.total for event in last.values())
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "onehot"])  # one-hot learns nothing, on purpose
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name != "onehot"]
+)  # one-hot learns nothing, on purpose
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_finds_planted_fields_and_analogies(name: str, language: world.Language):
     dictionary = world.dictionary() if language == "zh" else None

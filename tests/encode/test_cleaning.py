@@ -16,14 +16,82 @@ from inlaid.encode.tokenizers import Char, Tokenizer, Whitespace, Word
 from inlaid.errors import SourceError
 
 TOKENIZERS = [Word(), Whitespace(), Char(), Word(dictionary=("喜欢苹", "明"))]
-STEPS: list[tuple[str, ...]] = [("nfc", "lower"), (), ("lower",), ("nfc",), ("lower", "nfc"), ("nfkc", "lower")]
+STEPS: list[tuple[str, ...]] = [
+    ("nfc", "lower"),
+    (),
+    ("lower",),
+    ("nfc",),
+    ("lower", "nfc"),
+    ("nfkc", "lower"),
+]
 ODD = [
-    "'", "’", ".", ",", "1", "٣", "²", "Ⅷ", "A", "É", "e\u0301", "=\u0338", "\u0301", "Σ", "ς", "İ", "ı", "ß", "ẞ", "K", "Å", "ﬁ", "각",
-    "\u1100\u1161", "中", "文", "喜欢", "苹果", "明说", "々", "〇", "𠀀", "。", "，", "　", "\t", "\n", "\r", "\r\n", "\x00", "\x1f",
-    "\x85", "\u2028", "\ufeff", "_", "-", "👍🏽", "👨\u200d👩\u200d👧", "हिन्दी", "שלום", "don't", "3.14", "1,000", "１２",
-    "ＡＢ", "豈", "x" * 70, "㐀", "䷀", "一", "鿿", "ꀀ", "一二三四五六七八九十" * 3,
-]  # fmt: skip
-TEXT = st.lists(st.sampled_from(ODD) | st.text(st.characters(blacklist_categories=["Cs"]), max_size=3), max_size=60).map("".join)
+    "'",
+    "’",
+    ".",
+    ",",
+    "1",
+    "٣",
+    "²",
+    "Ⅷ",
+    "A",
+    "É",
+    "e\u0301",
+    "=\u0338",
+    "\u0301",
+    "Σ",
+    "ς",
+    "İ",
+    "ı",
+    "ß",
+    "ẞ",
+    "K",
+    "Å",
+    "ﬁ",
+    "각",
+    "\u1100\u1161",
+    "中",
+    "文",
+    "喜欢",
+    "苹果",
+    "明说",
+    "々",
+    "〇",
+    "𠀀",
+    "。",
+    "，",
+    "　",
+    "\t",
+    "\n",
+    "\r",
+    "\r\n",
+    "\x00",
+    "\x1f",
+    "\x85",
+    "\u2028",
+    "\ufeff",
+    "_",
+    "-",
+    "👍🏽",
+    "👨\u200d👩\u200d👧",
+    "हिन्दी",
+    "שלום",
+    "don't",
+    "3.14",
+    "1,000",
+    "１２",
+    "ＡＢ",
+    "豈",
+    "x" * 70,
+    "㐀",
+    "䷀",
+    "一",
+    "鿿",
+    "ꀀ",
+    "一二三四五六七八九十" * 3,
+]
+TEXT = st.lists(
+    st.sampled_from(ODD) | st.text(st.characters(blacklist_categories=["Cs"]), max_size=3), max_size=60
+).map("".join)
 
 
 def words_of(cleaned: Cleaned) -> list[list[str]]:
@@ -34,7 +102,9 @@ def words_of(cleaned: Cleaned) -> list[list[str]]:
 def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[list[str]]:
     """The definition: each line normalised, then cut."""
     normalize = normalizer(steps)
-    return [words for line in text.replace("\r", "\n").split("\n") if (words := tokenizer.words(normalize(line)))]
+    return [
+        words for line in text.replace("\r", "\n").split("\n") if (words := tokenizer.words(normalize(line)))
+    ]
 
 
 @pytest.mark.parametrize("steps", STEPS, ids="-".join)
@@ -42,14 +112,18 @@ def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[lis
 @given(text=TEXT)
 @settings(deadline=None, max_examples=60)
 def test_fast_equals_plain(tokenizer: Tokenizer, steps: tuple[str, ...], text: str):
-    assert words_of(Cleaning(tokenizer, steps).clean(Block(text.encode(), "t", 1))) == plainly(text, tokenizer, steps)
+    assert words_of(Cleaning(tokenizer, steps).clean(Block(text.encode(), "t", 1))) == plainly(
+        text, tokenizer, steps
+    )
 
 
 @given(text=TEXT)
 @settings(deadline=None)
 def test_running_text_is_split_first(text: str):
     expected = [words for sentence in split(text) for words in plainly(sentence, Word(), ("nfc", "lower"))]
-    assert words_of(Cleaning(Word(), ("nfc", "lower"), "split").clean(Block(text.encode(), "t", 1))) == expected
+    assert (
+        words_of(Cleaning(Word(), ("nfc", "lower"), "split").clean(Block(text.encode(), "t", 1))) == expected
+    )
 
 
 def test_traditional_becomes_simplified_once():
@@ -58,13 +132,21 @@ def test_traditional_becomes_simplified_once():
     assert "干县" not in str(words_of(cleaned))
 
 
-@pytest.mark.parametrize(("policy", "expected", "invalid"), [("replace", [["café", "\ufffd"], ["ok"]], 1), ("skip", [["café"], ["ok"]], 1)])
+@pytest.mark.parametrize(
+    ("policy", "expected", "invalid"),
+    [("replace", [["café", "\ufffd"], ["ok"]], 1), ("skip", [["café"], ["ok"]], 1)],
+)
 def test_broken_bytes_follow_the_policy(policy: str, expected: list[list[str]], invalid: int):
-    cleaned = Cleaning(Whitespace(), ("lower",), invalid=policy).clean(Block("Café ".encode() + b"\xff\nok\n", "t", 1))  # pyright: ignore[reportArgumentType]
+    cleaned = Cleaning(Whitespace(), ("lower",), invalid=policy).clean(
+        Block("Café ".encode() + b"\xff\nok\n", "t", 1)
+    )  # pyright: ignore[reportArgumentType]
     assert (words_of(cleaned), cleaned.invalid) == (expected, invalid)
 
 
-@pytest.mark.parametrize("broken", [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xe4\xb8", b"\x80", b"\xf0\x80\x80\x80"])
+@pytest.mark.parametrize(
+    "broken",
+    [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xe4\xb8", b"\x80", b"\xf0\x80\x80\x80"],
+)
 def test_every_kind_of_broken_utf8_is_found_and_named(broken: bytes):
     with pytest.raises(SourceError, match=r"name.txt:12: byte 4 of the line is not UTF-8"):
         Cleaning(Word(), ("nfc", "lower")).clean(Block(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10))

@@ -22,10 +22,15 @@ from inlaid.errors import FormatError, SettingError, SourceError, UnknownName, W
 
 def decoded(corpus: Corpus) -> list[list[str]]:
     words = list(corpus.vocabulary.words)
-    return [[words[id] for id in corpus.ids[a:b]] for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)]
+    return [
+        [words[id] for id in corpus.ids[a:b]]
+        for a, b in zip(corpus.offsets[:-1], corpus.offsets[1:], strict=True)
+    ]
 
 
-@given(st.lists(st.lists(st.sampled_from("abcdef猫狗"), max_size=8), min_size=1, max_size=12), st.integers(1, 3))
+@given(
+    st.lists(st.lists(st.sampled_from("abcdef猫狗"), max_size=8), min_size=1, max_size=12), st.integers(1, 3)
+)
 @settings(deadline=None)  # the first call compiles
 def test_ids_are_the_tokens_that_are_frequent_enough(sentences: list[list[str]], min_count: int):
     counts = Counter(token for sentence in sentences for token in sentence)
@@ -51,7 +56,9 @@ def test_normalisation_and_both_languages():
 
 def test_a_generator_is_read_like_a_list():
     sentences = ["the cat", "the dog"]
-    assert decoded(encode((each for each in sentences), Encoding(min_count=1))) == decoded(encode(sentences, Encoding(min_count=1)))
+    assert decoded(encode((each for each in sentences), Encoding(min_count=1))) == decoded(
+        encode(sentences, Encoding(min_count=1))
+    )
 
 
 def test_a_saved_corpus_comes_back(tmp_path: Path):
@@ -67,7 +74,9 @@ def test_a_saved_corpus_comes_back(tmp_path: Path):
 
 
 def test_the_same_text_gives_the_same_hash_and_other_text_another():
-    hashes = [encode(text, Encoding(min_count=1)).manifest["hash"] for text in (["a b"], iter(["a b"]), ["a", "b"])]
+    hashes = [
+        encode(text, Encoding(min_count=1)).manifest["hash"] for text in (["a b"], iter(["a b"]), ["a", "b"])
+    ]
     assert hashes[0] == hashes[1] != hashes[2]
 
 
@@ -124,11 +133,14 @@ def test_a_folder_without_a_corpus_is_refused(tmp_path: Path):
         open_corpus(tmp_path)
 
 
-# --- large text, many workers -------------------------------------------------------------------------------------------
+# --- large text, many workers
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tokenizer", ["word", "whitespace", "char"])
-def test_blocks_workers_and_processes_change_nothing(tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_blocks_workers_and_processes_change_nothing(
+    tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = tmp_path / "t.txt"
     path.write_text("\n".join(world.sentences("both", words=6000)), "utf-8")
     plain = encode(path.read_text("utf-8").splitlines(), Encoding(tokenizer=tokenizer), workers=1)
@@ -176,11 +188,18 @@ print(peak() - before)
 
 
 def test_lint_counts_what_looks_odd(tmp_path: Path):
-    (tmp_path / "t.txt").write_bytes(b"same line\nsame line\nnul \x00 here\nbad \xff here\n" + b"x" * 200 + b"\n")
+    (tmp_path / "t.txt").write_bytes(
+        b"same line\nsame line\nnul \x00 here\nbad \xff here\n" + b"x" * 200 + b"\n"
+    )
     lint = encode(tmp_path / "t.txt", Encoding(min_count=1, invalid="replace")).manifest["lint"]
     assert lint == {
-        "invalid_bytes": 1, "nul_bytes": 1, "cut_lines": 0, "repeated_lines": 1, "long_words": 1, "long_sentences": 0,
-    }  # fmt: skip
+        "invalid_bytes": 1,
+        "nul_bytes": 1,
+        "cut_lines": 0,
+        "repeated_lines": 1,
+        "long_words": 1,
+        "long_sentences": 0,
+    }
 
 
 def test_half_a_surrogate_follows_the_policy():
@@ -189,7 +208,8 @@ def test_half_a_surrogate_follows_the_policy():
     assert decoded(encode(["ok \ud800 ok"], Encoding(min_count=1, invalid="skip"))) == [["ok", "ok"]]
 
 
-# --- which words ----------------------------------------------------------------------------------------------------------
+# --- which words
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_special_words_come_first_and_unknown_ones_get_theirs():
@@ -227,7 +247,8 @@ def test_a_folder_that_stands_is_found_before_the_text_is_read(tmp_path: Path):
         encode(sentences(), Encoding(), out=tmp_path / "no" / "such")
 
 
-# --- subwords -------------------------------------------------------------------------------------------------------------
+# --- subwords
+# -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
@@ -238,7 +259,9 @@ def test_a_corpus_of_subwords_carries_its_tokenizer(kind: str, tmp_path: Path):
     tokenizer = Subwords.from_json(made.tokenizer_json)
     assert list(made.vocabulary.words) == tokenizer.vocabulary
     for number in (0, 1, 500):
-        assert made.ids[made.offsets[number] : made.offsets[number + 1]].tolist() == tokenizer.ids(text[number])
+        assert made.ids[made.offsets[number] : made.offsets[number + 1]].tolist() == tokenizer.ids(
+            text[number]
+        )
     assert made.vocabulary.counts.sum() == len(made.ids) == made.manifest["tokens"]["read"]
     assert "[MASK]" in made.vocabulary.words
     (tmp_path / "c" / "tokenizer.json").write_text("{}")
@@ -268,7 +291,9 @@ def test_no_workers_are_refused(workers: int):
 
 
 def test_what_is_odd_is_counted_for_subwords_too(tmp_path: Path):
-    (tmp_path / "t.txt").write_bytes("\n".join(world.sentences("en", words=3000)).encode() + b"\nbad \xff nul \x00\n")
+    (tmp_path / "t.txt").write_bytes(
+        "\n".join(world.sentences("en", words=3000)).encode() + b"\nbad \xff nul \x00\n"
+    )
     made = encode(tmp_path / "t.txt", Encoding(tokenizer="bpe", subwords=400, invalid="replace"))
     assert (made.manifest["lint"]["invalid_bytes"], made.manifest["lint"]["nul_bytes"]) == (1, 1)
 
@@ -278,7 +303,8 @@ def test_subwords_cannot_be_learned_from_standard_input():
         encode(Path("-"), Encoding(tokenizer="bpe"))
 
 
-# --- killed ---------------------------------------------------------------------------------------------------------------
+# --- killed
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_killed_run_leaves_nothing_that_looks_whole(tmp_path: Path):

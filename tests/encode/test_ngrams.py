@@ -14,11 +14,13 @@ from inlaid.vectors import Codes, LazyTable, Subwords, Vectors
 WORDS = ["cat", "猫", "</s>", "café", "人工智能", ""]
 
 
-def make(*, size: int = 50, dim: int = 4, kept: np.ndarray | None = None, shortest: int = 1, longest: int = 4) -> NGrams:
+def make(
+    *, size: int = 50, dim: int = 4, kept: np.ndarray | None = None, min_n: int = 1, max_n: int = 4
+) -> NGrams:
     random = np.random.default_rng(3)
     rows = size if kept is None else len(kept)
     own, buckets = (random.standard_normal((count, dim)).astype(np.float32) for count in (len(WORDS), rows))
-    return NGrams(own=own, buckets=buckets, size=size, shortest=shortest, longest=longest, kept=kept)
+    return NGrams(own=own, buckets=buckets, size=size, min_n=min_n, max_n=max_n, kept=kept)
 
 
 def test_the_hash_is_fnv_with_signed_bytes():
@@ -30,15 +32,15 @@ def test_the_hash_is_fnv_with_signed_bytes():
 
 
 def test_ngrams_are_of_characters_not_of_bytes():
-    both = make(size=2**31 - 1, kept=np.zeros(0, np.int32), shortest=3, longest=3)
+    both = make(size=2**31 - 1, kept=np.zeros(0, np.int32), min_n=3, max_n=3)
     assert len(both.ids("猫")) == 1  # <猫>
     assert len(both.ids("人工智能")) == 4
     assert both.ids("猫").tolist() == [ngrams.reference.fnv("<猫>".encode()) % (2**31 - 1)]
 
 
 def test_brackets_alone_are_no_ngrams():
-    assert len(make(shortest=1, longest=1).ids("cat")) == 3
-    assert len(make(shortest=1, longest=2).ids("")) == 1  # <> together
+    assert len(make(min_n=1, max_n=1).ids("cat")) == 3
+    assert len(make(min_n=1, max_n=2).ids("")) == 1  # <> together
 
 
 def test_an_unseen_word_is_the_mean_of_its_ngrams():
@@ -51,12 +53,13 @@ def test_an_unseen_word_is_the_mean_of_its_ngrams():
 @pytest.mark.parametrize("word", ["</s>", "a\ud800b"])
 def test_a_word_without_ngrams_has_no_vector(word: str):
     assert make().vector(word) is None
-    assert make(shortest=4).vector("x") is None
+    assert make(min_n=4).vector("x") is None
 
 
 def test_only_kept_buckets_count():
     kept = np.array([3, 7, 20], np.int32)
-    made, word = make(kept=kept), "人工智能 in 2026"
+    made = make(kept=kept)
+    word = "人工智能 in 2026"
     ids = [id for id in made.ids(word).tolist() if id in kept]
     expected = made.buckets[np.searchsorted(kept, ids)].mean(axis=0)  # pyright: ignore[reportIndexIssue]
     np.testing.assert_allclose(made.vector(word), expected, rtol=1e-6)
@@ -65,10 +68,14 @@ def test_only_kept_buckets_count():
 
 @pytest.mark.parametrize("kept", [None, np.array([1, 4, 9, 30, 49], np.int32), np.zeros(0, np.int32)])
 @pytest.mark.parametrize("lazy", [False, True])
-def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(kept: np.ndarray | None, lazy: bool, monkeypatch: pytest.MonkeyPatch):
+def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(
+    kept: np.ndarray | None, lazy: bool, monkeypatch: pytest.MonkeyPatch
+):
     made = make(kept=kept)
     if lazy:
-        made = NGrams(own=Codes.of(made.own), buckets=Codes.of(made.buckets), size=50, shortest=1, longest=4, kept=kept)  # pyright: ignore[reportArgumentType]
+        made = NGrams(
+            own=Codes.of(made.own), buckets=Codes.of(made.buckets), size=50, min_n=1, max_n=4, kept=kept
+        )  # pyright: ignore[reportArgumentType]
     table = Mixed.of(Words.of(WORDS), made)
     assert isinstance(table, LazyTable)
     whole = table.whole()
@@ -92,22 +99,38 @@ def test_vectors_answer_for_unseen_words():
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(FormatError, match="50 buckets beside rows of 4 numbers"):
-        NGrams(own=np.zeros((1, 4), np.float32), buckets=np.zeros((49, 4), np.float32), size=50, shortest=3, longest=6)
+        NGrams(
+            own=np.zeros((1, 4), np.float32),
+            buckets=np.zeros((49, 4), np.float32),
+            size=50,
+            min_n=3,
+            max_n=6,
+        )
     with pytest.raises(FormatError, match="rising order"):
         make(kept=np.array([3, 3], np.int32))
     buckets = np.full((50, 4), np.nan, np.float32)
     with pytest.raises(FormatError, match="n-grams of 'cat' .* give NaN"):
-        NGrams(own=np.zeros((1, 4), np.float32), buckets=buckets, size=50, shortest=3, longest=6).vector("cat")
+        NGrams(own=np.zeros((1, 4), np.float32), buckets=buckets, size=50, min_n=3, max_n=6).vector("cat")
 
 
 def test_the_parts_of_a_word_have_its_vector_as_their_mean():
     random = np.random.default_rng(1)
     words = Words.of(["猫咪", "cat"])
-    made = NGrams(own=random.random((2, 5), np.float32), buckets=random.random((50, 5), np.float32), size=50, shortest=2, longest=4)
+    made = NGrams(
+        own=random.random((2, 5), np.float32),
+        buckets=random.random((50, 5), np.float32),
+        size=50,
+        min_n=2,
+        max_n=4,
+    )
     known = made.parts("猫咪", 0)
     assert [name for name, _ in known] == ["猫咪", "<猫", "<猫咪", "<猫咪>", "猫咪", "猫咪>", "咪>"]
-    np.testing.assert_allclose(np.mean([row for _, row in known], axis=0), Mixed.of(words, made).whole()[0], rtol=1e-6)
-    np.testing.assert_allclose(np.mean([row for _, row in made.parts("cats")], axis=0), made.vector("cats"), rtol=1e-6)
+    np.testing.assert_allclose(
+        np.mean([row for _, row in known], axis=0), Mixed.of(words, made).whole()[0], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        np.mean([row for _, row in made.parts("cats")], axis=0), made.vector("cats"), rtol=1e-6
+    )
 
 
 def test_spread_has_a_row_for_every_bucket_zeros_where_there_was_none():

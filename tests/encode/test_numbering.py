@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from inlaid.encode.numbering import FastNumbering, PlainNumbering, padded
 
-WORDS = st.lists(st.sampled_from(["a", "b", "cc", "e" * 7, "e" * 8, "f" * 9, "g" * 16, "g" * 17, "g" * 16 + "h", "é", "中文", "h" * 70]))
+WORDS = st.lists(
+    st.sampled_from(
+        ["a", "b", "cc", "e" * 7, "e" * 8, "f" * 9, "g" * 16, "g" * 17, "g" * 16 + "h", "é", "中文", "h" * 70]
+    )
+)
 SENTENCES = st.lists(WORDS, min_size=1, max_size=30)
 
 
@@ -19,7 +23,9 @@ def text_of(sentences: list[list[str]]) -> bytes:
 @given(SENTENCES, SENTENCES)
 @settings(deadline=None)
 def test_fast_equals_plain_block_after_block(first: list[list[str]], second: list[list[str]]):
-    fast, plain = FastNumbering(room=2), PlainNumbering()  # room for two words: it must grow again and again
+    # room for two words: it must grow again and again
+    fast = FastNumbering(room=2)
+    plain = PlainNumbering()
     for sentences in (first, second):
         data = text_of(sentences)
         np.testing.assert_array_equal(fast.ids(padded(data), len(data)), plain.ids(sentences))
@@ -33,7 +39,9 @@ def test_fast_equals_plain_block_after_block(first: list[list[str]], second: lis
 @given(SENTENCES, SENTENCES)
 @settings(deadline=None)
 def test_absorbing_gives_each_word_one_id(first: list[list[str]], second: list[list[str]]):
-    one, two, both = FastNumbering(2), FastNumbering(2), PlainNumbering()
+    one = FastNumbering(2)
+    two = FastNumbering(2)
+    both = PlainNumbering()
     for numbering, sentences in ((one, first), (two, second)):
         data = text_of(sentences)
         numbering.ids(padded(data), len(data))

@@ -27,7 +27,10 @@ def corpus_of(sentences: list[list[str]]) -> Corpus:
 
 def texts(corpus: Corpus) -> list[list[str]]:
     words = list(corpus.vocabulary.words)
-    return [[words[id] for id in corpus.ids[start:stop]] for start, stop in zip(corpus.offsets, corpus.offsets[1:], strict=False)]
+    return [
+        [words[id] for id in corpus.ids[start:stop]]
+        for start, stop in zip(corpus.offsets, corpus.offsets[1:], strict=False)
+    ]
 
 
 def scattered(*planted: str, noise: int = 40, times: int = 30) -> list[list[str]]:
@@ -69,7 +72,10 @@ def test_where_pairs_overlap_the_left_one_is_joined():
 
 
 def test_a_phrase_spelled_like_a_word_becomes_that_word():
-    joined = join(corpus_of([["苹果", "手机"], ["苹果手机", "好"], ["苹果", "手机"]]), Phrases(min_count=1, threshold=0.5, passes=1))
+    joined = join(
+        corpus_of([["苹果", "手机"], ["苹果手机", "好"], ["苹果", "手机"]]),
+        Phrases(min_count=1, threshold=0.5, passes=1),
+    )
     assert texts(joined) == [["苹果手机"], ["苹果手机", "好"], ["苹果手机"]]
     assert joined.vocabulary.words.find("苹果手机") == 0
     assert joined.vocabulary.counts.tolist() == [3, 1]
@@ -90,7 +96,11 @@ def test_the_joiners_are_settings():
 SENTENCES = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=12), min_size=1, max_size=12)
 
 
-@given(SENTENCES, st.integers(1, 3), st.sampled_from([("default", 0.3), ("default", 2.0), ("npmi", 0.1), ("npmi", 0.6)]))
+@given(
+    SENTENCES,
+    st.integers(1, 3),
+    st.sampled_from([("default", 0.3), ("default", 2.0), ("npmi", 0.1), ("npmi", 0.6)]),
+)
 @settings(deadline=None)
 def test_scores_and_joining_equal_the_specification(sentences: list[list[str]], min_count: int, how: tuple):
     score, threshold = how
@@ -101,7 +111,10 @@ def test_scores_and_joining_equal_the_specification(sentences: list[list[str]], 
     assert list(zip(found.first.tolist(), found.second.tolist(), strict=True)) == sorted(expected)
     np.testing.assert_allclose(found.scores, [expected[pair] for pair in sorted(expected)], rtol=1e-14)
     words = list(corpus.vocabulary.words)
-    spelled = [[f"{words[t[0]]}_{words[t[1]]}" if isinstance(t, tuple) else words[t] for t in sentence] for sentence in joined]
+    spelled = [
+        [f"{words[t[0]]}_{words[t[1]]}" if isinstance(t, tuple) else words[t] for t in sentence]
+        for sentence in joined
+    ]
     assert texts(join(corpus, chosen)) == spelled
 
 
@@ -114,7 +127,9 @@ def test_the_result_is_the_corpus_of_the_joined_sentences(sentences: list[list[s
     joined = join(corpus, Phrases(min_count=1, threshold=0.3, passes=passes))
     again = corpus_of(texts(joined))
     assert joined.manifest["hash"] == again.manifest["hash"]
-    assert [[part for word in sentence for part in word.split("_")] for sentence in texts(joined)] == texts(corpus)
+    assert [[part for word in sentence for part in word.split("_")] for sentence in texts(joined)] == texts(
+        corpus
+    )
     np.testing.assert_array_equal(corpus.ids, before)
 
 
@@ -124,7 +139,8 @@ def test_blocks_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch):
     long = [[f"w{id}" for id in random.zipf(1.4, 3000) if id < 50]]
     short = [[f"w{id}" for id in random.zipf(1.4, 7) if id < 50] or ["w1"] for _ in range(400)]
     corpus = corpus_of(long + short)
-    size, chosen = len(corpus.vocabulary), Phrases(min_count=2, threshold=0.05)
+    size = len(corpus.vocabulary)
+    chosen = Phrases(min_count=2, threshold=0.05)
     whole = collocations(corpus.ids, corpus.offsets, size, chosen)
     assert len(whole) > 50
     for block in (1, 2, 97, 1000):
@@ -137,7 +153,8 @@ def test_blocks_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch):
 def test_every_token_is_accounted_for():
     corpus = encode([*scattered("new york stock exchange", "苹果 手机"), ["once"]], Encoding(min_count=2))
     joined = join(corpus, FAR)
-    tokens, (how,) = joined.manifest["tokens"], joined.manifest["phrases"]
+    tokens = joined.manifest["tokens"]
+    (how,) = joined.manifest["phrases"]
     assert how["tokens"] == {"read": len(corpus.ids), "used": len(joined.ids), "joined": 30 * 3 + 30}
     assert tokens["read"] == tokens["used"] + sum(tokens["dropped"].values())
     assert tokens["dropped"]["joined"] == 120

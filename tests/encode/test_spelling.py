@@ -23,6 +23,8 @@ def test_a_plain_vocabulary_has_no_other_spelling():
 
 def test_vectors_find_a_word_as_the_tokenizer_spells_it():
     vectors = Vectors.of(
-        ["king", "▁king", "▁猫"], [[1.0], [2.0], [3.0]], Card(encoding={"spelling": "sentencepiece", "normalize": ["lower"]})
+        ["king", "▁king", "▁猫"],
+        [[1.0], [2.0], [3.0]],
+        Card(encoding={"spelling": "sentencepiece", "normalize": ["lower"]}),
     )
     assert [vectors.find(word) for word in ("king", " King", "猫", "猫猫")] == [0, 1, 2, None]

@@ -30,7 +30,16 @@ from inlaid.errors import FormatError, MissingExtra, SettingError, SourceError, 
 KINDS = tuple(subword_training.TRAINERS)
 SIZES = {"bpe": 500, "wordpiece": 1200, "unigram": 1500}
 ODD = "I don't like naïve 3.14 …  [MASK] <s> <0x41> ##ing 我喜欢 iPhone手机，😀👨‍👩‍👧\u3000e\u0301\t\n end "
-MIXED = ["The cat sat on the mat.", "我喜欢自然语言处理。", "naïve café 3.14", "  two  spaces ", "", " ", "（全角）ＡＢＣ①", "Hello world"]
+MIXED = [
+    "The cat sat on the mat.",
+    "我喜欢自然语言处理。",
+    "naïve café 3.14",
+    "  two  spaces ",
+    "",
+    " ",
+    "（全角）ＡＢＣ①",
+    "Hello world",
+]
 
 
 def sentences() -> list[str]:
@@ -44,8 +53,12 @@ def trained() -> dict[str, Subwords]:
 
 
 def needs_sentencepiece():
-    pytest.importorskip("google.protobuf", reason="reading SentencePiece models needs the extra sentencepiece")
-    return pytest.importorskip("sentencepiece", reason="SentencePiece models are read and compared with the extra sentencepiece")
+    pytest.importorskip(
+        "google.protobuf", reason="reading SentencePiece models needs the extra sentencepiece"
+    )
+    return pytest.importorskip(
+        "sentencepiece", reason="SentencePiece models are read and compared with the extra sentencepiece"
+    )
 
 
 def lines(path: Path, characters: int = 100_000) -> list[str]:
@@ -73,7 +86,9 @@ def test_training_gives_the_size_asked_special_tokens_first(kind: str, trained: 
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
-def test_the_same_text_gives_the_same_tokenizer_on_any_number_of_threads(threads: str, trained: dict[str, Subwords]):
+def test_the_same_text_gives_the_same_tokenizer_on_any_number_of_threads(
+    threads: str, trained: dict[str, Subwords]
+):
     program = (
         "import json, sys; from inlaid.encode.subword_training import train; sizes, text = json.load(sys.stdin);"
         "print(json.dumps([train(kind, text, size=size).to_json() for kind, size in sizes.items()]))"
@@ -182,7 +197,8 @@ def test_an_empty_text_is_refused(kind: str, text: list[str]):
 def test_too_little_text_is_refused_with_the_size_it_is_good_for(kind: str):
     needs_sentencepiece()
     with pytest.raises(
-        SourceError, match=r"gives [\d,]+ subwords, and size asks for 8,000. Bring more text, or lower size to (\d+)"
+        SourceError,
+        match=r"gives [\d,]+ subwords, and size asks for 8,000. Bring more text, or lower size to (\d+)",
     ) as refused:
         train(kind, sentences())
     most = int(str(refused.value).split()[-1].rstrip("."))
@@ -259,13 +275,18 @@ def test_bert_says_itself_or_is_told_whether_it_lower_cases(data: Path):
 
 def test_tokenizer_json_and_vocab_txt_agree(data: Path):
     folder = data / "pretrained_minilm_tokenizer"
-    complete, plain = load(folder), load(folder / "vocab.txt")
+    complete = load(folder)
+    plain = load(folder / "vocab.txt")
     text = [*english(data), *chinese(data), *MIXED, "long " * 300]
     assert complete.ids_of(text) == plain.ids_of(text)
     assert complete.vocabulary == plain.vocabulary
     assert complete.special == plain.special
     assert complete.words("Café NAÏVE") == ["cafe", "naive"]
-    assert [(token.start, token.end) for token in complete.tokenize("Ça E\u0301tude")] == [(0, 2), (3, 6), (6, 9)]
+    assert [(token.start, token.end) for token in complete.tokenize("Ça E\u0301tude")] == [
+        (0, 2),
+        (3, 6),
+        (6, 9),
+    ]
 
 
 def test_nothing_is_cut_or_padded_whatever_the_file_says(data: Path):
@@ -274,22 +295,31 @@ def test_nothing_is_cut_or_padded_whatever_the_file_says(data: Path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "lower"), [("pretrained_minilm_tokenizer", True), ("vocab_bert_chinese", True), ("vocab_bert_chinese", False)]
+    ("folder", "lower"),
+    [("pretrained_minilm_tokenizer", True), ("vocab_bert_chinese", True), ("vocab_bert_chinese", False)],
 )
 def test_bert_agrees_with_transformers(folder: str, lower: bool, data: Path):
     transformers = pytest.importorskip("transformers", reason="the peer to agree with is in the extra peers")
     path = data / folder / "vocab.txt"
     peer = transformers.BertTokenizer(vocab=str(path), do_lower_case=lower)
     text = [*english(data), *chinese(data), *MIXED]
-    assert load(path, lower=lower).ids_of(text) == [peer(each, add_special_tokens=False)["input_ids"] for each in text]
+    assert load(path, lower=lower).ids_of(text) == [
+        peer(each, add_special_tokens=False)["input_ids"] for each in text
+    ]
 
 
 @pytest.mark.parametrize(
-    "model", ["vocab_sentencepiece/test_model.model", "vocab_opus_mt_zh_en/source.spm", "vocab_opus_mt_zh_en/target.spm"]
+    "model",
+    [
+        "vocab_sentencepiece/test_model.model",
+        "vocab_opus_mt_zh_en/source.spm",
+        "vocab_opus_mt_zh_en/target.spm",
+    ],
 )
 def test_sentencepiece_models_give_its_own_pieces(model: str, data: Path):
     library = needs_sentencepiece()
-    ours, theirs = load(data / model), library.SentencePieceProcessor(model_file=str(data / model))
+    ours = load(data / model)
+    theirs = library.SentencePieceProcessor(model_file=str(data / model))
     botchan = (data / "vocab_sentencepiece" / "botchan.txt").read_text("utf-8-sig").split("\n")
     text = [*botchan, *english(data), *MIXED, ODD] + (chinese(data) if "source" in model else [])
     assert_same_pieces(ours, theirs, text)
@@ -298,7 +328,8 @@ def test_sentencepiece_models_give_its_own_pieces(model: str, data: Path):
 
 
 def assert_same_pieces(ours: Subwords, theirs: Any, text: list[str]):
-    """Equal but for ties: where two cuts ("33 3", "3 33") score the same, 32-bit rounding decides in SentencePiece."""
+    """Equal but for ties: where two cuts ("33 3", "3 33") score the same, 32-bit rounding decides in
+    SentencePiece."""
     pairs = list(zip(ours.ids_of(text), theirs.encode(text), strict=True))
     others = [pair for pair in pairs if pair[0] != pair[1]]
     for pair in others:
@@ -310,7 +341,9 @@ def assert_same_pieces(ours: Subwords, theirs: Any, text: list[str]):
 def sentencepiece_model(path: Path, text: list[str], **options: object) -> Path:
     library = needs_sentencepiece()
     written = io.BytesIO()
-    library.SentencePieceTrainer.train(sentence_iterator=iter(text), model_writer=written, minloglevel=3, **options)
+    library.SentencePieceTrainer.train(
+        sentence_iterator=iter(text), model_writer=written, minloglevel=3, **options
+    )
     path.write_bytes(written.getvalue())
     return path
 
@@ -328,7 +361,9 @@ def sentencepiece_model(path: Path, text: list[str], **options: object) -> Path:
 def test_sentencepiece_models_of_every_make(options: dict[str, object], data: Path, tmp_path: Path):
     library = needs_sentencepiece()
     text = english(data) + chinese(data)[:60]
-    path = sentencepiece_model(tmp_path / "x.model", text, vocab_size=3500, character_coverage=0.98, **options)
+    path = sentencepiece_model(
+        tmp_path / "x.model", text, vocab_size=3500, character_coverage=0.98, **options
+    )
     theirs = library.SentencePieceProcessor(model_file=str(path))
     text += [*MIXED, "<s> a </s><unk>", "<0x41>", "a\tb\u3000c", "▁a"]
     ours = load(path)
@@ -340,7 +375,11 @@ def test_sentencepiece_models_that_cannot_be_followed_are_refused(data: Path, tm
     text = english(data)
     for what, options in {
         "words or characters": {"model_type": "char", "vocab_size": 60},
-        "spaces marked after": {"model_type": "unigram", "vocab_size": 500, "treat_whitespace_as_suffix": True},
+        "spaces marked after": {
+            "model_type": "unigram",
+            "vocab_size": 500,
+            "treat_whitespace_as_suffix": True,
+        },
         "user-defined pieces": {"model_type": "bpe", "vocab_size": 500, "user_defined_symbols": ["<x>"]},
     }.items():
         path = sentencepiece_model(tmp_path / "x.model", text, character_coverage=0.98, **options)
@@ -401,9 +440,21 @@ def test_the_tokenizer_of_a_models_folder(data: Path, tmp_path: Path):
         ("tokenizer.json", b'{"vocab": {}}', "has no 'model'"),
         ("tokenizer.json", b'{"version": "1.0", "model": {"type": "Swivel"}}', "tokenizer.json is damaged"),
         ("tokenizer.json", b"\xff\xfe", "not text in UTF-8"),
-        ("tokenizer.json", json.dumps({"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}}).encode(), "both have the id 0"),
-        ("tokenizer.json", json.dumps({"model": {"type": "BPE", "vocab": {"a": 2**31}, "merges": []}}).encode(), "ids up to 2,147,483,648"),
-        ("tokenizer.json", json.dumps({"model": {"type": "BPE", "vocab": {}, "merges": []}}).encode(), "has no words"),
+        (
+            "tokenizer.json",
+            json.dumps({"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}}).encode(),
+            "both have the id 0",
+        ),
+        (
+            "tokenizer.json",
+            json.dumps({"model": {"type": "BPE", "vocab": {"a": 2**31}, "merges": []}}).encode(),
+            "ids up to 2,147,483,648",
+        ),
+        (
+            "tokenizer.json",
+            json.dumps({"model": {"type": "BPE", "vocab": {}, "merges": []}}).encode(),
+            "has no words",
+        ),
         ("vocab.json", json.dumps(BYTES).encode(), "Cannot read .*merges.txt"),
         ("vocab.txt", b"the\nof\n", "not BERT's vocabulary: expected one word a line"),
         ("vocab.txt", b"[UNK]\nthe\nthe\n", "'the' stands on more than one line"),
@@ -450,7 +501,9 @@ def test_a_real_model_with_a_byte_changed_reads_or_is_refused(data: Path, tmp_pa
     needs_sentencepiece()
     content = (data / "vocab_sentencepiece" / "test_model.model").read_bytes()
     for place in range(5, len(content), len(content) // 60):
-        (tmp_path / "flipped.model").write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        (tmp_path / "flipped.model").write_bytes(
+            content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+        )
         with contextlib.suppress(FormatError):
             load(tmp_path / "flipped.model").ids_of(MIXED)
 
@@ -476,7 +529,10 @@ def test_a_tokenizer_that_cannot_read_says_so():
 
 def test_a_missing_extra_is_named(data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    for attempt in (lambda: load(data / "vocab_sentencepiece" / "test_model.model"), lambda: train("unigram", ["a"])):
+    for attempt in (
+        lambda: load(data / "vocab_sentencepiece" / "test_model.model"),
+        lambda: train("unigram", ["a"]),
+    ):
         with pytest.raises(MissingExtra, match=r"pip install 'inlaid\[sentencepiece\]'"):
             attempt()
 
@@ -494,7 +550,9 @@ def test_a_panic_in_the_library_is_an_error_of_ours(monkeypatch: pytest.MonkeyPa
 
 
 def test_holes_among_ids_are_shown():
-    holed = Subwords.from_json(json.dumps({"model": {"type": "BPE", "vocab": {"a": 0, "b": 2, "c": 3}, "merges": []}}))
+    holed = Subwords.from_json(
+        json.dumps({"model": {"type": "BPE", "vocab": {"a": 0, "b": 2, "c": 3}, "merges": []}})
+    )
     assert holed.vocabulary == ["a", "<id 1>", "b", "c"]
 
 

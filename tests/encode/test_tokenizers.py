@@ -36,11 +36,27 @@ def test_words(text: str, words: list[str]):
 def test_a_dictionary_word_is_one_token_wherever_it_stands():
     assert Word().words("小明说他喜欢") == ["小", "明说", "他", "喜欢"]
     assert Word(dictionary=("小明",)).words("小明说他喜欢") == ["小明", "说", "他", "喜欢"]
-    assert Word(dictionary=("坐", "很")).words("猫坐在很甜的垫子上") == ["猫", "坐", "在", "很", "甜", "的", "垫子", "上"]
+    assert Word(dictionary=("坐", "很")).words("猫坐在很甜的垫子上") == [
+        "猫",
+        "坐",
+        "在",
+        "很",
+        "甜",
+        "的",
+        "垫子",
+        "上",
+    ]
 
 
 def test_characters_keep_their_marks():
-    assert Char().words("我 é e\u0301 👨\u200d👩\u200d👧 👍🏽!") == ["我", "é", "e\u0301", "👨\u200d👩\u200d👧", "👍🏽", "!"]
+    assert Char().words("我 é e\u0301 👨\u200d👩\u200d👧 👍🏽!") == [
+        "我",
+        "é",
+        "e\u0301",
+        "👨\u200d👩\u200d👧",
+        "👍🏽",
+        "!",
+    ]
 
 
 def test_whitespace_leaves_punctuation():
@@ -48,11 +64,17 @@ def test_whitespace_leaves_punctuation():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(text=st.text(alphabet=st.characters(blacklist_categories=["Cs"])) | st.text("我喜欢苹 a'1.,é\u0301\u200d"))
+@given(
+    text=st.text(alphabet=st.characters(blacklist_categories=["Cs"])) | st.text("我喜欢苹 a'1.,é\u0301\u200d")
+)
 def test_offsets_point_at_the_tokens(name: str, text: str):
     tokenizer = registry.find("tokenizer", name)()
     tokens = tokenizer.tokenize(text)
-    assert [text[token.start : token.end] for token in tokens] == [token.text for token in tokens] == tokenizer.words(text)
+    assert (
+        [text[token.start : token.end] for token in tokens]
+        == [token.text for token in tokens]
+        == tokenizer.words(text)
+    )
     assert all(token.start < token.end for token in tokens)
     assert all(before.end <= after.start for before, after in pairwise(tokens))
 

@@ -47,4 +47,6 @@ def test_steps_of_normalisation_travel_along():
     assert made.encode("ＦＵＬＬ E\u0301").tokens == ["full", "é"]
     notes: list[object] = []
     tokenizer_for(Words.of(["a"]), {"normalize": ["simplified"]}, notes.append)
-    assert notes == [Note("A tokenizer.json has no step 'simplified': give the folder text that has passed through it.")]
+    assert notes == [
+        Note("A tokenizer.json has no step 'simplified': give the folder text that has passed through it.")
+    ]

@@ -1,4 +1,5 @@
-"""Blocks: every word once an epoch, in whole sentences; a rate that falls; as much noise as the rate calls for."""
+"""Blocks: every word once an epoch, in whole sentences; a rate that falls; as much noise as the rate calls
+for."""
 
 from __future__ import annotations
 
@@ -15,11 +16,21 @@ from inlaid.feed.blocks import BLOCK, BLOCKS, Blocks
 @pytest.fixture(scope="module")
 def blocks() -> Blocks:
     corpus = encode(world.sentences("en", words=200_000), Encoding(min_count=1))
-    return Blocks(corpus=corpus, window=5, negatives=5, threshold=1e-3, power=0.75, rate=0.025, epochs=2, seed=1)
+    return Blocks(
+        corpus=corpus,
+        window=5,
+        negatives=5,
+        subsample=1e-3,
+        noise_exponent=0.75,
+        learning_rate=0.025,
+        epochs=2,
+        seed=1,
+    )
 
 
 def test_every_word_is_read_once_an_epoch_and_no_sentence_is_cut(blocks: Blocks):
-    done, ends = 0, []
+    done = 0
+    ends = []
     while done < blocks.total:
         some = blocks.after(done)
         assert len(some) <= BLOCKS
@@ -40,24 +51,35 @@ def test_the_rate_falls_in_a_straight_line(blocks: Blocks):
 
 @pytest.mark.parametrize(
     ("rate", "negatives", "shared"),
-    [(0.001, 5, 16), (0.025, 5, 16), (0.05, 5, 32), (0.1, 5, 64), (10.0, 5, 64), (0.025, 17, 32), (0.05, 100, 112)],
+    [
+        (0.001, 5, 16),
+        (0.025, 5, 16),
+        (0.05, 5, 32),
+        (0.1, 5, 64),
+        (10.0, 5, 64),
+        (0.025, 17, 32),
+        (0.05, 100, 112),
+    ],
 )
 def test_more_negatives_are_shared_at_a_higher_rate_and_never_fewer_than_asked_for(
     blocks: Blocks, rate: float, negatives: int, shared: int
 ):
-    other = replace(blocks, rate=rate, negatives=negatives)
+    other = replace(blocks, learning_rate=rate, negatives=negatives)
     assert other.shared == shared
-    assert other.shared_to_measure == replace(other, rate=0.025).shared_to_measure >= shared
+    assert other.shared_to_measure == replace(other, learning_rate=0.025).shared_to_measure >= shared
 
 
 def test_fewer_are_shared_at_a_low_rate_where_fewer_will_do(blocks: Blocks):
     fewer = replace(blocks, shared_least=12)
-    assert [replace(fewer, rate=rate, negatives=n).shared for rate, n in ((0.025, 5), (0.025, 13), (0.05, 5))] == [12, 24, 32]
+    assert [
+        replace(fewer, learning_rate=rate, negatives=n).shared
+        for rate, n in ((0.025, 5), (0.025, 13), (0.05, 5))
+    ] == [12, 24, 32]
 
 
 def test_rounds_are_shorter_at_a_high_rate_and_where_a_word_is_frequent(blocks: Blocks):
-    free = replace(blocks, threshold=1e-5)
-    assert free.round_of(4, 64) == replace(free, rate=0.05).round_of(4, 64) == 16
-    assert replace(free, rate=0.1).round_of(4, 64) == 8
-    assert replace(free, rate=10.0).round_of(4, 64) == 1
-    assert 1 <= replace(blocks, threshold=0.0).round_of(4, 64) < 16
+    free = replace(blocks, subsample=1e-5)
+    assert free.round_of(4, 64) == replace(free, learning_rate=0.05).round_of(4, 64) == 16
+    assert replace(free, learning_rate=0.1).round_of(4, 64) == 8
+    assert replace(free, learning_rate=10.0).round_of(4, 64) == 1
+    assert 1 <= replace(blocks, subsample=0.0).round_of(4, 64) < 16

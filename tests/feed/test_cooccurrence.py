@@ -21,8 +21,13 @@ from inlaid.kernels import reference
 
 
 def test_three_sentences_give_the_known_table():
-    corpus = encode(["I like NLP.", "I like deep learning.", "I enjoy flying."], Encoding(min_count=1, normalize=()))
-    order = [corpus.vocabulary.words.find(word) for word in ("I", "like", "enjoy", "NLP", "deep", "learning", "flying")]
+    corpus = encode(
+        ["I like NLP.", "I like deep learning.", "I enjoy flying."], Encoding(min_count=1, normalize=())
+    )
+    order = [
+        corpus.vocabulary.words.find(word)
+        for word in ("I", "like", "enjoy", "NLP", "deep", "learning", "flying")
+    ]
     table = feed.cooccurrence(corpus, window=None).dense()[np.ix_(order, order)]
     assert table.tolist() == [
         [0, 2, 1, 1, 1, 1, 1],
@@ -46,7 +51,9 @@ def numbered(sentences: list[list[int]]) -> Corpus:
     st.integers(1, 3),
 )
 @settings(deadline=None)
-def test_counting_equals_the_specification(sentences: list[list[int]], window: int, decay: bool, workers: int):
+def test_counting_equals_the_specification(
+    sentences: list[list[int]], window: int, decay: bool, workers: int
+):
     corpus = numbered(sentences)
     weights = np.array([0.0] + [1 / d if decay else 1.0 for d in range(1, window + 1)])
     expected = reference.cooccurrence(corpus.ids, corpus.offsets, len(corpus.vocabulary), window, weights)
@@ -69,7 +76,11 @@ def test_the_same_bits_for_any_workers_memory_and_pieces(monkeypatch: pytest.Mon
     monkeypatch.setattr(feed, "PIECE", 100)
     kinds = [(workers, parts, spilled) for workers in (1, 3) for parts in (1, 7) for spilled in (False, True)]
     for workers, parts, spilled in kinds:
-        monkeypatch.setattr(feed._Counting, "__init__", smaller(feed._Counting.__init__, len(corpus.ids) // parts + 1, spilled))
+        monkeypatch.setattr(
+            feed._Counting,
+            "__init__",
+            smaller(feed._Counting.__init__, len(corpus.ids) // parts + 1, spilled),
+        )
         each = feed.cooccurrence(corpus, window=4, decay=decay, workers=workers)
         monkeypatch.undo()
         for name in ("starts", "columns", "counts"):
@@ -106,12 +117,17 @@ def test_windows_beyond_whole_parts_are_rounded_finely():
     corpus = numbered([list(range(60))])
     table = feed.cooccurrence(corpus, window=50, decay=True).dense()
     weights = np.array([0.0] + [1 / d for d in range(1, 51)])
-    np.testing.assert_allclose(table, reference.cooccurrence(corpus.ids, corpus.offsets, 60, 50, weights), rtol=1e-8)
+    np.testing.assert_allclose(
+        table, reference.cooccurrence(corpus.ids, corpus.offsets, 60, 50, weights), rtol=1e-8
+    )
 
 
 def test_sentences_shorter_than_the_window_and_of_one_word():
     assert len(feed.cooccurrence(numbered([[1], [2]]), window=5)) == 0
-    assert feed.cooccurrence(numbered([[1, 2], [1]]), window=100, decay=True).dense().tolist() == [[0, 1], [1, 0]]
+    assert feed.cooccurrence(numbered([[1, 2], [1]]), window=100, decay=True).dense().tolist() == [
+        [0, 1],
+        [1, 0],
+    ]
     assert feed.cooccurrence(numbered([[1, 1, 1]]), window=1).dense().tolist() == [[4]]
 
 
@@ -128,7 +144,12 @@ for work in (lambda: files.Spool(np.int64, keep=10, spill=True).append(np.zeros(
     except files.WriteError as error:
         print(error)
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"TMPDIR": str(tmp_path)})
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
     assert ended.stdout.count(f"Cannot write {tmp_path}: File too large") == 2, ended.stderr
     assert os.listdir(tmp_path) == []
 

@@ -21,8 +21,10 @@ def made() -> Tiles:
 def visited(made: Tiles, epoch: int) -> list[int]:
     return [
         tile.start + (tile.first + n * tile.stride) % (tile.stop - tile.start)
-        for round in made.epoch(epoch) for tile in round for n in range(tile.stop - tile.start)
-    ]  # fmt: skip
+        for round in made.epoch(epoch)
+        for tile in round
+        for n in range(tile.stop - tile.start)
+    ]
 
 
 def test_every_cell_is_visited_once_an_epoch_in_another_order_each_time(made: Tiles):

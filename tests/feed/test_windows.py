@@ -27,7 +27,9 @@ def test_targets_are_the_inputs_one_token_on():
 
 
 @given(st.integers(2, 60), st.integers(1, 12), st.integers(1, 20))
-def test_windows_equal_the_loop_and_every_token_is_in_one_or_left_over(length: int, max_length: int, stride: int):
+def test_windows_equal_the_loop_and_every_token_is_in_one_or_left_over(
+    length: int, max_length: int, stride: int
+):
     if length <= max_length:
         return
     ids = counting(length)
@@ -102,7 +104,8 @@ def test_a_text_too_short_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("max_length", "stride", "name"), [(0, 1, "max_length"), (-1, 1, "max_length"), (4, 0, "stride"), (4, -2, "stride")]
+    ("max_length", "stride", "name"),
+    [(0, 1, "max_length"), (-1, 1, "max_length"), (4, 0, "stride"), (4, -2, "stride")],
 )
 def test_settings_below_one_are_refused(max_length: int, stride: int, name: str):
     with pytest.raises(SettingError, match=f"{name} is .*; expected at least 1"):

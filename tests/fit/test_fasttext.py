@@ -1,4 +1,5 @@
-"""FastText: the same bits, steps that can be resumed, rows for n-grams that occur and no others, vectors for unseen words."""
+"""FastText: the same bits, steps that can be resumed, rows for n-grams that occur and no others, vectors for
+unseen words."""
 
 from __future__ import annotations
 
@@ -37,9 +38,16 @@ def _bits(training: Training) -> list[bytes]:
 
 
 def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
-    words, settings = corpus.vocabulary.words, FastText(buckets=500)
+    words = corpus.vocabulary.words
+    settings = FastText(buckets=500)
     bags = Bags.of(words, settings)
-    ngrams = NGrams(own=np.zeros((0, 1), np.float32), buckets=np.zeros((500, 1), np.float32), size=500, shortest=3, longest=6)
+    ngrams = NGrams(
+        own=np.zeros((0, 1), np.float32),
+        buckets=np.zeros((500, 1), np.float32),
+        size=500,
+        min_n=3,
+        max_n=6,
+    )
     for id in (0, 1, len(words) - 1):
         own, *rows = bags.ids[bags.bounds[id] : bags.bounds[id + 1]]
         assert own == id
@@ -49,17 +57,22 @@ def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
 
 def test_memory_is_for_the_buckets_that_occur(corpus: Corpus):
     settings = FastText(dim=20)
-    training, rows = settings.start(corpus), 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, settings).kept)
+    training = settings.start(corpus)
+    rows = 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, settings).kept)
     assert settings.memory_for(corpus) == rows * 32 * 4
     assert sum(training.arrays[name].nbytes for name in ("table", "contexts")) == settings.memory_for(corpus)
     assert rows < 20_000
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("settings", [{}, {"objective": "cbow"}, {"objective": "cbow", "place_weights": True}, {"deterministic": True}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"objective": "cbow"}, {"objective": "cbow", "position_weights": True}, {"deterministic": True}],
+)
 def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, settings: dict[str, object]):
     method = FastText(epochs=2, dim=20, **settings)  # pyright: ignore[reportArgumentType]
-    whole, done = method.start(corpus), 0
+    whole = method.start(corpus)
+    done = 0
     while done < whole.total // 2:
         done = whole.step(done).done
     again = method.start(corpus)
@@ -75,27 +88,35 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, s
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
-def test_deterministic_is_the_same_for_any_number_of_workers(corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch):
+def test_deterministic_is_the_same_for_any_number_of_workers(
+    corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(fasttext.os, "cpu_count", lambda: 4)
-    settings = [FastText(objective=objective, epochs=1, dim=20, deterministic=True, workers=n) for n in (1, 2, 3)]
+    settings = [
+        FastText(objective=objective, epochs=1, dim=20, deterministic=True, workers=n) for n in (1, 2, 3)
+    ]
     runs = [_bits(_finished(each.start(corpus))) for each in settings]
     assert runs[0] == runs[1] == runs[2]
 
 
 def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(blocks, "HELD", 20)
-    training = FastText(epochs=3, dim=30, threshold=0.0).start(corpus)
+    training = FastText(epochs=3, dim=30, subsample=0.0).start(corpus)
     first = training.held_out(0)
     _finished(training)
     last = training.held_out(training.total)
-    assert first == pytest.approx(6 * np.log(2), rel=0.1)  # a coin for the pair and for each of its 5 negatives
+    assert first == pytest.approx(
+        6 * np.log(2), rel=0.1
+    )  # a coin for the pair and for each of its 5 negatives
     assert last is not None
     assert last < 0.8 * first
     assert last == training.held_out(0)
 
 
 def test_places_that_learn_end_with_near_ones_unlike_far_ones(corpus: Corpus):
-    training = _finished(FastText(objective="cbow", place_weights=True, epochs=3, dim=20, rate=0.2).start(corpus))
+    training = _finished(
+        FastText(objective="cbow", position_weights=True, epochs=3, dim=20, learning_rate=0.2).start(corpus)
+    )
     places = training.arrays["places"][:, :20]
     assert (places[5] == 1).all()  # the center's own place is never used
     assert np.abs(np.delete(places, 5, axis=0) - 1).max() > 0.02
@@ -103,10 +124,18 @@ def test_places_that_learn_end_with_near_ones_unlike_far_ones(corpus: Corpus):
 
 def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
     random = np.random.default_rng(1)
-    topics = [[f"{stem}{end}" for end in ("", "s", "er", "ing", "able", "ed")] for stem in ("garden", "planet", "market", "violin")]
+    topics = [
+        [f"{stem}{end}" for end in ("", "s", "er", "ing", "able", "ed")]
+        for stem in ("garden", "planet", "market", "violin")
+    ]
     sentences = [random.choice(topics[random.integers(4)], 8).tolist() for _ in range(1500)]
     held = {"gardening", "planets", "marketer", "violinable"}
-    vectors = inlaid.train([[word for word in sentence if word not in held] for sentence in sentences], "fasttext", dim=30, epochs=10)
+    vectors = inlaid.train(
+        [[word for word in sentence if word not in held] for sentence in sentences],
+        "fasttext",
+        dim=30,
+        epochs=10,
+    )
     for word, stem in [
         ("gardening", "garden"),
         ("planets", "planet"),
@@ -122,7 +151,9 @@ def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
 
 
 def test_chinese_words_share_their_characters():
-    vectors = inlaid.train(world.sentences("zh", words=40_000), "fasttext", dictionary=world.dictionary(), shortest=1, dim=30)
+    vectors = inlaid.train(
+        world.sentences("zh", words=40_000), "fasttext", dictionary=world.dictionary(), min_n=1, dim=30
+    )
     assert isinstance(vectors.subwords, NGrams)
     word = next(word for word in vectors.words if len(word) == 2)
     assert vectors.subwords.vector(word[0]) is not None  # a character that stands in a word is a row
@@ -138,8 +169,8 @@ def test_all_that_was_learned_comes_back(corpus: Corpus):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"shortest": 5, "longest": 4}, "shortest is 5 and longest 4"),
-        ({"place_weights": True}, "place_weights is for objective cbow"),
+        ({"min_n": 5, "max_n": 4}, "min_n is 5 and max_n 4"),
+        ({"position_weights": True}, "position_weights is for objective cbow"),
         ({"buckets": 0}, "buckets"),
     ],
 )
@@ -154,16 +185,16 @@ def test_what_cannot_be_learned_from_is_refused():
 
 
 def test_a_rate_that_is_too_high_is_named(corpus: Corpus):
-    with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
-        inlaid.train(corpus, "fasttext", rate=1e30)
+    with pytest.raises(Diverged, match="Halve `learning_rate` \\(it is"):
+        inlaid.train(corpus, "fasttext", learning_rate=1e30)
 
 
 def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
     vectors = inlaid.train(corpus, "fasttext", epochs=3, dim=30)
-    longest = max((word for word in vectors.words if word.isascii()), key=len)
-    misspelt = longest[:-2] + longest[-1] + longest[-2]
+    max_n = max((word for word in vectors.words if word.isascii()), key=len)
+    misspelt = max_n[:-2] + max_n[-1] + max_n[-2]
     assert vectors.find(misspelt) is None
-    assert longest in [each.word for each in inlaid.neighbors(vectors, misspelt, n=5)]
-    assert inlaid.neighbors(vectors, [misspelt, longest], n=1)[0].word != longest
+    assert max_n in [each.word for each in inlaid.neighbors(vectors, misspelt, n=5)]
+    assert inlaid.neighbors(vectors, [misspelt, max_n], n=1)[0].word != max_n
     with pytest.raises(UnknownWord):
         inlaid.neighbors(inlaid.Vectors.of(["cat"], [[1.0]]), "dog")

@@ -24,7 +24,7 @@ def corpus() -> Corpus:
 
 
 def test_products_become_the_logarithms_of_counts(corpus: Corpus):
-    training = GloVe(dim=50, epochs=60, rate=0.2, x_max=5.0, unseen=0.0).start(corpus)
+    training = GloVe(dim=50, epochs=60, learning_rate=0.2, x_max=5.0, zero_weight=0.0).start(corpus)
     done = 0
     while done < training.total:
         done = training.step(done).done
@@ -39,20 +39,27 @@ def test_products_become_the_logarithms_of_counts(corpus: Corpus):
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, workers: int):
     assert GloVe(dim=10, epochs=3).start(corpus).tiles.parts > 3
-    one, many = GloVe(dim=10, epochs=3).fit(corpus), GloVe(dim=10, epochs=3, workers=workers).fit(corpus)
+    one = GloVe(dim=10, epochs=3).fit(corpus)
+    many = GloVe(dim=10, epochs=3, workers=workers).fit(corpus)
     assert one.table.tobytes() == many.table.tobytes()
 
 
 def test_another_seed_gives_other_vectors(corpus: Corpus):
-    assert GloVe(dim=10, epochs=1).fit(corpus).table.tobytes() != GloVe(dim=10, epochs=1, seed=2).fit(corpus).table.tobytes()
+    assert (
+        GloVe(dim=10, epochs=1).fit(corpus).table.tobytes()
+        != GloVe(dim=10, epochs=1, seed=2).fit(corpus).table.tobytes()
+    )
 
 
 def test_a_step_is_a_function_of_the_arrays_and_of_done(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    """Stop after some steps, start anew elsewhere with the arrays as they were, and end with the same bits."""
+    """Stop after some steps, start anew elsewhere with the arrays as they were, and end with the same
+    bits."""
     monkeypatch.setattr(glove, "STEP", 20_000)
     settings = GloVe(dim=10, epochs=2)
-    whole, again = settings.start(corpus), settings.start(corpus)
-    steps, done = list[int](), 0
+    whole = settings.start(corpus)
+    again = settings.start(corpus)
+    steps = list[int]()
+    done = 0
     while done < whole.total:
         if len(steps) == 3:
             for name, array in whole.arrays.items():
@@ -76,17 +83,21 @@ def test_the_loss_falls(corpus: Corpus):
 
 
 def test_the_context_table_is_kept_or_added(corpus: Corpus):
-    apart, summed = GloVe(dim=10, epochs=1, output="input").fit(corpus), GloVe(dim=10, epochs=1).fit(corpus)
+    apart = GloVe(dim=10, epochs=1, combine="input").fit(corpus)
+    summed = GloVe(dim=10, epochs=1).fit(corpus)
     assert apart.contexts is not None
     assert summed.contexts is None
     np.testing.assert_array_equal(apart.table + apart.contexts, summed.table)
 
 
-def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(glove, "UNSEEN", 3)
     cells = cooccurrence(corpus, window=2, decay=True)
     more = glove._with_unseen(cells, 0.25, 1)
-    seen, table = cells.dense(), more.dense()
+    seen = cells.dense()
+    table = more.dense()
     assert (table[seen > 0] == seen[seen > 0]).all()
     assert set(np.unique(table[seen == 0])) == {0.0, -0.25}
     assert len(more) - len(cells) == pytest.approx(3 * len(cells), rel=0.05)
@@ -94,14 +105,14 @@ def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(corpus: Corpus
 
 def test_unseen_pairs_have_logarithm_0_or_are_left_out(corpus: Corpus):
     cells = cooccurrence(corpus, window=2, decay=True)
-    assert len(GloVe(window=2, unseen=0.0).start(corpus).tiles) == len(cells)
-    numbers = GloVe(window=2, unseen=0.25).start(corpus).tiles.numbers
+    assert len(GloVe(window=2, zero_weight=0.0).start(corpus).tiles) == len(cells)
+    numbers = GloVe(window=2, zero_weight=0.25).start(corpus).tiles.numbers
     assert ((numbers[:, 2] == 0) & (numbers[:, 3] == 0.25)).sum() > len(cells)
 
 
 def test_a_rate_too_high_is_an_error_that_names_it(corpus: Corpus):
-    with pytest.raises(Diverged, match="the loss became inf. Halve `rate`"):
-        GloVe(rate=10.0).fit(corpus)
+    with pytest.raises(Diverged, match="the loss became inf. Halve `learning_rate`"):
+        GloVe(learning_rate=10.0).fit(corpus)
 
 
 def test_numbers_that_are_not_numbers_are_found(corpus: Corpus):
@@ -111,7 +122,10 @@ def test_numbers_that_are_not_numbers_are_found(corpus: Corpus):
         carry(training)
 
 
-@pytest.mark.parametrize("wrong", [{"dim": 0}, {"rate": 0.0}, {"epochs": 0}, {"window": 0}, {"x_max": 0.0}, {"alpha": 2.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"dim": 0}, {"learning_rate": 0.0}, {"epochs": 0}, {"window": 0}, {"x_max": 0.0}, {"alpha": 2.0}],
+)
 def test_settings_outside_their_range_are_refused(wrong: dict[str, Any]):
     with pytest.raises(SettingError, match=f"{next(iter(wrong))} is"):
         GloVe(**wrong)
@@ -133,4 +147,6 @@ def test_two_words_in_a_sentence_shorter_than_the_window_are_enough():
 
 
 def test_settings_are_spelled_as_everywhere():
-    assert {"dim", "window", "rate", "epochs", "seed", "workers"} <= {field.name for field in dataclasses.fields(GloVe)}
+    assert {"dim", "window", "learning_rate", "epochs", "seed", "workers"} <= {
+        field.name for field in dataclasses.fields(GloVe)
+    }

@@ -22,7 +22,10 @@ def test_ids_on_one_axis_collide_and_one_hot_does_not():
     ids = {"苹果": 1, "香蕉": 2, "梨": 3}
     assert ids["苹果"] + ids["香蕉"] == ids["梨"]
     assert not np.array_equal(vectors["苹果"] + vectors["香蕉"], vectors["梨"])
-    assert {word for word in vectors.words if (vectors["苹果"] + vectors["香蕉"]) @ vectors[word]} == {"苹果", "香蕉"}
+    assert {word for word in vectors.words if (vectors["苹果"] + vectors["香蕉"]) @ vectors[word]} == {
+        "苹果",
+        "香蕉",
+    }
 
 
 def test_one_hot_times_a_table_is_lookup():

@@ -17,7 +17,9 @@ from inlaid.kernels import reference
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     random = np.random.default_rng(3)
-    return encode([[str(id) for id in random.zipf(1.4, 40) if id < 300] for _ in range(400)], Encoding(min_count=2))
+    return encode(
+        [[str(id) for id in random.zipf(1.4, 40) if id < 300] for _ in range(400)], Encoding(min_count=2)
+    )
 
 
 def test_the_table_is_the_truncated_svd_of_the_specification(corpus: Corpus):
@@ -31,9 +33,9 @@ def test_the_table_is_the_truncated_svd_of_the_specification(corpus: Corpus):
 
 def test_projection_agrees_with_the_exact_decomposition(monkeypatch: pytest.MonkeyPatch):
     corpus = encode(world.sentences("en", words=50_000), Encoding())
-    exact = PPMI(dim=50, power=1.0).fit(corpus).table
+    exact = PPMI(dim=50, singular_exponent=1.0).fit(corpus).table
     monkeypatch.setattr(ppmi, "DENSE", 0)
-    projected = PPMI(dim=50, power=1.0).fit(corpus).table
+    projected = PPMI(dim=50, singular_exponent=1.0).fit(corpus).table
     np.testing.assert_allclose(np.linalg.norm(projected, axis=0), np.linalg.norm(exact, axis=0), rtol=2e-3)
     difference = np.linalg.norm(projected @ projected.T - exact @ exact.T) / np.linalg.norm(exact @ exact.T)
     assert difference < 0.01
@@ -47,15 +49,21 @@ def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, monkeypatch: py
 
 def test_a_large_vocabulary_never_becomes_a_dense_table(monkeypatch: pytest.MonkeyPatch):
     random = np.random.default_rng(5)
-    large = encode([[str(id) for id in random.integers(0, 3000, 20)] for _ in range(1500)], Encoding(min_count=1))
+    large = encode(
+        [[str(id) for id in random.integers(0, 3000, 20)] for _ in range(1500)], Encoding(min_count=1)
+    )
     monkeypatch.setattr(Cells, "dense", lambda _: pytest.fail("a table of words by words was made"))
-    tables = [PPMI(dim=5, workers=workers, memory=memory).fit(large).table for workers, memory in ((1, 1), (3, 1000))]
+    tables = [
+        PPMI(dim=5, workers=workers, memory=memory).fit(large).table
+        for workers, memory in ((1, 1), (3, 1000))
+    ]
     assert len(tables[0]) > 2900
     assert tables[0].tobytes() == tables[1].tobytes()
 
 
 def test_power_scales_the_directions(corpus: Corpus):
-    flat, full = PPMI(dim=5, power=0.0).fit(corpus).table, PPMI(dim=5, power=1.0).fit(corpus).table
+    flat = PPMI(dim=5, singular_exponent=0.0).fit(corpus).table
+    full = PPMI(dim=5, singular_exponent=1.0).fit(corpus).table
     np.testing.assert_allclose(np.linalg.norm(flat, axis=0), 1, rtol=1e-5)
     assert (np.diff(np.linalg.norm(full, axis=0)) < 0).all()
 

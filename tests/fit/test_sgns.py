@@ -37,9 +37,18 @@ def _bits(training: Training) -> list[bytes]:
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
-def test_deterministic_is_the_same_for_any_number_of_workers(corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch):
+def test_deterministic_is_the_same_for_any_number_of_workers(
+    corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(sgns.os, "cpu_count", lambda: 4)
-    runs = [_bits(_finished(SGNS(objective=objective, epochs=1, dim=20, deterministic=True, workers=n).start(corpus))) for n in (1, 2, 4)]
+    runs = [
+        _bits(
+            _finished(
+                SGNS(objective=objective, epochs=1, dim=20, deterministic=True, workers=n).start(corpus)
+            )
+        )
+        for n in (1, 2, 4)
+    ]
     assert runs[0] == runs[1] == runs[2]
 
 
@@ -47,7 +56,8 @@ def test_deterministic_is_the_same_for_any_number_of_workers(corpus: Corpus, obj
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, deterministic: bool):
     settings = SGNS(epochs=2, dim=20, deterministic=deterministic)
-    whole, done = settings.start(corpus), 0
+    whole = settings.start(corpus)
+    done = 0
     while done < whole.total // 2:
         done = whole.step(done).done
     again = settings.start(corpus)
@@ -67,9 +77,12 @@ def test_seeds_differ(corpus: Corpus):
 
 @pytest.mark.usefixtures("small_blocks")
 def test_steps_end_where_sentences_end_and_cover_every_word_once(corpus: Corpus):
-    training, done, ends = SGNS(epochs=2).start(corpus), 0, []
+    training = SGNS(epochs=2).start(corpus)
+    done = 0
+    ends = []
     while done < training.total:
-        start, stop = done % training.blocks.words, training.blocks.after(done)[0].stop
+        start = done % training.blocks.words
+        stop = training.blocks.after(done)[0].stop
         assert 0 < stop - start <= blocks.BLOCK
         ends.append(stop)
         done += stop - start
@@ -86,21 +99,29 @@ def test_one_endless_sentence_is_cut_and_learned_from():
 
 
 def test_the_rate_falls_in_a_straight_line_to_its_floor(corpus: Corpus):
-    training = SGNS(rate=0.04, epochs=2).start(corpus)
-    half, whole = training.total // 2, training.total
-    assert [training.blocks.rate_after(done) for done in (0, half, whole)] == pytest.approx([0.04, 0.02, 0.04e-4], rel=1e-4)
+    training = SGNS(learning_rate=0.04, epochs=2).start(corpus)
+    half = training.total // 2
+    whole = training.total
+    assert [training.blocks.rate_after(done) for done in (0, half, whole)] == pytest.approx(
+        [0.04, 0.02, 0.04e-4], rel=1e-4
+    )
 
 
 def test_frequent_words_are_read_less_often_as_word2vec_does_it():
     counts = np.array([50_000, 1000, 10])
     share = counts / counts.sum()
-    np.testing.assert_allclose(blocks.keep_share(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share))
+    np.testing.assert_allclose(
+        blocks.keep_share(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share)
+    )
     np.testing.assert_array_equal(blocks.keep_share(counts, 0.0), 1)
 
 
-def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(blocks, "HELD", 20)
-    slow, fast = SGNS(epochs=1, dim=20, rate=0.025).start(corpus), SGNS(epochs=1, dim=20, rate=0.1).start(corpus)
+    slow = SGNS(epochs=1, dim=20, learning_rate=0.025).start(corpus)
+    fast = SGNS(epochs=1, dim=20, learning_rate=0.1).start(corpus)
     _finished(slow)
     fast.arrays = slow.arrays
     assert slow.blocks.shared < fast.blocks.shared
@@ -111,7 +132,10 @@ def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypat
     monkeypatch.setattr(blocks, "HELD", 20)
     sentences = list(world.sentences("en", words=30_000))
     corpus = encode(
-        [["unseen-marker", *sentence.split()] if n % 20 == 19 else sentence.split() for n, sentence in enumerate(sentences)],
+        [
+            ["unseen-marker", *sentence.split()] if n % 20 == 19 else sentence.split()
+            for n, sentence in enumerate(sentences)
+        ],
         Encoding(min_count=1),
     )
     training = SGNS(epochs=3, dim=30).start(corpus)
@@ -123,17 +147,24 @@ def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypat
     assert last is not None
     assert last < first
     assert last == training.held_out(0)
-    np.testing.assert_array_equal(training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")], hidden)
+    np.testing.assert_array_equal(
+        training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")], hidden
+    )
 
 
 def test_a_short_text_holds_nothing_out(corpus: Corpus):
     assert SGNS().start(encode(["a b c"] * 50, Encoding(min_count=1))).held_out(0) is None
 
 
-def test_before_anything_is_learned_the_loss_is_that_of_a_coin(monkeypatch: pytest.MonkeyPatch, corpus: Corpus):
+def test_before_anything_is_learned_the_loss_is_that_of_a_coin(
+    monkeypatch: pytest.MonkeyPatch, corpus: Corpus
+):
     monkeypatch.setattr(blocks, "HELD", 20)
-    sampled, exact = SGNS(threshold=0.0).start(corpus), SGNS(threshold=0.0, loss="softmax").start(corpus)
-    assert 5.5 * np.log(2) < (sampled.held_out(0) or 0) <= 6 * np.log(2) + 1e-6  # 5 negatives, less those that were the center
+    sampled = SGNS(subsample=0.0).start(corpus)
+    exact = SGNS(subsample=0.0, loss="softmax").start(corpus)
+    assert (
+        5.5 * np.log(2) < (sampled.held_out(0) or 0) <= 6 * np.log(2) + 1e-6
+    )  # 5 negatives, less those that were the center
     assert exact.held_out(0) == pytest.approx(np.log(len(corpus.vocabulary)), rel=1e-5)
 
 
@@ -143,8 +174,10 @@ def test_the_sampled_loss_learns_what_the_exact_softmax_learns(objective: str):
     topics = [[f"{topic}{n}" for n in range(12)] for topic in "abcd"]
     sentences = [random.choice(topics[random.integers(4)], 8).tolist() for _ in range(1500)]
     corpus = encode(sentences, Encoding())
-    common = {"objective": objective, "epochs": 10, "dim": 16, "rate": 0.05, "threshold": 1.0}
-    exact, sampled = (_finished(SGNS(loss=loss, **common).start(corpus)).vectors(corpus) for loss in ("softmax", "sampled"))
+    common = {"objective": objective, "epochs": 10, "dim": 16, "learning_rate": 0.05, "subsample": 1.0}
+    exact, sampled = (
+        _finished(SGNS(loss=loss, **common).start(corpus)).vectors(corpus) for loss in ("softmax", "sampled")
+    )
     one, other = ((each.unit @ each.unit.T)[np.triu_indices(48, 1)] for each in (exact, sampled))
     assert np.corrcoef(one, other)[0, 1] > 0.9
 
@@ -160,8 +193,8 @@ def test_both_tables_come_back_and_several_workers_leave_a_note(corpus: Corpus):
 
 @pytest.mark.parametrize("rate", [10.0, 1e30])
 def test_a_rate_that_is_too_high_is_named(corpus: Corpus, rate: float):
-    with pytest.raises(Diverged, match="Halve `rate` \\(it is"):
-        inlaid.train(corpus, "sgns", rate=rate)
+    with pytest.raises(Diverged, match="Halve `learning_rate` \\(it is"):
+        inlaid.train(corpus, "sgns", learning_rate=rate)
 
 
 def test_what_cannot_be_learned_from_is_refused(corpus: Corpus):

@@ -30,7 +30,7 @@ def table(rows: int, dim: int = 3) -> np.ndarray:
 @pytest.fixture(scope="module")
 def vectors() -> Vectors:
     words = Words.of(WORDS)
-    ngrams = NGrams(own=table(5), buckets=table(20), size=20, shortest=2, longest=4)
+    ngrams = NGrams(own=table(5), buckets=table(20), size=20, min_n=2, max_n=4)
     card = Card(settings={"window": 7, "objective": "cbow", "epochs": 3})
     return Vectors(words, Mixed.of(words, ngrams), np.array([9, 7, 5, 3, 1]), card, table(5), ngrams)
 
@@ -54,7 +54,11 @@ def test_everything_comes_back(vectors: Vectors, written: Path):
     assert found.counts.tolist() == [9, 7, 5, 3, 1]
     assert found.contexts is not None
     assert found.contexts.whole().tobytes() == vectors.contexts.tobytes()  # pyright: ignore
-    assert (found.card.settings["window"], found.card.settings["objective"], found.card.settings["epochs"]) == (7, "cbow", 3)
+    assert (
+        found.card.settings["window"],
+        found.card.settings["objective"],
+        found.card.settings["epochs"],
+    ) == (7, "cbow", 3)
     fasttext.write(found, written.with_name("again.bin"))
     assert written.with_name("again.bin").read_bytes() == written.read_bytes()
 
@@ -126,7 +130,7 @@ FIELDS = [
     (32, "i", 9, "byte 32: loss is 9"),
     (40, "i", -1, "byte 40: buckets is -1"),
     (40, "i", 0, "byte 40: buckets is 0; expected at least 1, for n-grams"),
-    (48, "i", 1 << 30, "byte 48: longest is 1,073,741,824"),
+    (48, "i", 1 << 30, "byte 48: max_n is 1,073,741,824"),
     (56, "d", float("nan"), "byte 56: sample is nan"),
     (64, "i", -1, "byte 64: the number of entries is -1"),
     (64, "i", 1 << 30, "byte 72: the number of labels is 0"),
@@ -168,7 +172,8 @@ def test_nan_is_refused_by_name(vectors: Vectors, written: Path):
 
 def test_changed_bytes_never_crash_or_take_memory(written: Path):
     """Either an error of ours or vectors of the right shape, whatever byte changes, within a megabyte."""
-    whole, random = written.read_bytes(), np.random.default_rng(7)
+    whole = written.read_bytes()
+    random = np.random.default_rng(7)
     assert len(fasttext.read(written).table)  # whatever is compiled is compiled now
     tracemalloc.start()
     for turn in range(300):
@@ -188,7 +193,8 @@ def test_changed_bytes_never_crash_or_take_memory(written: Path):
 
 
 def test_a_compressed_file_cut_or_changed_is_refused_or_read(data: Path, tmp_path: Path):
-    whole, random = (data / "pretrained_fasttext_lid" / "lid.176.ftz").read_bytes(), np.random.default_rng(9)
+    whole = (data / "pretrained_fasttext_lid" / "lid.176.ftz").read_bytes()
+    random = np.random.default_rng(9)
     sizes = fasttext.read(data / "pretrained_fasttext_lid" / "lid.176.ftz").subwords.buckets.shape  # pyright: ignore
     for turn, size in enumerate(random.integers(100, len(whole), 15)):
         (tmp_path / f"{turn}.ftz").write_bytes(whole[:size])
@@ -199,10 +205,14 @@ def test_a_compressed_file_cut_or_changed_is_refused_or_read(data: Path, tmp_pat
         broken = bytearray(whole)
         struct.pack_into("<i", broken, start + 4 * field, int(random.choice([0, -1, 7, 1 << 30])))
         (tmp_path / f"field{field}.ftz").write_bytes(broken)
-        with pytest.raises(FormatError, match=f"byte {start + 4 * field:,}: the .* of the input matrix|the codes"):
+        with pytest.raises(
+            FormatError, match=f"byte {start + 4 * field:,}: the .* of the input matrix|the codes"
+        ):
             fasttext.read(tmp_path / f"field{field}.ftz")
     struct.pack_into("<f", broken := bytearray(whole), start + 16 + 4, float("nan"))
     (tmp_path / "nan.ftz").write_bytes(broken)
-    with pytest.raises(FormatError, match=f"byte {start + 20:,}: the centroids of the input matrix is not finite"):
+    with pytest.raises(
+        FormatError, match=f"byte {start + 20:,}: the centroids of the input matrix is not finite"
+    ):
         fasttext.read(tmp_path / "nan.ftz")
     assert sizes == (42765, 16)

@@ -16,7 +16,9 @@ from inlaid.formats.reading import Reading
 from inlaid.vectors import Vectors
 
 
-def make(folder: Path, tensors: dict[str, np.ndarray], config: object = None, words: list[str] | None = None) -> Path:
+def make(
+    folder: Path, tensors: dict[str, np.ndarray], config: object = None, words: list[str] | None = None
+) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config or {}))
     save_file(tensors, folder / "model.safetensors")
@@ -39,7 +41,9 @@ def test_by_size_where_the_name_is_unusual(tmp_path: Path):
 
 def test_candidates_are_named_where_it_cannot_be_told(tmp_path: Path):
     two = {"a.embed_tokens.weight": table(4, 2), "b.embed_tokens.weight": table(4, 2, seed=2)}
-    with pytest.raises(FormatError, match=r"candidates: a.embed_tokens.weight \(4, 2\), b.embed_tokens.weight"):
+    with pytest.raises(
+        FormatError, match=r"candidates: a.embed_tokens.weight \(4, 2\), b.embed_tokens.weight"
+    ):
         inlaid.load(make(tmp_path / "f", two, {"vocab_size": 4}))
     with pytest.raises(FormatError, match="no matrix at all"):
         inlaid.load(make(tmp_path / "g", {"bias": table(4)}))
@@ -49,10 +53,14 @@ def test_candidates_are_named_where_it_cannot_be_told(tmp_path: Path):
 
 def test_rows_and_words_that_do_not_match_are_said(tmp_path: Path):
     notes: list[object] = []
-    found = inlaid.load(make(tmp_path / "f", {"wte.weight": table(3, 2)}, None, ["a", "b"]), report=notes.append)
+    found = inlaid.load(
+        make(tmp_path / "f", {"wte.weight": table(3, 2)}, None, ["a", "b"]), report=notes.append
+    )
     assert list(found.words) == ["a", "b", "<row 2>"]
     assert "1 of 3 rows belong to no token (the first is row 2)" in str(notes)
-    found = inlaid.load(make(tmp_path / "g", {"wte.weight": table(2, 2)}, None, ["a", "b", "c"]), report=notes.append)
+    found = inlaid.load(
+        make(tmp_path / "g", {"wte.weight": table(2, 2)}, None, ["a", "b", "c"]), report=notes.append
+    )
     assert list(found.words) == ["a", "b"]
     assert "1 tokens have no row" in str(notes)
 
@@ -66,7 +74,10 @@ def test_only_the_first_words(tmp_path: Path):
 @pytest.mark.parametrize(
     ("tensors", "said"),
     [
-        ({"embeddings": table(2, 3), "mapping": np.array([0, 2])}, "mapping leads to rows that the table of 2 does not have"),
+        (
+            {"embeddings": table(2, 3), "mapping": np.array([0, 2])},
+            "mapping leads to rows that the table of 2 does not have",
+        ),
         ({"embeddings": table(2, 3), "weights": table(5)}, "2 tokens need as many weights"),
         ({"embeddings": table(2, 3), "weights": np.ones(2, np.uint8)}, "weights is U8; expected one of"),
         ({"embeddings": np.full((2, 3), np.nan, np.float32)}, r"'<row 0>' \(row 0\) holds NaN"),
@@ -78,7 +89,9 @@ def test_tables_that_do_not_hold(tensors: dict[str, np.ndarray], said: str, tmp_
         _ = inlaid.load(make(tmp_path / "f", tensors)).table
 
 
-@pytest.mark.parametrize("modules", ["[]", "{", '[{"type": "x", "path": "../out"}]', '[{"type": "x", "path": "missing"}]', "[1]"])
+@pytest.mark.parametrize(
+    "modules", ["[]", "{", '[{"type": "x", "path": "../out"}]', '[{"type": "x", "path": "missing"}]', "[1]"]
+)
 def test_modules_that_lead_nowhere(modules: str, tmp_path: Path):
     (make(tmp_path / "f", {"wte.weight": table(1, 1)}) / "modules.json").write_text(modules)
     with pytest.raises(FormatError, match="modules.json"):
@@ -86,7 +99,15 @@ def test_modules_that_lead_nowhere(modules: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{", '{"model": {}}', '{"model": {"vocab": {"a": "b"}}}', '{"model": {"vocab": [1]}}', '{"model": 1}']
+    "text",
+    [
+        "[]",
+        "{",
+        '{"model": {}}',
+        '{"model": {"vocab": {"a": "b"}}}',
+        '{"model": {"vocab": [1]}}',
+        '{"model": 1}',
+    ],
 )
 def test_tokenizers_that_list_no_words(text: str, tmp_path: Path):
     (make(tmp_path / "f", {"wte.weight": table(1, 1)}) / "tokenizer.json").write_text(text)

@@ -1,4 +1,5 @@
-"""Hugging Face folders: tensors are found by header, shard indexes are checked, and bytes are the tensor's own."""
+"""Hugging Face folders: tensors are found by header, shard indexes are checked, and bytes are the tensor's
+own."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ from inlaid.formats.huggingface import open_folder, read_config
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
-    save_file({"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arange(4, dtype=np.int64)}, tmp_path / "model.safetensors")
+    save_file(
+        {"b": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arange(4, dtype=np.int64)},
+        tmp_path / "model.safetensors",
+    )
     return tmp_path
 
 

@@ -43,17 +43,24 @@ def test_a_file_without_a_card_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("kept", [None, np.array([2, 3, 7], np.int32)])
 @pytest.mark.parametrize("numbers", ["float32", "float16", "int8"])
-def test_ngrams_come_back_and_are_read_by_the_row(tmp_path: Path, numbers: native.Numbers, kept: np.ndarray | None):
-    random, words = np.random.default_rng(2), Words.of(["cat", "猫", "dog"])
-    own, buckets = (random.standard_normal((rows, 4)).astype(np.float32) for rows in (3, 9 if kept is None else 3))
-    ngrams = NGrams(own=own, buckets=buckets, size=9, shortest=1, longest=4, kept=kept)
+def test_ngrams_come_back_and_are_read_by_the_row(
+    tmp_path: Path, numbers: native.Numbers, kept: np.ndarray | None
+):
+    random = np.random.default_rng(2)
+    words = Words.of(["cat", "猫", "dog"])
+    own, buckets = (
+        random.standard_normal((rows, 4)).astype(np.float32) for rows in (3, 9 if kept is None else 3)
+    )
+    ngrams = NGrams(own=own, buckets=buckets, size=9, min_n=1, max_n=4, kept=kept)
     vectors = Vectors(words, Mixed.of(words, ngrams), subwords=ngrams)
     native.write(vectors, tmp_path / "v.inlaid", numbers=numbers)
     found = native.read(tmp_path / "v.inlaid")
     expected = vectors["小猫"]
-    np.testing.assert_allclose(found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[numbers])
+    np.testing.assert_allclose(
+        found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[numbers]
+    )
     assert isinstance(found.subwords, NGrams)
-    assert (found.subwords.shortest, found.subwords.longest, found.subwords.size) == (1, 4, 9)
+    assert (found.subwords.min_n, found.subwords.max_n, found.subwords.size) == (1, 4, 9)
     if numbers == "float32":
         assert found.subwords.own.whole().tobytes() == own.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
         assert found.subwords.buckets.whole().tobytes() == buckets.tobytes()  # pyright: ignore[reportAttributeAccessIssue]

@@ -37,7 +37,9 @@ def test_pickled_words_are_never_loaded(tmp_path: Path):
 
 def test_a_header_that_promises_more_than_the_file_holds_gets_no_room(tmp_path: Path):
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (10**9, 300)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": (10**9, 300)}
+    )
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("table.npy", header.getvalue() + bytes(1200))
     with pytest.raises(FormatError, match="promises 1,200,000,000,128 bytes"):
@@ -45,7 +47,9 @@ def test_a_header_that_promises_more_than_the_file_holds_gets_no_room(tmp_path: 
 
 
 def test_an_archive_that_unpacks_to_nothing_but_zeros_is_refused(tmp_path: Path):
-    np.savez_compressed(tmp_path / "a.npz", words=np.array(["cat"]), table=np.zeros((1, 2_000_000), np.float32))
+    np.savez_compressed(
+        tmp_path / "a.npz", words=np.array(["cat"]), table=np.zeros((1, 2_000_000), np.float32)
+    )
     with pytest.raises(FormatError, match="more than 300 times its size"):
         inlaid.load(tmp_path / "a.npz")
 
@@ -65,7 +69,9 @@ def test_an_archive_whose_names_are_no_text_is_refused(tmp_path: Path):
 
 def test_a_word_that_stands_twice_names_the_flag(tmp_path: Path):
     np.savez(tmp_path / "a.npz", words=np.array(["cat", "dog", "cat"]), table=np.arange(6.0).reshape(3, 2))
-    with pytest.raises(FormatError, match="word 3: 'cat' stands there for the second time .*word 1.*--duplicates first"):
+    with pytest.raises(
+        FormatError, match="word 3: 'cat' stands there for the second time .*word 1.*--duplicates first"
+    ):
         inlaid.load(tmp_path / "a.npz")
     assert inlaid.load(tmp_path / "a.npz", duplicates="first")["cat"].tolist() == [0, 1]
     assert inlaid.load(tmp_path / "a.npz", duplicates="last")["cat"].tolist() == [4, 5]
@@ -78,16 +84,24 @@ def test_numbers_too_large_for_float32_are_refused(tmp_path: Path):
 
 
 def test_parquet_of_a_data_frame_with_lists_of_double(tmp_path: Path):
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.table({"id": [7, 8], "token": ["cat", "猫"], "embedding": [[1.0, 2.0], [3.0, 4.0]]}), tmp_path / "a.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(
+        arrow.table({"id": [7, 8], "token": ["cat", "猫"], "embedding": [[1.0, 2.0], [3.0, 4.0]]}),
+        tmp_path / "a.parquet",
+    )
     found = inlaid.load(tmp_path / "a.parquet")
     assert found["猫"].tolist() == [3, 4]
     assert found.counts is None
 
 
 def test_parquet_lists_of_different_lengths_name_the_row(tmp_path: Path):
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.table({"word": ["a", "b", "c"], "vector": [[1.0, 2.0], [3.0, 4.0], [5.0]]}), tmp_path / "a.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(
+        arrow.table({"word": ["a", "b", "c"], "vector": [[1.0, 2.0], [3.0, 4.0], [5.0]]}),
+        tmp_path / "a.parquet",
+    )
     with pytest.raises(FormatError, match="row 3: expected 2 numbers, found 1"):
         inlaid.load(tmp_path / "a.parquet")
 
@@ -136,7 +150,10 @@ def test_int8_says_what_it_lost_and_other_formats_refuse_it(tmp_path: Path):
 def test_float16_halves_the_file(tmp_path: Path):
     vectors = Vectors.of([f"w{n}" for n in range(100)], np.random.default_rng(1).standard_normal((100, 50)))
     inlaid.save(vectors, tmp_path / "v.inlaid", numbers="float16")
-    assert inlaid.load(tmp_path / "v.inlaid")["w7"].tolist() == vectors["w7"].astype(np.float16).astype(np.float32).tolist()
+    assert (
+        inlaid.load(tmp_path / "v.inlaid")["w7"].tolist()
+        == vectors["w7"].astype(np.float16).astype(np.float32).tolist()
+    )
     with pytest.raises(FormatError, match="too large for float16"):
         inlaid.save(Vectors.of(["a"], [[1e30]]), tmp_path / "w.inlaid", numbers="float16")
 

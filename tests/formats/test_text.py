@@ -20,7 +20,9 @@ from inlaid.report import Event, Note
 from inlaid.vectors import Vectors
 
 BOTH = pytest.mark.parametrize("format", [GLOVE, WORD2VEC_TEXT], ids=["glove", "word2vec-text"])
-word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8)
+word = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8
+)
 number = st.floats(width=32, allow_nan=False, allow_infinity=False)
 slow = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -55,10 +57,16 @@ def refused(format: Lines, path: Path, **reading) -> str:
 @BOTH
 @slow
 @given(st.data())
-def test_any_words_and_numbers_come_back_bit_for_bit(tmp_path: Path, way: str, format: Lines, data: st.DataObject):
-    words = data.draw(st.lists(word.filter(lambda word: word[0] != "\ufeff"), min_size=1, max_size=8, unique=True))
+def test_any_words_and_numbers_come_back_bit_for_bit(
+    tmp_path: Path, way: str, format: Lines, data: st.DataObject
+):
+    words = data.draw(
+        st.lists(word.filter(lambda word: word[0] != "\ufeff"), min_size=1, max_size=8, unique=True)
+    )
     dim = data.draw(st.integers(1, 5))
-    table = np.array(data.draw(st.lists(number, min_size=len(words) * dim, max_size=len(words) * dim)), np.float32).reshape(-1, dim)
+    table = np.array(
+        data.draw(st.lists(number, min_size=len(words) * dim, max_size=len(words) * dim)), np.float32
+    ).reshape(-1, dim)
     format.write(Vectors.of(words, table), tmp_path / "v.vec")
     found = format.read(tmp_path / "v.vec")
     assert list(found.words) == words
@@ -77,7 +85,9 @@ def test_the_ending_vec_means_a_header_and_txt_must_be_explained(tmp_path: Path)
     vectors = Vectors.of(["a"], [[1, 2]])
     pipeline.save(vectors, tmp_path / "v.vec")
     assert (tmp_path / "v.vec").read_bytes() == b"1 2\na 1 2\n"
-    with pytest.raises(SettingError, match="glove and word2vec-text files end in .txt. Say which with --format"):
+    with pytest.raises(
+        SettingError, match="glove and word2vec-text files end in .txt. Say which with --format"
+    ):
         pipeline.save(vectors, tmp_path / "v.txt")
 
 
@@ -98,16 +108,30 @@ def test_odd_but_clear_files_are_read(tmp_path: Path, way: str):
 
 def test_words_that_are_numbers_and_blanks_of_unicode_are_words(tmp_path: Path, way: str):
     content = "3.5 1 2\nnew\u00a0york 3 4\n\u3000 5 6\nx\x0by 7 8\nx\x85 9 0\n"
-    assert list(GLOVE.read(file(tmp_path, content)).words) == ["3.5", "new\u00a0york", "\u3000", "x\x0by", "x\x85"]
+    assert list(GLOVE.read(file(tmp_path, content)).words) == [
+        "3.5",
+        "new\u00a0york",
+        "\u3000",
+        "x\x0by",
+        "x\x85",
+    ]
 
 
 def test_words_with_blanks_are_refused_or_kept(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lines, "BLOCK", 30)  # the first block shows how many numbers the shortest line has
     path = file(tmp_path, "at 3 0.5 0.25\na 1 2\n. . 3 4\na b c 5 6\n")
     assert refused(GLOVE, path).startswith(":2: expected 3 numbers after the word 'a', found 2.")
-    assert rows_of(GLOVE.read(path, Reading(spaces="keep"))) == {"at 3": [0.5, 0.25], "a": [1, 2], ". .": [3, 4], "a b c": [5, 6]}
+    assert rows_of(GLOVE.read(path, Reading(spaces="keep"))) == {
+        "at 3": [0.5, 0.25],
+        "a": [1, 2],
+        ". .": [3, 4],
+        "a b c": [5, 6],
+    }
     path = file(tmp_path, "a 1 2\na b 5 6\n")
-    assert refused(GLOVE, path) == ":2: expected 2 numbers after the word 'a', found 3. If words here hold blanks: --spaces keep."
+    assert (
+        refused(GLOVE, path)
+        == ":2: expected 2 numbers after the word 'a', found 3. If words here hold blanks: --spaces keep."
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,10 +151,15 @@ def test_words_with_blanks_are_refused_or_kept(tmp_path: Path, way: str, monkeyp
         ("a 1 2\nb 4 -inf\n", ":2: expected numbers, found '-inf' (NaN or infinity)"),
         ("a 1 2\nb 4 1e39\n", ":2: expected numbers, found '1e39' (no finite float32)"),
         ("a 1 2\nb 3 4\na 5 6\n", ":3: 'a' stands there for the second time"),
-        ("5 3\na 1 2\n", ":2: expected 1 numbers after the word 'a', found 2. If words here hold blanks: --spaces keep. If its first line"),
+        (
+            "5 3\na 1 2\n",
+            ":2: expected 1 numbers after the word 'a', found 2. If words here hold blanks: --spaces keep. If its first line",
+        ),
     ],
 )
-def test_what_is_wrong_with_a_file_without_header_is_named(tmp_path: Path, way: str, content: str, problem: str):
+def test_what_is_wrong_with_a_file_without_header_is_named(
+    tmp_path: Path, way: str, content: str, problem: str
+):
     assert refused(GLOVE, file(tmp_path, content)).startswith(problem)
 
 
@@ -144,17 +173,26 @@ def test_what_is_wrong_with_a_file_without_header_is_named(tmp_path: Path, way: 
         ),
         ("1 2\na 1 2\nb 3 4\n", ": its first line promises 1 words, and there are at least 2."),
         ("2 3\na 1 2\nb 3 4\n", ":2: expected 3 numbers after the word 'a', found 2."),
-        ("99999999999999999 2\na 1 2\n", ": its first line promises 99,999,999,999,999,999 words, and there are only 1."),
+        (
+            "99999999999999999 2\na 1 2\n",
+            ": its first line promises 99,999,999,999,999,999 words, and there are only 1.",
+        ),
         ("2 8000000\na 1 2\n" + "b 3 4\n" * 50, ":2: expected 8,000,000 numbers"),
         ("2 99999999999999\na 1 2\n", ":1: promises vectors of 99,999,999,999,999 numbers"),
         ("2 0\na\nb\n", ":1: promises vectors of 0 numbers"),
-        ("2 -2\na 1 2\n", ":1: expected how many words and numbers there are, as in '400000 300', found '2 -2'."),
+        (
+            "2 -2\na 1 2\n",
+            ":1: expected how many words and numbers there are, as in '400000 300', found '2 -2'.",
+        ),
         ("2" * 5000 + " 2\na 1 2\n", ":1: expected how many words"),
         (
             "a 1 2\nb 3 4\n",
             ":1: expected how many words and numbers there are, as in '400000 300', found 'a 1 2'.",
         ),
-        ("5 3\n7 2\n", ":2: expected 3 numbers after the word '7', found 1. If its first line is a word and its number: --format glove."),
+        (
+            "5 3\n7 2\n",
+            ":2: expected 3 numbers after the word '7', found 1. If its first line is a word and its number: --format glove.",
+        ),
     ],
 )
 def test_a_header_that_lies_is_named(tmp_path: Path, way: str, content: str, problem: str):
@@ -171,19 +209,27 @@ def test_a_first_line_that_may_be_either_is_not_guessed(tmp_path: Path):
 def test_the_first_words_alone_are_read(tmp_path: Path, way: str):
     path = file(tmp_path, "a 1 2\nb 3 4\nc broken\n")
     assert rows_of(GLOVE.read(path, Reading(top=2))) == {"a": [1, 2], "b": [3, 4]}
-    assert rows_of(WORD2VEC_TEXT.read(file(tmp_path, "9 2\na 1 2\nb 3 4\n"), Reading(top=2))) == {"a": [1, 2], "b": [3, 4]}
+    assert rows_of(WORD2VEC_TEXT.read(file(tmp_path, "9 2\na 1 2\nb 3 4\n"), Reading(top=2))) == {
+        "a": [1, 2],
+        "b": [3, 4],
+    }
 
 
 def test_duplicates_and_broken_words_follow_the_settings(tmp_path: Path, way: str):
     path = file(tmp_path, b"a 1 2\n\xff 3 4\na 5 6\n")
     assert rows_of(GLOVE.read(path, Reading(duplicates="last", invalid="skip"))) == {"a": [5, 6]}
-    assert rows_of(GLOVE.read(path, Reading(duplicates="first", invalid="replace"))) == {"a": [1, 2], "\ufffd": [3, 4]}
+    assert rows_of(GLOVE.read(path, Reading(duplicates="first", invalid="replace"))) == {
+        "a": [1, 2],
+        "\ufffd": [3, 4],
+    }
     assert refused(GLOVE, path).startswith(":2: b'\\xff' is not UTF-8")
 
 
 def test_a_word_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 100_000)
-    assert refused(GLOVE, file(tmp_path, "a 1\n" + "b" * 70_000 + " 1\n")).startswith(":2: a word of more than 65,536 bytes")
+    assert refused(GLOVE, file(tmp_path, "a 1\n" + "b" * 70_000 + " 1\n")).startswith(
+        ":2: a word of more than 65,536 bytes"
+    )
     monkeypatch.setattr(lines, "BLOCK", 1000)
     assert refused(GLOVE, file(tmp_path, "a 1\n" + "b" * 200_000)).startswith(":2: longer than 100,000 bytes")
 
@@ -207,13 +253,20 @@ def test_words_the_file_cannot_hold_are_not_written(tmp_path: Path, format: Line
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"\n", b"Chapter 1\nIt was a dark night\n", b"the 1000\nof 900\n", b"tiger cat 7.35\ntiger tiger 10\n",
+        b"",
+        b"\n",
+        b"Chapter 1\nIt was a dark night\n",
+        b"the 1000\nof 900\n",
+        b"tiger cat 7.35\ntiger tiger 10\n",
         b"1.5 2.5 3.5\n4 5 6\n",
-b"In 1999 2000 2001\nwe went there\n", b"12 34\nHello world\n", b"PK\x03\x04\0 1 2", b"PAR1\x15\x04",
+        b"In 1999 2000 2001\nwe went there\n",
+        b"12 34\nHello world\n",
+        b"PK\x03\x04\0 1 2",
+        b"PAR1\x15\x04",
         b"\xba\x16\x4f\x2f\x0c\0\0\0 1 2\n",
         b"2 2\nab \x00\x20\x41\xba\x00\x60\xad\xb8",
     ],
-)  # fmt: skip
+)
 def test_other_files_are_not_taken_for_vectors(content: bytes):
     assert not GLOVE.recognizes(Start(Path("x.txt"), content))
     assert not WORD2VEC_TEXT.recognizes(Start(Path("x.txt"), content))
@@ -230,7 +283,11 @@ def test_short_and_wide_files_are_recognized():
 
 @BOTH
 @slow
-@given(st.integers(0, 200), st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3), st.booleans())
+@given(
+    st.integers(0, 200),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3),
+    st.booleans(),
+)
 @example(0, [], False)
 def test_damaged_files_give_vectors_or_a_format_error(
     tmp_path: Path, way: str, format: Lines, length: int, flips: list[tuple[int, int]], keep: bool
@@ -242,7 +299,9 @@ def test_damaged_files_give_vectors_or_a_format_error(
     for place, byte in flips:
         content[place % len(content)] = byte
     try:
-        vectors = format.read(file(tmp_path, bytes(content[:length])), Reading(spaces="keep" if keep else "error"))
+        vectors = format.read(
+            file(tmp_path, bytes(content[:length])), Reading(spaces="keep" if keep else "error")
+        )
     except FormatError:
         return
     assert np.isfinite(vectors.table).all()

@@ -1,4 +1,5 @@
-"""word2vec's binary file: what is written comes back, both ways of ending rows are read, and damage is named with its place."""
+"""word2vec's binary file: what is written comes back, both ways of ending rows are read, and damage is named
+with its place."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from inlaid.formats import word2vec
 from inlaid.formats.reading import Reading, Start
 from inlaid.vectors import Vectors
 
-word = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8)
+word = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8
+)
 number = st.floats(width=32, allow_nan=False, allow_infinity=False)
 slow = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TWO = {"</s>": [1.0, 2.0], "猫": [3.0, -0.5]}
@@ -49,7 +52,9 @@ def rows_of(vectors: Vectors) -> dict[str, list[float]]:
 def test_any_words_and_numbers_come_back_bit_for_bit(tmp_path: Path, block: int, data: st.DataObject):
     words = data.draw(st.lists(word, min_size=1, max_size=8, unique=True))
     dim = data.draw(st.integers(1, 5))
-    table = np.array(data.draw(st.lists(number, min_size=len(words) * dim, max_size=len(words) * dim)), np.float32).reshape(-1, dim)
+    table = np.array(
+        data.draw(st.lists(number, min_size=len(words) * dim, max_size=len(words) * dim)), np.float32
+    ).reshape(-1, dim)
     word2vec.write(Vectors.of(words, table), tmp_path / "v.bin")
     found = word2vec.read(tmp_path / "v.bin")
     assert list(found.words) == words
@@ -79,13 +84,22 @@ def test_rows_may_end_in_a_newline_or_not(tmp_path: Path, block: int, ending: by
         (content(TWO, "0 2"), "promises 0 words of 2 numbers"),
         (content(TWO, "2 0"), "promises 2 words of 0 numbers"),
         (content(TWO, "2 99999999999999"), "promises 2 words of 99,999,999,999,999 numbers"),
-        (content(TWO, "2 9999999"), "word 1 at byte 10 is cut short or missing: expected a word and 9,999,999 numbers"),
+        (
+            content(TWO, "2 9999999"),
+            "word 1 at byte 10 is cut short or missing: expected a word and 9,999,999 numbers",
+        ),
         (content(TWO, "999999999999 2"), "word 3 at byte 41 is cut short or missing: .* --top 2"),
         (content(TWO, "1 2"), "promises 1 words of 2 numbers, and more follows at byte 17"),
         (content(TWO)[:-3], "word 2 at byte 17 is cut short or missing"),
-        (content(TWO)[:4], "word 1 at byte 4 is cut short or missing: expected a word and 2 numbers, found 0 bytes"),
+        (
+            content(TWO)[:4],
+            "word 1 at byte 4 is cut short or missing: expected a word and 2 numbers, found 0 bytes",
+        ),
         (content({"a": [1.0, float("nan")]}), "word 1 at byte 4, b'a', has NaN or infinity"),
-        (content({"a": [1.0, 2.0], "b": [float("inf"), float("-inf")]}), "word 2 at byte 15, b'b', has NaN or infinity"),
+        (
+            content({"a": [1.0, 2.0], "b": [float("inf"), float("-inf")]}),
+            "word 2 at byte 15, b'b', has NaN or infinity",
+        ),
         (content({"a": [1.0], "": [2.0]}, "2 1"), "word 2 at byte 11, b'', is no word"),
         (content({"a": [1.0], "b\nc": [2.0]}, "2 1"), "word 2 at byte 11, b'b.nc', is no word"),
         (content({"a": [1.0], "b" * 70_000: [2.0]}, "2 1"), "word 2 at byte 10 has no end in 65,536 bytes"),
@@ -103,7 +117,9 @@ def test_the_first_words_alone_are_read(tmp_path: Path, block: int):
 
 
 def test_duplicates_and_broken_words_follow_the_settings(tmp_path: Path):
-    path = file(tmp_path, content({"a": [1.0], "b": [2.0], "c": [3.0]}).replace(b"b ", b"\xff ").replace(b"c ", b"a "))
+    path = file(
+        tmp_path, content({"a": [1.0], "b": [2.0], "c": [3.0]}).replace(b"b ", b"\xff ").replace(b"c ", b"a ")
+    )
     with pytest.raises(FormatError, match="word 2: .* is not UTF-8"):
         word2vec.read(path)
     assert rows_of(word2vec.read(path, Reading(invalid="skip", duplicates="last"))) == {"a": [3]}
@@ -134,7 +150,9 @@ def test_other_files_are_not_taken_for_vectors(head: bytes):
 
 @slow
 @given(st.integers(0, 60), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 255)), max_size=3))
-def test_damaged_files_give_vectors_or_a_format_error(tmp_path: Path, length: int, flips: list[tuple[int, int]]):
+def test_damaged_files_give_vectors_or_a_format_error(
+    tmp_path: Path, length: int, flips: list[tuple[int, int]]
+):
     data = bytearray(content({"the": [1.0, 2.0, 3.0], "new": [-1.0, 0.0, 1e-9], "猫": [1.0, 1.0, 1.0]}))
     for place, byte in flips:
         data[place % len(data)] = byte

@@ -55,10 +55,14 @@ def test_best_tables_come_back_beside_the_latest(tmp_path: Path, toy: ModuleType
 def test_another_run_is_refused_and_every_difference_named(path: Path, toy: ModuleType):
     work = toy.Toy()
     before = work.bytes()
-    other = toy.identity(rate=0.1, window=5) | {"corpus": "beef"}
+    other = toy.identity(learning_rate=0.1, window=5) | {"corpus": "beef"}
     with pytest.raises(SettingError, match="a checkpoint of another run") as error:
         checkpoint.restore(checkpoint.open_saved(path), work.arrays, other)
-    for difference in ("rate is 0.05 there and 0.1 here", "window is not set there and 5 here", "corpus is c0ffee there and beef here"):
+    for difference in (
+        "learning_rate is 0.05 there and 0.1 here",
+        "window is not set there and 5 here",
+        "corpus is c0ffee there and beef here",
+    ):
         assert difference in str(error.value)
     assert "seed" not in str(error.value)
     assert work.bytes() == before
@@ -91,7 +95,9 @@ def test_damage_is_refused_before_anything_is_copied(path: Path, toy: ModuleType
 def test_arrays_of_another_shape_are_refused(path: Path, toy: ModuleType):
     work = toy.Toy()
     work.arrays["table"] = np.zeros((500, 41), np.float32)
-    with pytest.raises(FormatError, match=r"expected an array 'table', float32 \(500, 41\); found float32 \(500, 40\)"):
+    with pytest.raises(
+        FormatError, match=r"expected an array 'table', float32 \(500, 41\); found float32 \(500, 40\)"
+    ):
         checkpoint.restore(checkpoint.open_saved(path), work.arrays, toy.identity())
 
 
@@ -108,7 +114,9 @@ def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(tmp_path: Pat
 
 def test_the_place_of_an_earlier_checkpoint_is_refused(tmp_path: Path, toy: ModuleType):
     checkpoint.save(tmp_path / "c", toy.Toy().arrays, None, toy.identity() | {"total": 100}, STATE)
-    with pytest.raises(WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it, remove it"):
+    with pytest.raises(
+        WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it, remove it"
+    ):
         checkpoint.check_place(tmp_path / "c")
     checkpoint.remove(tmp_path / "c")
     checkpoint.check_place(tmp_path / "c")

@@ -51,12 +51,20 @@ def test_a_loss_that_blows_up():
 def test_losses_that_are_none_of_its_business():
     noise = np.random.Generator(np.random.Philox(1)).uniform(0.1, 9, 10_000)
     assert first_problem(list(noise), part=1e-4) == (-1, "")  # noise vanishes in the average
-    assert first_problem([4.0, 1e-3, 1e-5, 1e-2, 1.0]) == (-1, "")  # better than at the start, though far from its best
+    assert first_problem([4.0, 1e-3, 1e-5, 1e-2, 1.0]) == (
+        -1,
+        "",
+    )  # better than at the start, though far from its best
     assert first_problem([100.0, 1.0, 1.0, 99.0]) == (-1, "")
 
 
 def test_bad_numbers_are_found_wherever_they_are():
-    arrays = {"ids": np.arange(5), "sum": np.zeros(()), "none": np.zeros((0, 3)), "table": np.ones((50_000, 20), np.float32)}
+    arrays = {
+        "ids": np.arange(5),
+        "sum": np.zeros(()),
+        "none": np.zeros((0, 3)),
+        "table": np.ones((50_000, 20), np.float32),
+    }
     assert bad_number(arrays) == ""
     for row in (0, 49_999, 31_234):
         for bad in (np.nan, np.inf, -np.inf):
@@ -68,13 +76,17 @@ def test_bad_numbers_are_found_wherever_they_are():
 
 
 def test_numbers_that_are_only_large_are_good():
-    assert bad_number({"half": np.full(100_000, 6e4, np.float16), "single": np.full(1000, 3e38, np.float32)}) == ""
+    assert (
+        bad_number({"half": np.full(100_000, 6e4, np.float16), "single": np.full(1000, 3e38, np.float32)})
+        == ""
+    )
 
 
 def test_first_rows_are_looked_at_every_time_and_all_now_and_then():
     table = np.zeros((1000, 3), np.float32)
     table[900] = np.nan
-    patient, eager = Watch(every=1000.0), Watch(every=0.0)
+    patient = Watch(every=1000.0)
+    eager = Watch(every=0.0)
     assert patient.look({"table": table}) == ""
     assert "row 900" in patient.look({"table": table}, all=True)
     assert "row 900" in eager.look({"table": table})

@@ -1,4 +1,5 @@
-"""Training goes on with new text: old words keep their rows, anchored ones their bits, and new words find their places."""
+"""Training goes on with new text: old words keep their rows, anchored ones their bits, and new words find
+their places."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ NEW = "zebrafruit"
 
 @pytest.fixture(scope="module")
 def old() -> Vectors:
-    return inlaid.train(world.sentences("en", words=100_000), "sgns", dim=30, epochs=10, threshold=0.0)
+    return inlaid.train(world.sentences("en", words=100_000), "sgns", dim=30, epochs=10, subsample=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +36,33 @@ def _rows(vectors: Vectors, count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
-def test_anchored_words_keep_every_bit_and_a_new_word_lands_in_its_field(old: Vectors, text: list[str], objective: str):
-    new = inlaid.train(text, "sgns", onto=old, anchor=True, dim=30, epochs=10, threshold=0.0, objective=objective, workers=2)
+def test_anchored_words_keep_every_bit_and_a_new_word_lands_in_its_field(
+    old: Vectors, text: list[str], objective: str
+):
+    new = inlaid.train(
+        text, "sgns", onto=old, anchor=True, dim=30, epochs=10, subsample=0.0, objective=objective, workers=2
+    )
     assert list(new.words)[: len(old)] == list(old.words)
     assert _rows(new, len(old)) == _rows(old, len(old))
-    assert new.card.notes[0].startswith(f"Went on from {len(old):,} words by sgns from corpus {old.card.corpus}")
+    assert new.card.notes[0].startswith(
+        f"Went on from {len(old):,} words by sgns from corpus {old.card.corpus}"
+    )
     assert "anchored" in new.card.notes[0]
     if objective == "skipgram":
-        fruit = {"banana", "pear", "peach", "grape", "orange", "lemon", "apple", "mango", "cherry", "plum", "melon", "strawberry"}
+        fruit = {
+            "banana",
+            "pear",
+            "peach",
+            "grape",
+            "orange",
+            "lemon",
+            "apple",
+            "mango",
+            "cherry",
+            "plum",
+            "melon",
+            "strawberry",
+        }
         assert len(fruit & {each.word for each in inlaid.neighbors(new, NEW, n=5)}) >= 3
 
 
@@ -52,7 +72,9 @@ def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
     assert not np.array_equal(new.table[: len(old)], old.table)
     assert old.counts is not None
     assert new.counts is not None
-    assert new.counts[new.id("pear")] == old.counts[old.id("pear")] + len(re.findall(r"\bpear\b", " ".join(text).lower()))
+    assert new.counts[new.id("pear")] == old.counts[old.id("pear")] + len(
+        re.findall(r"\bpear\b", " ".join(text).lower())
+    )
     assert new.counts[new.id("banana")] == old.counts[old.id("banana")]
 
 
@@ -69,7 +91,8 @@ def test_what_cannot_go_on_is_named(old: Vectors, text: list[str]):
 
 
 def test_without_contexts_only_free_words_can_go_on(old: Vectors, text: list[str]):
-    bare, events = Vectors.of(list(old.words), old.table), list[Event]()
+    bare = Vectors.of(list(old.words), old.table)
+    events = list[Event]()
     with pytest.raises(SettingError, match="have no contexts"):
         inlaid.train(text, "sgns", onto=bare, anchor=True, dim=30)
     new = inlaid.train(text, "sgns", onto=bare, dim=30, epochs=1, report=events.append)
@@ -77,10 +100,21 @@ def test_without_contexts_only_free_words_can_go_on(old: Vectors, text: list[str
     assert any(isinstance(event, Note) and "those start from zero" in event.text for event in events)
 
 
-def test_from_the_command_line(old: Vectors, text: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_from_the_command_line(
+    old: Vectors, text: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     inlaid.save(old, tmp_path / "old.inlaid")
     (tmp_path / "new.txt").write_text("\n".join(text), "utf-8")
-    words = ["train", "sgns", str(tmp_path / "new.txt"), "--onto", str(tmp_path / "old.inlaid"), "--anchor", "--epochs", "1"]
+    words = [
+        "train",
+        "sgns",
+        str(tmp_path / "new.txt"),
+        "--onto",
+        str(tmp_path / "old.inlaid"),
+        "--anchor",
+        "--epochs",
+        "1",
+    ]
     assert main([*words, "--dim", "30", "-o", str(tmp_path / "new.inlaid")]) == 0
     new = inlaid.load(tmp_path / "new.inlaid")
     assert NEW in new

@@ -30,46 +30,59 @@ MACHINES = {
     "nobody says": ({}, None),
     "an odd file": ({"proc/meminfo": "MemAvailable: many kB\n"}, None),
     "version 2, a limit on an outer group": (
-        MEMINFO | {
+        MEMINFO
+        | {
             "proc/self/cgroup": "0::/outer/inner\n",
-            f"{TWO}/outer/memory.max": "4000000000\n", f"{TWO}/outer/memory.current": "3000000000\n",
+            f"{TWO}/outer/memory.max": "4000000000\n",
+            f"{TWO}/outer/memory.current": "3000000000\n",
             f"{TWO}/outer/memory.stat": "anon 5\ninactive_file 400000000\nactive_file 100000000\n",
-            f"{TWO}/outer/inner/memory.max": "max\n", f"{TWO}/outer/inner/memory.current": "5\n",
+            f"{TWO}/outer/inner/memory.max": "max\n",
+            f"{TWO}/outer/inner/memory.current": "5\n",
             f"{TWO}/outer/inner/memory.stat": "anon 5\n",
         },
         1_500_000_000,
     ),
     "version 2, inside a container": (
-        MEMINFO | {
+        MEMINFO
+        | {
             "proc/self/cgroup": "0::/\n",
-            f"{TWO}/memory.max": "2000000000\n", f"{TWO}/memory.current": "500000000\n", f"{TWO}/memory.stat": "anon 5\n",
+            f"{TWO}/memory.max": "2000000000\n",
+            f"{TWO}/memory.current": "500000000\n",
+            f"{TWO}/memory.stat": "anon 5\n",
         },
         1_500_000_000,
     ),
     "version 1, whose folder is not shown inside": (
-        MEMINFO | {
+        MEMINFO
+        | {
             "proc/self/cgroup": "5:cpu:/docker/abc\n4:memory:/docker/abc\n0::/\n",
-            f"{ONE}/memory.limit_in_bytes": "3000000000\n", f"{ONE}/memory.usage_in_bytes": "2500000000\n",
+            f"{ONE}/memory.limit_in_bytes": "3000000000\n",
+            f"{ONE}/memory.usage_in_bytes": "2500000000\n",
             f"{ONE}/memory.stat": "cache 9\ninactive_file 1\ntotal_inactive_file 500000000\n",
         },
         1_000_000_000,
     ),
     "version 1, no limit": (
-        MEMINFO | {
+        MEMINFO
+        | {
             "proc/self/cgroup": "4:cpu,memory:/\n",
-            f"{ONE}/memory.limit_in_bytes": "9223372036854771712\n", f"{ONE}/memory.usage_in_bytes": "5\n",
+            f"{ONE}/memory.limit_in_bytes": "9223372036854771712\n",
+            f"{ONE}/memory.usage_in_bytes": "5\n",
             f"{ONE}/memory.stat": "cache 9\n",
         },
         16_384_000_000,
     ),
     "over its limit": (
-        MEMINFO | {
+        MEMINFO
+        | {
             "proc/self/cgroup": "0::/\n",
-            f"{TWO}/memory.max": "100\n", f"{TWO}/memory.current": "500\n", f"{TWO}/memory.stat": "anon 5\n",
+            f"{TWO}/memory.max": "100\n",
+            f"{TWO}/memory.current": "500\n",
+            f"{TWO}/memory.stat": "anon 5\n",
         },
         0,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", MACHINES)
@@ -114,7 +127,9 @@ def test_epochs_that_fit_into_the_minutes(toy: ModuleType):
     assert 1 <= found.epochs <= 1080
     assert 0 < found.seconds <= 6 * 0.9
     assert found.memory == 500 * 8 + 500 * 40 * 4 + 8
-    assert len(made) >= 2  # a trial longer than an epoch goes on with fresh work; the real run starts afresh too
+    assert (
+        len(made) >= 2
+    )  # a trial longer than an epoch goes on with fresh work; the real run starts afresh too
     given = plan(make, Safety(), epochs=5, trial=0.01)
     assert given.epochs == 5
     assert given.seconds >= 5 * 0.005
@@ -122,7 +137,9 @@ def test_epochs_that_fit_into_the_minutes(toy: ModuleType):
 
 
 def test_minutes_too_few_for_an_epoch(toy: ModuleType):
-    with pytest.raises(SettingError, match=r"minutes is 0.001, but one epoch takes about \d+ .*Give more time"):
+    with pytest.raises(
+        SettingError, match=r"minutes is 0.001, but one epoch takes about \d+ .*Give more time"
+    ):
         plan(lambda epochs: toy.Toy(1000 * epochs, pause=0.005), Safety(minutes=0.001), epochs=5, trial=0.02)
 
 

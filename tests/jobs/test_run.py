@@ -30,10 +30,16 @@ def make(toy: ModuleType) -> Callable[..., Any]:
 
     class Prepared(toy.Toy):
         def __init__(
-            self, total: int = 100, *, at: dict[int, Callable[[Any], Any]] | None = None, held_out: Any = None, **more: Any
+            self,
+            total: int = 100,
+            *,
+            at: dict[int, Callable[[Any], Any]] | None = None,
+            held_out: Any = None,
+            **more: Any,
         ) -> None:
             super().__init__(total, **more)
-            self.at, self.losses = at or {}, held_out
+            self.at = at or {}
+            self.losses = held_out
 
         def step(self, done: int) -> Step:
             changed = self.at[done](self) if done in self.at else None
@@ -63,21 +69,50 @@ def interrupt(work: Any) -> None:
 
 
 def test_a_plain_run(toy: ModuleType):
-    work, events = toy.Toy(units=3), list[Event]()
+    work = toy.Toy(units=3)
+    events = list[Event]()
     assert isinstance(work, Work)
     outcome = run(work, Safety(), toy.identity(), events.append)
-    assert (outcome.reason, outcome.finished, outcome.done, outcome.tables, outcome.note) == ("finished", True, 100, 100, "")
+    assert (outcome.reason, outcome.finished, outcome.done, outcome.tables, outcome.note) == (
+        "finished",
+        True,
+        100,
+        100,
+        "",
+    )
     np.testing.assert_array_equal(work.arrays["seeds"], toy.after(34))
     progress = [event for event in events if isinstance(event, Progress)]
     assert (progress[0].done, progress[-1].done, progress[-1].total) == (0, 100, 100)
-    assert [mark.done for mark in outcome.marks] == [6, 12, 15, 21, 27, 30, 36, 42, 45, 51, 57, 60, 66, 72, 75, 81, 87, 90, 96, 100]
+    assert [mark.done for mark in outcome.marks] == [
+        6,
+        12,
+        15,
+        21,
+        27,
+        30,
+        36,
+        42,
+        45,
+        51,
+        57,
+        60,
+        66,
+        72,
+        75,
+        81,
+        87,
+        90,
+        96,
+        100,
+    ]
 
 
 def test_progress_says_speed_loss_rate_and_time_left_and_soon_what_it_will_take(toy: ModuleType, make: Any):
-    events, total = list[Event](), 10**6
+    events = list[Event]()
+    total = 10**6
     run(make(total, pause=0.01, at={150: interrupt}), Safety(), toy.identity(), events.append)
     said = next(event for event in events if isinstance(event, Progress) and "left" in event.figures)
-    assert set(said.figures) == {"speed", "left", "loss", "rate"}
+    assert set(said.figures) == {"speed", "left", "loss", "learning_rate"}
     assert 0 < said.figures["speed"] <= 100
     assert said.figures["left"] == pytest.approx((total - said.done) / said.figures["speed"])
     assert 1 < said.figures["loss"] < 2
@@ -85,7 +120,9 @@ def test_progress_says_speed_loss_rate_and_time_left_and_soon_what_it_will_take(
 
 
 @pytest.mark.parametrize("every", [9, 50, 99])
-def test_put_aside_and_resumed_it_is_the_same(tmp_path: Path, toy: ModuleType, make: Any, expected: bytes, every: int):
+def test_put_aside_and_resumed_it_is_the_same(
+    tmp_path: Path, toy: ModuleType, make: Any, expected: bytes, every: int
+):
     safety = Safety(checkpoint=tmp_path / "c", resume=True)
     whole = run(toy.Toy(), Safety(), toy.identity())
     for _ in range(200):
@@ -98,12 +135,17 @@ def test_put_aside_and_resumed_it_is_the_same(tmp_path: Path, toy: ModuleType, m
     assert work.bytes() == expected
     assert outcome.marks == whole.marks  # losses and all
     again = toy.Toy()
-    assert run(again, safety, toy.identity()).finished  # nothing is left to do, and a lost result can be had again
+    assert run(
+        again, safety, toy.identity()
+    ).finished  # nothing is left to do, and a lost result can be had again
     assert again.bytes() == expected
 
 
-def test_ctrl_c_stops_after_the_step_with_a_checkpoint_and_a_label(tmp_path: Path, toy: ModuleType, make: Any):
-    work, events = make(at={41: interrupt}), list[Event]()
+def test_ctrl_c_stops_after_the_step_with_a_checkpoint_and_a_label(
+    tmp_path: Path, toy: ModuleType, make: Any
+):
+    work = make(at={41: interrupt})
+    events = list[Event]()
     outcome = run(work, Safety(checkpoint=tmp_path / "c"), toy.identity(), events.append)
     assert (outcome.finished, outcome.reason, outcome.done) == (False, "interrupted", 42)
     assert outcome.note == "Training was interrupted at 42.0% (42 of 100 units)."
@@ -120,7 +162,8 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path, toy: ModuleType, make: An
 
 
 def test_it_runs_in_a_thread_too(toy: ModuleType, expected: bytes):
-    work, ended = toy.Toy(), list[Outcome]()
+    work = toy.Toy()
+    ended = list[Outcome]()
     thread = threading.Thread(target=lambda: ended.append(run(work, Safety(), toy.identity())))
     thread.start()
     thread.join()
@@ -150,7 +193,10 @@ def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType,
     outcome = run(work, Safety(patience=3), toy.identity())
     assert (outcome.reason, outcome.finished, outcome.done, outcome.tables) == ("stopped early", True, 55, 40)
     np.testing.assert_array_equal(work.arrays["seeds"], toy.after(40))
-    assert "no better for 3 checks. The tables are those of 40.0%, where the held-out loss was lowest." in outcome.note
+    assert (
+        "no better for 3 checks. The tables are those of 40.0%, where the held-out loss was lowest."
+        in outcome.note
+    )
     # The same when it is put aside between the best check and the last
     safety = Safety(patience=3, checkpoint=tmp_path / "c", resume=True)
     for stop in (22, 47, 51):
@@ -159,7 +205,12 @@ def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType,
     for _ in range(2):  # and again, with nothing left to do
         other = make(held_out=held_out)
         resumed = run(other, safety, toy.identity())
-        assert (resumed.reason, resumed.done, resumed.tables, resumed.marks) == ("stopped early", 55, 40, outcome.marks)
+        assert (resumed.reason, resumed.done, resumed.tables, resumed.marks) == (
+            "stopped early",
+            55,
+            40,
+            outcome.marks,
+        )
         assert other.bytes() == work.bytes()
 
 
@@ -192,13 +243,15 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 @pytest.mark.parametrize("saved", [True, False])
-def test_what_went_wrong_is_told_and_the_last_good_tables_are_back(tmp_path: Path, toy: ModuleType, make: Any, case: str, saved: bool):
+def test_what_went_wrong_is_told_and_the_last_good_tables_are_back(
+    tmp_path: Path, toy: ModuleType, make: Any, case: str, saved: bool
+):
     change, seen, said = WRONG[case]
     work = make(at={47: change})
     safety = Safety(checkpoint=tmp_path / "c", resume=True) if saved else Safety()
     if saved:
         run(make(at={46: interrupt}), safety, toy.identity())
-    with pytest.raises(Diverged, match=r"Halve `rate` \(it is 0.05\) and start again") as error:
+    with pytest.raises(Diverged, match=r"Halve `learning_rate` \(it is 0.05\) and start again") as error:
         run(work, safety, toy.identity())
     assert f"went wrong at {seen}.0%: {said}" in str(error.value)
     assert error.value.done == (47 if saved else 45)  # the last checkpoint, or the last mark
@@ -210,9 +263,14 @@ def test_what_went_wrong_is_told_and_the_last_good_tables_are_back(tmp_path: Pat
 
 
 def test_nothing_bad_is_saved(tmp_path: Path, toy: ModuleType, make: Any):
-    """NaN where only a look at everything finds it: every checkpoint is looked through before it is written."""
+    """NaN where only a look at everything finds it: every checkpoint is looked through before it is
+    written."""
     with pytest.raises(Diverged, match="row 400"):
-        run(make(at={2: spoil(400)}), Safety(checkpoint=tmp_path / "c", checkpoint_minutes=0.0), toy.identity())
+        run(
+            make(at={2: spoil(400)}),
+            Safety(checkpoint=tmp_path / "c", checkpoint_minutes=0.0),
+            toy.identity(),
+        )
     assert checkpoint.open_saved(tmp_path / "c").state.done == 2
 
 
@@ -228,7 +286,8 @@ def test_a_held_out_loss_that_is_no_number(toy: ModuleType, make: Any):
 
 
 def test_resuming(tmp_path: Path, toy: ModuleType, make: Any):
-    path, events = tmp_path / "c", list[Event]()
+    path = tmp_path / "c"
+    events = list[Event]()
     run(make(at={9: interrupt}), Safety(checkpoint=path, resume=True), toy.identity(), events.append)
     assert "There is no checkpoint" in notes(events)
     with pytest.raises(WriteError, match=r"an earlier run \(10% done\)"):

@@ -1,4 +1,5 @@
-"""Work whose answer is known: a linear congruential generator, one round a step. Run as a program, it is killed and resumed."""
+"""Work whose answer is known: a linear congruential generator, one round a step. Run as a program, it is
+killed and resumed."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from inlaid.jobs.checkpoint import identity_of
 from inlaid.jobs.run import Safety, Step, run
 from inlaid.report import Note
 
-FACTOR, PLUS = 6364136223846793005, 1442695040888963407
+FACTOR = 6364136223846793005
+PLUS = 1442695040888963407
 ROWS = 500
 
 
@@ -31,7 +33,9 @@ class Toy:
     unit = "units"
 
     def __init__(self, total: int = 100, *, units: int = 1, pause: float = 0.0) -> None:
-        self.total, self.units, self.pause = total, units, pause
+        self.total = total
+        self.units = units
+        self.pause = pause
         self.arrays: dict[str, np.ndarray] = {
             "seeds": np.arange(ROWS, dtype=np.uint64),
             "table": np.zeros((ROWS, 40), np.float32),
@@ -39,7 +43,8 @@ class Toy:
         }
 
     def step(self, done: int) -> Step:
-        seeds, table = self.arrays["seeds"], self.arrays["table"]
+        seeds = self.arrays["seeds"]
+        table = self.arrays["table"]
         seeds *= np.uint64(FACTOR)
         seeds += np.uint64(PLUS)
         table *= np.float32(0.999)
@@ -47,7 +52,7 @@ class Toy:
         self.arrays["sum"] += float(table[:50].sum(dtype=np.float64)) / 3
         time.sleep(self.pause)
         done = min(done + self.units, self.total)
-        return Step(done, 1.0 + float(seeds[0]) / 2.0**64, 1.0, {"rate": 1 - done / self.total})
+        return Step(done, 1.0 + float(seeds[0]) / 2.0**64, 1.0, {"learning_rate": 1 - done / self.total})
 
     def held_out(self, done: int) -> float | None:
         return None
@@ -57,11 +62,13 @@ class Toy:
 
 
 def identity(**settings: Any) -> dict[str, Any]:
-    return identity_of("toy", {"rate": 0.05, "seed": 1, **settings}, "c0ffee")
+    return identity_of("toy", {"learning_rate": 0.05, "seed": 1, **settings}, "c0ffee")
 
 
 if __name__ == "__main__":
-    saved, result, rounds = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    saved = Path(sys.argv[1])
+    result = Path(sys.argv[2])
+    rounds = int(sys.argv[3])
     print("ready", flush=True)
     toy = Toy(rounds, pause=0.001)
     run(

@@ -14,7 +14,12 @@ from inlaid.kernels import cells_cpu, reference
 @pytest.fixture(scope="module")
 def cells() -> Cells:
     random = np.random.default_rng(3)
-    return cooccurrence(encode([[str(id) for id in random.zipf(1.5, 30) if id < 200] for _ in range(200)], Encoding(min_count=1)), window=3)
+    return cooccurrence(
+        encode(
+            [[str(id) for id in random.zipf(1.5, 30) if id < 200] for _ in range(200)], Encoding(min_count=1)
+        ),
+        window=3,
+    )
 
 
 @pytest.mark.parametrize(("smoothing", "shift"), [(1.0, 1.0), (0.75, 1.0), (0.75, 5.0)])
@@ -32,7 +37,9 @@ def test_sparse_times_dense_equals_the_specification(cells: Cells):
     out = np.full_like(dense, np.nan)
     cells_cpu.sparse_times_dense(cells.starts, cells.columns, values, dense, 0, 5, out)
     cells_cpu.sparse_times_dense(cells.starts, cells.columns, values, dense, 5, cells.size, out)
-    np.testing.assert_allclose(out, reference.sparse_times_dense(cells.starts, cells.columns, values, dense), rtol=2e-4, atol=1e-3)
+    np.testing.assert_allclose(
+        out, reference.sparse_times_dense(cells.starts, cells.columns, values, dense), rtol=2e-4, atol=1e-3
+    )
     np.testing.assert_allclose(out, (cells.dense() @ dense), rtol=2e-4, atol=1e-3)
 
 

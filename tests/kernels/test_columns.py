@@ -31,10 +31,12 @@ def test_parts_are_whole_vectors_that_differ_by_one_at_most(columns: int):
 
 @pytest.mark.parametrize("dim", [1, 16, 50, 100, 300])
 def test_what_is_put_into_parts_comes_out_whole_and_kernels_see_the_same_parts(dim: int):
-    rows, table = np.arange(7 * dim, dtype=np.float32).reshape(7, dim) + 1, table_in_parts(7, dim)
+    rows = np.arange(7 * dim, dtype=np.float32).reshape(7, dim) + 1
+    table = table_in_parts(7, dim)
     put(table, rows)
     np.testing.assert_array_equal(whole(table, dim), rows)
-    edges, padded = edges_of(row_width(dim)), np.pad(rows, ((0, 0), (0, row_width(dim) - dim)))
+    edges = edges_of(row_width(dim))
+    padded = np.pad(rows, ((0, 0), (0, row_width(dim) - dim)))
     for p, (low, piece) in enumerate(pieces(table, dim)):
         assert low == edges[p]
         assert np.shares_memory(piece, table)

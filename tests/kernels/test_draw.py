@@ -24,7 +24,8 @@ def _noise(key, position, noise, out):
 @pytest.mark.parametrize("seed", [0, 1, 2**32 + 1, 2**40])
 def test_kernels_and_arrays_draw_the_same(seed: int):
     random = np.random.default_rng(seed)
-    positions, numbers = random.integers(0, 2**40, 1000), random.integers(0, 2**31, 1000)
+    positions = random.integers(0, 2**40, 1000)
+    numbers = random.integers(0, 2**31, 1000)
     out = np.zeros(1000, np.uint32)
     _draws(draw.key_of(seed, 3), positions, numbers, out)
     np.testing.assert_array_equal(out, draw.draws(draw.key_of(seed, 3), positions, numbers))
@@ -59,17 +60,22 @@ def test_streams_that_differ_in_one_thing_are_independent(other: tuple[int, int,
 def test_noise_has_the_distribution_asked_for():
     weights = np.array([1000, 300, 0, 20, 3, 1]) ** 0.75
     noise = draw.noise_table(weights)
-    drawn = np.concatenate([draw.noise_words(draw.key_of(1, 1), position, 16, noise) for position in range(4000)])
+    drawn = np.concatenate(
+        [draw.noise_words(draw.key_of(1, 1), position, 16, noise) for position in range(4000)]
+    )
     share = np.bincount(drawn, minlength=6) / len(drawn)
     expected = weights / weights.sum()
     np.testing.assert_allclose(share, expected, atol=5 * np.sqrt(0.25 / len(drawn)))
     assert share[2] == 0
 
 
-@pytest.mark.parametrize("weights", [[5], [1, 1], [9, 1], [1, 9], [1, 0, 2, 0, 97, 3], [3, 3, 3, 3], np.arange(2000) ** 1.5])
+@pytest.mark.parametrize(
+    "weights", [[5], [1, 1], [9, 1], [1, 9], [1, 0, 2, 0, 97, 3], [3, 3, 3, 3], np.arange(2000) ** 1.5]
+)
 def test_slots_of_the_noise_come_to_the_weights(weights: list[int] | np.ndarray):
     noise = draw.noise_table(np.array(weights, float))
-    own, others = noise[:, 0] / 2**32, noise[:, 1]
+    own = noise[:, 0] / 2**32
+    others = noise[:, 1]
     own[others == np.arange(len(noise))] = 1
     share = (own + np.bincount(others, 1 - own, minlength=len(noise))) / len(noise)
     np.testing.assert_allclose(share, np.array(weights, float) / np.sum(weights), atol=1e-9)

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from inlaid.feed.blocks import in_threads
-from inlaid.kernels import bags, draw, fasttext_cpu, reference_fasttext, reference_sgns, rounds_cpu, sgns_cpu, tile_cpu
+from inlaid.kernels import (
+    bags,
+    draw,
+    fasttext_cpu,
+    reference_fasttext,
+    reference_sgns,
+    rounds_cpu,
+    sgns_cpu,
+    tile_cpu,
+)
 from inlaid.kernels.columns import parts_of, put, table_in_parts, whole
 from inlaid.kernels.compile import kernel
 from inlaid.kernels.rows import row_width, table_of
@@ -41,17 +50,26 @@ class World:
     def __init__(self, case: Case) -> None:
         random = np.random.default_rng(case.words)
         sentences = [random.zipf(1.4, random.integers(1, case.longest + 1)) % case.words for _ in range(60)]
-        ids, offsets = np.concatenate(sentences).astype(np.int32), np.cumsum([0, *map(len, sentences)])
+        ids = np.concatenate(sentences).astype(np.int32)
+        offsets = np.cumsum([0, *map(len, sentences)])
         counts = np.bincount(ids, minlength=case.words)
-        keep, key = (reference_sgns.keep_share(counts, 0.05) * 0xFFFFFFFF).astype(np.uint32), draw.key_of(5, 1)
-        self.case, self.noise = case, draw.noise_table(counts**0.5)
+        keep = (reference_sgns.keep_share(counts, 0.05) * 0xFFFFFFFF).astype(np.uint32)
+        key = draw.key_of(5, 1)
+        self.case = case
+        self.noise = draw.noise_table(counts**0.5)
         self.stream = np.zeros((4, len(ids) + sgns_cpu.SPARE + case.window), np.int32)
         self.kept = sgns_cpu.thin(ids, offsets, 0, len(ids), 0, 7, key, keep, case.window, self.stream)
         self.plain = reference_sgns.thin(ids, offsets, 7, key, keep, case.window)
         self.sampling = reference_sgns.Sampling(key, self.noise, case.tile, 16, 5)
         self.rows = case.words + 60
-        self.plain_bags = [np.array([word, *random.integers(case.words, self.rows, random.integers(0, 9))]) for word in range(case.words)]
-        self.bags = np.cumsum([0, *map(len, self.plain_bags)]), np.concatenate(self.plain_bags).astype(np.int32)
+        self.plain_bags = [
+            np.array([word, *random.integers(case.words, self.rows, random.integers(0, 9))])
+            for word in range(case.words)
+        ]
+        self.bags = (
+            np.cumsum([0, *map(len, self.plain_bags)]),
+            np.concatenate(self.plain_bags).astype(np.int32),
+        )
 
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         sizes = (self.rows, self.case.words, 2 * self.case.window + 1)
@@ -61,25 +79,38 @@ class World:
         tables[2][:, : self.case.dim] += 1
         return tables  # pyright: ignore[reportReturnType]
 
-    def train(self, objective: int, rates: tuple[float, float] = RATES) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        tables, sums = self.tables(), np.zeros(2)
+    def train(
+        self, objective: int, rates: tuple[float, float] = RATES
+    ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        tables = self.tables()
+        sums = np.zeros(2)
         sizes = objective, self.case.tile, 16, self.case.window
-        fasttext_cpu.train(self.stream, self.kept, tables, self.bags, self.noise, np.array([*rates, 5 / 16]), sizes, sums)
+        fasttext_cpu.train(
+            self.stream, self.kept, tables, self.bags, self.noise, np.array([*rates, 5 / 16]), sizes, sums
+        )
         return tables, sums
 
     def rounds(self, objective: int, workers: int) -> tuple[np.ndarray, ...]:
-        columns, sizes = row_width(self.case.dim), (objective, self.case.tile, 16, self.case.window)
+        columns = row_width(self.case.dim)
+        sizes = (objective, self.case.tile, 16, self.case.window)
         tables = tuple(table_in_parts(*rows.shape) for rows in self.tables())
         for table, rows in zip(tables, self.tables(), strict=True):
             put(table, rows)
-        desk, counters, workers = (
-            rounds_cpu.desk_of(columns, sizes, ROUND),
-            rounds_cpu.counters_of_rounds(),
-            min(workers, parts_of(columns)),
-        )
+        desk = rounds_cpu.desk_of(columns, sizes, ROUND)
+        counters = rounds_cpu.counters_of_rounds()
+        workers = min(workers, parts_of(columns))
 
         def work(me: int) -> np.ndarray:
-            common = self.stream, self.kept, tables, self.bags, desk, self.noise, np.array([*RATES, 5 / 16]), sizes
+            common = (
+                self.stream,
+                self.kept,
+                tables,
+                self.bags,
+                desk,
+                self.noise,
+                np.array([*RATES, 5 / 16]),
+                sizes,
+            )
             sums = np.zeros(2)
             fasttext_cpu.train_rounds(*common, sums, (counters, me, workers))
             return sums
@@ -127,14 +158,18 @@ def test_rounds_come_to_the_same_bits_with_any_number_of_workers(world: World, o
 
 def test_cbow_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference_fasttext.cbow(world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window)
+    reference_fasttext.cbow(
+        world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window
+    )
     tables, _ = world.train(fasttext_cpu.PLAIN)
     _agree(tables[:2], plain[:2], world.tables()[:2])
 
 
 def test_cbow_with_weighed_places_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference_fasttext.cbow(world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window, plain[2])
+    reference_fasttext.cbow(
+        world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window, plain[2]
+    )
     tables, _ = world.train(fasttext_cpu.WEIGHTED)
     _agree(tables, plain, world.tables())
 
@@ -144,10 +179,15 @@ def test_places_that_all_weigh_one_are_plain_cbow_at_first():
     plain = _plain_tables(world)
     center = next(n for n in range(world.kept) if len(world.plain.contexts(n)) > 3)
     means = {n: plain[0][world.plain_bags[word]].mean(axis=0) for n, word in enumerate(world.plain.words)}
-    found = [reference_fasttext._hidden(world.plain, center, means, world.plain_bags, places) for places in (None, np.ones_like(plain[2]))]
+    found = [
+        reference_fasttext._hidden(world.plain, center, means, world.plain_bags, places)
+        for places in (None, np.ones_like(plain[2]))
+    ]
     np.testing.assert_allclose(found[0], found[1])
     rows = np.concatenate([world.plain_bags[world.plain.words[n]] for n in world.plain.contexts(center)])
-    np.testing.assert_allclose(found[0], plain[0][rows].mean(axis=0))  # the mean of all rows of all contexts, as in fastText
+    np.testing.assert_allclose(
+        found[0], plain[0][rows].mean(axis=0)
+    )  # the mean of all rows of all contexts, as in fastText
 
 
 @pytest.mark.parametrize("objective", [tile_cpu.SKIPGRAM, fasttext_cpu.PLAIN, fasttext_cpu.WEIGHTED])
@@ -160,9 +200,11 @@ def test_measuring_changes_nothing(world: World, objective: int):
 
 
 def test_a_word_that_is_only_itself_learns_as_skipgram_does(world: World):
-    tables, sums = world.tables(), np.zeros(2)
+    tables = world.tables()
+    sums = np.zeros(2)
     alone = np.arange(world.case.words + 1), np.arange(world.case.words, dtype=np.int32)
-    sizes, pace = (tile_cpu.SKIPGRAM, world.case.tile, 16, world.case.window), np.array([*RATES, 5 / 16])
+    sizes = (tile_cpu.SKIPGRAM, world.case.tile, 16, world.case.window)
+    pace = np.array([*RATES, 5 / 16])
     fasttext_cpu.train(world.stream, world.kept, tables, alone, world.noise, pace, sizes, sums)
     plain = [table.astype(np.float64) for table in world.tables()[:2]]
     reference_sgns.skipgram(world.plain, plain, world.sampling, RATES)
@@ -181,7 +223,8 @@ def _add_to_rows(table, ids, begin, count, news, olds, place):
 
 @pytest.mark.parametrize("dim", [16, 100, 250])
 def test_bags_do_what_their_plain_twins_say(dim: int):
-    random, ids = np.random.default_rng(3), np.array([8, 3, 5, 3, 0], np.int32)
+    random = np.random.default_rng(3)
+    ids = np.array([8, 3, 5, 3, 0], np.int32)
     for fast, plain in ((_mean_rows, bags.mean_rows_plain), (_add_to_rows, bags.add_to_rows_plain)):
         tables = [table_of(9, dim) for _ in range(3)]
         for table in tables:

@@ -53,10 +53,13 @@ def test_shuffling_equals_the_specification():
 def test_steps_over_a_tile_equal_the_specification(cells: Cells, dim: int):
     made = of(cells, parts=1)
     arrays = glove._first_rows(cells.size, dim, 1)
-    words, contexts = arrays["words"], arrays["contexts"]
-    plain_words, plain_contexts = words[:, :, : dim + 1].astype(np.float64), contexts[:, :, : dim + 1].astype(np.float64)
+    words = arrays["words"]
+    contexts = arrays["contexts"]
+    plain_words = words[:, :, : dim + 1].astype(np.float64)
+    plain_contexts = contexts[:, :, : dim + 1].astype(np.float64)
     plain_contexts[:, :, dim] = contexts[:, :, dim + 1]  # a context's bias stands after its constant
-    first, stride = 7, 11
+    first = 7
+    stride = 11
     assert np.gcd(stride, len(made)) == 1
     expected = 0.0
     for n in range(len(made)):

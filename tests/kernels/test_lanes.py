@@ -34,9 +34,13 @@ def _repeat_four(values, out, begin):
 
 
 def test_slopes_also_where_scores_are_large_or_no_numbers():
-    scores = np.array([0, 1, -1, 5, -5, 20, -20, 79, -79, 200, -200, 1e30, -1e30, 0.1, -0.1, np.nan] * 2, np.float32)
-    weights, labels = np.linspace(0.1, 1, 32, dtype=np.float32), np.array([1] * 20 + [0] * 20, np.float32)
-    ours, plain = scores.copy(), scores.astype(np.float64)
+    scores = np.array(
+        [0, 1, -1, 5, -5, 20, -20, 79, -79, 200, -200, 1e30, -1e30, 0.1, -0.1, np.nan] * 2, np.float32
+    )
+    weights = np.linspace(0.1, 1, 32, dtype=np.float32)
+    labels = np.array([1] * 20 + [0] * 20, np.float32)
+    ours = scores.copy()
+    plain = scores.astype(np.float64)
     for begin in (0, 16):
         _slopes(ours, weights, labels, 4, begin)
         with np.errstate(over="ignore"):
@@ -62,14 +66,18 @@ def test_same(ids: list[int], begin: int, id: int):
 def test_windows(widths: list[tuple[int, int]], first: int, place: int, each: bool):
     lows = np.array([max(n - before, 0) for n, (before, _) in enumerate(widths)], np.int32)
     highs = np.array([n + 1 + behind for n, (_, behind) in enumerate(widths)], np.int32)
-    values, ours, plain = np.array([1, 2, 3, 4], np.float32), np.full(20, 9, np.float32), np.full(20, 9, np.float32)
+    values = np.array([1, 2, 3, 4], np.float32)
+    ours = np.full(20, 9, np.float32)
+    plain = np.full(20, 9, np.float32)
     _inside(lows, highs, first, place, values, ours, 2, each)
     lanes.inside_plain(lows, highs, first, place, values, plain, 2, each=each)
     np.testing.assert_array_equal(ours, plain)
 
 
 def test_four_are_repeated():
-    values, ours, plain = np.array([1, 2, 3, 4], np.float32), np.zeros(20, np.float32), np.zeros(20, np.float32)
+    values = np.array([1, 2, 3, 4], np.float32)
+    ours = np.zeros(20, np.float32)
+    plain = np.zeros(20, np.float32)
     _repeat_four(values, ours, 3)
     lanes.repeat_four_plain(values, plain, 3)
     np.testing.assert_array_equal(ours, plain)

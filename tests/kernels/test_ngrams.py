@@ -11,16 +11,24 @@ from hypothesis import strategies as st
 from inlaid.encode.ngrams import bucket_ids
 from inlaid.kernels import ngrams_cpu, reference
 
-WORDS = st.lists(st.one_of(st.text(max_size=12).map(str.encode), st.binary(max_size=12), st.just(b"</s>")), max_size=6)
+WORDS = st.lists(
+    st.one_of(st.text(max_size=12).map(str.encode), st.binary(max_size=12), st.just(b"</s>")), max_size=6
+)
 
 
 @settings(deadline=None)  # the first call compiles
-@given(words=WORDS, shortest=st.integers(0, 7), longest=st.integers(0, 9), buckets=st.sampled_from([1, 7, 2_000_000, 2**31 - 1]))
-def test_ids_equal_the_specification(words: list[bytes], shortest: int, longest: int, buckets: int):
-    blob, offsets = np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)])
-    ids, bounds = bucket_ids(blob, offsets, shortest=shortest, longest=longest, buckets=buckets)
+@given(
+    words=WORDS,
+    min_n=st.integers(0, 7),
+    max_n=st.integers(0, 9),
+    buckets=st.sampled_from([1, 7, 2_000_000, 2**31 - 1]),
+)
+def test_ids_equal_the_specification(words: list[bytes], min_n: int, max_n: int, buckets: int):
+    blob = np.frombuffer(b"".join(words), np.uint8)
+    offsets = np.cumsum([0, *map(len, words)])
+    ids, bounds = bucket_ids(blob, offsets, min_n=min_n, max_n=max_n, buckets=buckets)
     found = [ids[start:stop].tolist() for start, stop in pairwise(bounds)]
-    assert found == [reference.ngrams(word, shortest, longest, buckets) for word in words]
+    assert found == [reference.ngrams(word, min_n, max_n, buckets) for word in words]
 
 
 def test_means_equal_the_specification_bit_for_bit():

@@ -1,4 +1,5 @@
-"""Numbers are read as float() reads them and written so that they come back: kernels against their plain definitions."""
+"""Numbers are read as float() reads them and written so that they come back: kernels against their plain
+definitions."""
 
 from __future__ import annotations
 
@@ -14,23 +15,57 @@ digits = st.text("0123456789", max_size=30)
 exponent = st.builds(lambda e, power: f"{e}{power}", st.sampled_from("eE"), st.integers(-90, 60))
 decimal = st.builds(
     lambda sign, whole, point, rest, exponent: f"{sign}{whole}{point}{rest}{exponent}",
-    st.sampled_from(["", "+", "-"]), digits, st.sampled_from(["", "."]), digits,
+    st.sampled_from(["", "+", "-"]),
+    digits,
+    st.sampled_from(["", "."]),
+    digits,
     st.one_of(exponent, st.sampled_from(["", "e", "e+", "e+05"])),
-)  # fmt: skip
+)
 
 
-CORNERS = [0.0, -0.0, 1e-45, -1e-45, 3.4028234663852886e38, 3.3999999521443642e38, 1.1754943508222875e-38, 16384.0625, 123456792.0,
-           9.999999e9, 0.0001, 0.00001, 999999.0, 1e6]  # fmt: skip
-ODD = ["-0", "-0.0", "0e99", "-.0e-99", "1e-45", "7e-46", "1.17549435e-38", "3.4028235e38", "3.4028236e38", "16777217", "16777219", "1e10",
-       "123456789012345678901e-9"]  # fmt: skip
+CORNERS = [
+    0.0,
+    -0.0,
+    1e-45,
+    -1e-45,
+    3.4028234663852886e38,
+    3.3999999521443642e38,
+    1.1754943508222875e-38,
+    16384.0625,
+    123456792.0,
+    9.999999e9,
+    0.0001,
+    0.00001,
+    999999.0,
+    1e6,
+]
+ODD = [
+    "-0",
+    "-0.0",
+    "0e99",
+    "-.0e-99",
+    "1e-45",
+    "7e-46",
+    "1.17549435e-38",
+    "3.4028235e38",
+    "3.4028236e38",
+    "16777217",
+    "16777219",
+    "1e10",
+    "123456789012345678901e-9",
+]
 
 
 def parsed(fields: list[str]) -> list[np.float32 | None]:
     """What the kernel makes of each field, a line for each; None where it hands the line back."""
     text = "".join(f"w {field}\n" for field in fields).encode()
-    bits, places = np.empty((len(fields), 1), np.uint32), np.empty((len(fields), 3), np.int64)
+    bits = np.empty((len(fields), 1), np.uint32)
+    places = np.empty((len(fields), 3), np.int64)
     numbers_cpu.parse_lines(np.frombuffer(text, np.uint8), 1, bits, places)
-    return [None if end < 0 else value for value, end in zip(bits.view(np.float32)[:, 0], places[:, 1], strict=True)]
+    return [
+        None if end < 0 else value
+        for value, end in zip(bits.view(np.float32)[:, 0], places[:, 1], strict=True)
+    ]
 
 
 @settings(max_examples=100, deadline=None)
@@ -82,7 +117,11 @@ def test_ordinary_numbers_are_not_handed_back():
     ]
     values = parsed(texts)
     assert sum(value is None for value in values) <= 1
-    assert all(value == np.float32(float(text)) for value, text in zip(values, texts, strict=True) if value is not None)
+    assert all(
+        value == np.float32(float(text))
+        for value, text in zip(values, texts, strict=True)
+        if value is not None
+    )
 
 
 def test_doubts_are_handed_back():
@@ -99,7 +138,8 @@ def test_numbers_as_long_as_a_book_are_refused_at_once():
 @example(CORNERS)
 def test_numbers_are_written_as_the_specification_says_and_come_back(numbers: list[float]):
     row = np.array([numbers], np.float32)
-    (quick,), (plain,) = written_rows(row, numbers_cpu), written_rows(row, None)
+    (quick,) = written_rows(row, numbers_cpu)
+    (plain,) = written_rows(row, None)
     assert quick == plain
     back = reference.decimals(quick.split())
     assert back is not None

@@ -55,7 +55,8 @@ def _add_four(table, ids, first, other, others, begin, slopes):
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    random, tables = np.random.default_rng(3), [rows.table_of(9, 60) for _ in range(3)]
+    random = np.random.default_rng(3)
+    tables = [rows.table_of(9, 60) for _ in range(3)]
     for table in tables:
         table[:, :60] = random.standard_normal((9, 60))
     return tables[0], tables[1], tables[2]
@@ -70,8 +71,10 @@ def test_a_table_is_zeros_in_whole_vectors_at_the_beginning_of_cache_lines():
 
 def test_dots():
     table, other, _ = _tables()
-    ids, others = np.array([8, 1, 1, 5, 0], np.int32), np.array([3, 3, 7, 0, 2, 4, 4, 1], np.int32)
-    ours, plain = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    ids = np.array([8, 1, 1, 5, 0], np.int32)
+    others = np.array([3, 3, 7, 0, 2, 4, 4, 1], np.int32)
+    ours = np.zeros(32, np.float32)
+    plain = np.zeros(32, np.float32)
     for begin in (0, 4):
         _dots(table, ids, 1, other, others, begin, ours)
         rows.dots_plain(table, ids, 1, other, others, begin, plain)
@@ -80,16 +83,21 @@ def test_dots():
 
 def test_dots_of_each_with_its_own():
     table, other, _ = _tables()
-    ids, others = np.array([8, 1, 1, 5], np.int32), np.array([3, 3, 7, 0, 2, 4, 4, 1], np.int32)
-    ours, plain = np.full(20, 9, np.float32), np.full(20, 9, np.float32)
+    ids = np.array([8, 1, 1, 5], np.int32)
+    others = np.array([3, 3, 7, 0, 2, 4, 4, 1], np.int32)
+    ours = np.full(20, 9, np.float32)
+    plain = np.full(20, 9, np.float32)
     _own_dots(table, ids, other, others, 2, ours)
     rows.own_dots_plain(table, ids, other, others, 2, plain)
     np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-5)
 
 
 def test_pulls_of_each_with_its_own_also_where_two_have_the_same():
-    ids, others, slopes = np.array([8, 1, 2, 5], np.int32), np.array([3, 7, 0, 7, 2], np.int32), np.array([0.5, -2, 0, 1], np.float32)
-    got, expected = _tables(), _tables()
+    ids = np.array([8, 1, 2, 5], np.int32)
+    others = np.array([3, 7, 0, 7, 2], np.int32)
+    slopes = np.array([0.5, -2, 0, 1], np.float32)
+    got = _tables()
+    expected = _tables()
     _own_pull(got[0], got[1], ids, got[2], others, 1, slopes)
     rows.own_pull_plain(expected[0], expected[1], ids, expected[2], others, 1, slopes)
     for one, another in zip(got, expected, strict=True):
@@ -103,9 +111,11 @@ def test_pulls_of_each_with_its_own_also_where_two_have_the_same():
 )
 @pytest.mark.parametrize("others", [[3, 6, 7], [3, 3, 0, 3, 2, 8]], ids=["once", "again and again"])
 def test_pull_take_and_give(ours: Any, plain: Any, others: list[int]):
-    ids, numbers = np.array([2, 8, 1, 5, 0], np.int32), np.array(others, np.int32)
+    ids = np.array([2, 8, 1, 5, 0], np.int32)
+    numbers = np.array(others, np.int32)
     slopes = np.random.default_rng(1).standard_normal(4 * len(others)).astype(np.float32)
-    got, expected = _tables(), _tables()
+    got = _tables()
+    expected = _tables()
     ours(got[0], got[1], ids, 1, got[2], numbers, len(others), slopes)
     plain(expected[0], expected[1], ids, 1, expected[2], numbers, len(others), slopes)
     for one, another in zip(got, expected, strict=True):
@@ -113,7 +123,8 @@ def test_pull_take_and_give(ours: Any, plain: Any, others: list[int]):
 
 
 def test_a_row_is_added_to_another():
-    got, expected = _tables(), _tables()
+    got = _tables()
+    expected = _tables()
     _add_row(got[0], 3, got[1], 7)
     rows.add_row_plain(expected[0], 3, expected[1], 7)
     for one, another in zip(got, expected, strict=True):
@@ -121,8 +132,11 @@ def test_a_row_is_added_to_another():
 
 
 def test_four_rows_move_each_by_its_own_also_where_two_are_the_same():
-    ids, others, slopes = np.array([8, 1, 2, 2, 5], np.int32), np.array([3, 7, 0, 7, 2], np.int32), np.array([0.5, -2, 0.3, 1], np.float32)
-    got, expected = _tables(), _tables()
+    ids = np.array([8, 1, 2, 2, 5], np.int32)
+    others = np.array([3, 7, 0, 7, 2], np.int32)
+    slopes = np.array([0.5, -2, 0.3, 1], np.float32)
+    got = _tables()
+    expected = _tables()
     _add_four(got[0], ids, 1, got[1], others, 0, slopes)
     rows.add_four_plain(expected[0], ids, 1, expected[1], others, 0, slopes)
     for one, another in zip(got, expected, strict=True):
@@ -132,7 +146,9 @@ def test_four_rows_move_each_by_its_own_also_where_two_are_the_same():
 def test_a_row_that_is_there_twice_moves_twice():
     table, _, other = _tables()
     before = table[1].copy()
-    ids, others, slopes = np.array([1, 1, 0, 0], np.int32), np.array([0], np.int32), np.array([1, 1, 0, 0], np.float32)
+    ids = np.array([1, 1, 0, 0], np.int32)
+    others = np.array([0], np.int32)
+    slopes = np.array([1, 1, 0, 0], np.float32)
     old = other[0].copy()
     _pull(table, table, ids, 0, other, others, 1, slopes)
     np.testing.assert_allclose(table[1], before + 2 * old, rtol=1e-5)

@@ -42,13 +42,17 @@ class World:
     def __init__(self, case: Case) -> None:
         random = np.random.default_rng(case.words)
         sentences = [random.zipf(1.4, random.integers(1, case.longest + 1)) % case.words for _ in range(60)]
-        self.ids, self.case = np.concatenate(sentences).astype(np.int32), case
+        self.ids = np.concatenate(sentences).astype(np.int32)
+        self.case = case
         self.offsets = np.cumsum([0, *map(len, sentences)])
         counts = np.bincount(self.ids, minlength=case.words)
         self.keep = (reference_sgns.keep_share(counts, 0.05) * 0xFFFFFFFF).astype(np.uint32)
-        self.key, self.noise = draw.key_of(5, 1), draw.noise_table(counts**0.75)
+        self.key = draw.key_of(5, 1)
+        self.noise = draw.noise_table(counts**0.75)
         self.stream = np.zeros((4, len(self.ids) + sgns_cpu.SPARE + case.window), np.int32)
-        self.kept = sgns_cpu.thin(self.ids, self.offsets, 0, len(self.ids), 0, 7, self.key, self.keep, case.window, self.stream)
+        self.kept = sgns_cpu.thin(
+            self.ids, self.offsets, 0, len(self.ids), 0, 7, self.key, self.keep, case.window, self.stream
+        )
         self.plain = reference_sgns.thin(self.ids, self.offsets, 7, self.key, self.keep, case.window)
         self.sampling = reference_sgns.Sampling(self.key, self.noise, case.tile, case.shared, 5)
         self.pace = np.array([*RATES, 5 / case.shared])
@@ -62,8 +66,11 @@ class World:
     def sizes(self, objective: int) -> tuple[int, int, int, int]:
         return objective, self.case.tile, self.case.shared, self.case.window
 
-    def train(self, objective: int, pace: np.ndarray | None = None) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        tables, sums = self.tables(), np.zeros(2)
+    def train(
+        self, objective: int, pace: np.ndarray | None = None
+    ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        tables = self.tables()
+        sums = np.zeros(2)
         pace = self.pace if pace is None else pace
         sgns_cpu.train(self.stream, self.kept, *tables, self.noise, pace, self.sizes(objective), sums)
         return tables, sums
@@ -72,9 +79,13 @@ class World:
         self, objective: int, workers: int, fixed: int = 0, pace: np.ndarray | None = None
     ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         columns = row_width(self.case.dim)
-        tables = [in_parts(rows) for rows in self.tables()] + [in_parts(rows[:fixed]) for rows in self.tables()]
-        desk, counters = rounds_cpu.desk_of(columns, self.sizes(objective), ROUND), rounds_cpu.counters_of_rounds()
-        workers, pace = min(workers, parts_of(columns)), self.pace if pace is None else pace
+        tables = [in_parts(rows) for rows in self.tables()] + [
+            in_parts(rows[:fixed]) for rows in self.tables()
+        ]
+        desk = rounds_cpu.desk_of(columns, self.sizes(objective), ROUND)
+        counters = rounds_cpu.counters_of_rounds()
+        workers = min(workers, parts_of(columns))
+        pace = self.pace if pace is None else pace
         sums = np.zeros((workers, 2))
 
         def work(me: int) -> np.ndarray:
@@ -101,7 +112,9 @@ def _plain_tables(world: World) -> list[np.ndarray]:
     return [table.astype(np.float64) for table in world.tables()]
 
 
-def _agree(ours: tuple[np.ndarray, ...], plain: list[np.ndarray], start: tuple[np.ndarray, np.ndarray]) -> None:
+def _agree(
+    ours: tuple[np.ndarray, ...], plain: list[np.ndarray], start: tuple[np.ndarray, np.ndarray]
+) -> None:
     for one, other, before in zip(ours, plain, start, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
         assert np.abs(one - before).max() > 0.01
@@ -121,9 +134,14 @@ def test_windows_stay_in_their_sentence_and_held_out_sentences_are_not_there(wor
 
 
 def test_a_block_in_the_middle_thins_as_the_whole_does(world: World):
-    cut, stream = int(world.offsets[30]), world.stream.copy()
-    kept = sgns_cpu.thin(world.ids, world.offsets, cut, len(world.ids), 30, 7, world.key, world.keep, world.case.window, stream)
-    np.testing.assert_array_equal(stream[meetings.WORD, :kept], world.plain.words[world.plain.positions >= cut])
+    cut = int(world.offsets[30])
+    stream = world.stream.copy()
+    kept = sgns_cpu.thin(
+        world.ids, world.offsets, cut, len(world.ids), 30, 7, world.key, world.keep, world.case.window, stream
+    )
+    np.testing.assert_array_equal(
+        stream[meetings.WORD, :kept], world.plain.words[world.plain.positions >= cut]
+    )
 
 
 def test_skipgram_equals_the_specification(world: World):
@@ -167,7 +185,9 @@ def test_cbow_in_rounds_equals_the_specification(world: World):
 @pytest.mark.parametrize("rounds", [False, True])
 def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(world: World, rounds: bool):
     pace = np.array([0.0, 0.0, 5 / world.case.shared])
-    tables, sums = world.rounds(tile_cpu.SKIPGRAM, 1, pace=pace) if rounds else world.train(tile_cpu.SKIPGRAM, pace)
+    tables, sums = (
+        world.rounds(tile_cpu.SKIPGRAM, 1, pace=pace) if rounds else world.train(tile_cpu.SKIPGRAM, pace)
+    )
     loss, pairs = reference_sgns.sampled_loss(world.plain, _plain_tables(world), world.sampling)
     assert sums[1] == pairs
     assert sums[0] == pytest.approx(loss, rel=1e-4)
@@ -177,15 +197,20 @@ def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(wor
 
 def test_a_table_with_a_nan_gives_a_nan_for_loss():
     world = World(CASES["usual"])
-    tables, sums = world.tables(), np.zeros(2)
+    tables = world.tables()
+    sums = np.zeros(2)
     tables[0][world.stream[meetings.WORD, 0]] = np.nan
-    sgns_cpu.train(world.stream, world.kept, *tables, world.noise, world.pace, world.sizes(tile_cpu.SKIPGRAM), sums)
+    sgns_cpu.train(
+        world.stream, world.kept, *tables, world.noise, world.pace, world.sizes(tile_cpu.SKIPGRAM), sums
+    )
     assert np.isnan(sums[0])
     assert np.isnan(tables[1]).any()
 
 
 def test_softmax_equals_the_specification(world: World):
-    plain, tables, sums = _plain_tables(world), world.tables(), np.zeros(2)
+    plain = _plain_tables(world)
+    tables = world.tables()
+    sums = np.zeros(2)
     loss, pairs = reference_sgns.softmax(world.plain, plain, RATES)
     room = np.empty(len(tables[0]), np.float32), np.empty((2, tables[0].shape[1]), np.float32)
     softmax_cpu.softmax(world.stream, world.kept, *tables, world.pace, tile_cpu.SKIPGRAM, sums, *room)
@@ -196,21 +221,32 @@ def test_softmax_equals_the_specification(world: World):
 
 def test_shared_negatives_have_the_expected_gradient_of_negatives_drawn_for_each_pair():
     world = World(CASES["usual"])
-    group, (words, contexts) = range(20, 24), _plain_tables(world)
+    group = range(20, 24)
+    (words, contexts) = _plain_tables(world)
     counts = np.bincount(world.ids, minlength=world.case.words) ** 0.75
     counts /= counts.sum()
-    pairs = [(word, center) for center in range(world.kept) for word in group if word in world.plain.contexts(center)]
+    pairs = [
+        (word, center)
+        for center in range(world.kept)
+        for word in group
+        if word in world.plain.contexts(center)
+    ]
     expected = np.zeros_like(contexts)
     for word, center in pairs:  # of 5 words drawn by the noise for this pair, those that are not the center
         x = words[world.plain.words[word]]
         away = 5 * counts * reference_sgns.sigmoid(contexts @ x)
         away[world.plain.words[center]] = 0
         expected -= np.outer(away, x)
-    drawn, rounds = np.zeros_like(contexts), 3000
+    drawn = np.zeros_like(contexts)
+    rounds = 3000
     for n in range(rounds):
         negatives = draw.noise_words(world.key, 10_000 + n, world.case.shared, world.noise)
-        others, labels, weights = reference_sgns.skipgram_meetings(world.plain, group, negatives, 5 / world.case.shared)
-        slopes = weights * (labels[:, None] - reference_sgns.sigmoid(contexts[others] @ words[world.plain.words[group]].T))
+        others, labels, weights = reference_sgns.skipgram_meetings(
+            world.plain, group, negatives, 5 / world.case.shared
+        )
+        slopes = weights * (
+            labels[:, None] - reference_sgns.sigmoid(contexts[others] @ words[world.plain.words[group]].T)
+        )
         np.add.at(drawn, others[labels == 0], slopes[labels == 0] @ words[world.plain.words[group]])
     assert len(pairs) > 5
     np.testing.assert_allclose(drawn / rounds, expected, atol=0.03 * np.abs(expected).max())

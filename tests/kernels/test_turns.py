@@ -35,7 +35,8 @@ def _counted(counters, n):
 
 
 def test_nobody_goes_on_before_all_have_arrived():
-    counters, gone = turns.counters_for(2), []
+    counters = turns.counters_for(2)
+    gone = []
     _arrive(counters, 1)
     counters[:] = 0
     first = threading.Thread(target=lambda: (_arrive(counters, 2), gone.append("first")))
@@ -49,7 +50,8 @@ def test_nobody_goes_on_before_all_have_arrived():
 
 
 def test_every_turn_is_taken_once_and_none_beyond_the_end():
-    counters, taken = turns.counters_for(1), np.zeros(200_000, np.int64)
+    counters = turns.counters_for(1)
+    taken = np.zeros(200_000, np.int64)
     found = in_threads(lambda _: np.array([_take_all(counters, 100_000, taken)]), 3)
     assert np.sum(found) == 100_000
     assert (taken[:100_000] == 1).all()

@@ -49,7 +49,8 @@ def test_between(text: np.ndarray, here: int, low: int, high: int):
 @settings(deadline=None)
 def test_put_words(text: np.ndarray, here: int, kept: int, upper: int, newlines: int):
     upper &= vector.between_plain(text, here, 65, 90)  # only capitals are lowered
-    ours, plain = np.zeros(200, np.uint8), np.zeros(200, np.uint8)
+    ours = np.zeros(200, np.uint8)
+    plain = np.zeros(200, np.uint8)
     _put_words(text, here, np.uint64(kept), np.uint64(upper), np.uint64(newlines), ours)
     vector.put_words_plain(text, here, kept, upper, newlines, plain)
     np.testing.assert_array_equal(ours, plain)
@@ -58,7 +59,8 @@ def test_put_words(text: np.ndarray, here: int, kept: int, upper: int, newlines:
 @given(BYTES, st.integers(0, 64), st.integers(0, 100))
 @settings(deadline=None)
 def test_copy(text: np.ndarray, here: int, there: int):
-    ours, plain = np.zeros(200, np.uint8), np.zeros(200, np.uint8)
+    ours = np.zeros(200, np.uint8)
+    plain = np.zeros(200, np.uint8)
     _copy(text, here, ours, there)
     vector.copy_plain(text, here, plain, there)
     np.testing.assert_array_equal(ours, plain)

@@ -25,14 +25,20 @@ def by_hand(layer: Attention, x: Tensor, memory: Tensor, seen: Tensor) -> Tensor
     """One text, one head and one query at a time; grouped heads by their number."""
     result = torch.zeros(len(x), layer.heads * layer.width, dtype=x.dtype)
     for head in range(layer.heads):
-        shared, width = head * layer.kv_heads // layer.heads, layer.width
+        shared = head * layer.kv_heads // layer.heads
+        width = layer.width
         query = layer.query(x)[:, head * width : (head + 1) * width]
         key = layer.key(memory)[:, shared * width : (shared + 1) * width]
         value = layer.value(memory)[:, shared * width : (shared + 1) * width]
         for i in range(len(x)):
-            scores = [math.exp(float(query[i] @ key[j]) / math.sqrt(width)) if seen[i, j] else 0.0 for j in range(len(memory))]
+            scores = [
+                math.exp(float(query[i] @ key[j]) / math.sqrt(width)) if seen[i, j] else 0.0
+                for j in range(len(memory))
+            ]
             total = sum(scores) or 1.0
-            result[i, head * width : (head + 1) * width] = sum(s / total * value[j] for j, s in enumerate(scores))  # pyright: ignore
+            result[i, head * width : (head + 1) * width] = sum(
+                s / total * value[j] for j, s in enumerate(scores)
+            )  # pyright: ignore
     return layer.output(result)
 
 
@@ -40,32 +46,52 @@ def by_hand(layer: Attention, x: Tensor, memory: Tensor, seen: Tensor) -> Tensor
 @pytest.mark.parametrize("weights", [False, True])
 def test_is_what_the_formula_says(kv_heads: int, weights: bool):
     layer = Attention(8, 4, kv_heads=kv_heads).double()
-    x, memory = torch.randn(2, 3, 8).double(), torch.randn(2, 5, 8).double()
+    x = torch.randn(2, 3, 8).double()
+    memory = torch.randn(2, 5, 8).double()
     seen = torch.rand(2, 1, 3, 5) < 0.6
     seen[1, 0, 2] = False  # one query may look nowhere
     output = layer(x, view(3, 5, seen=seen), memory=memory, weights=weights).output
     for text in range(2):
-        torch.testing.assert_close(output[text].detach(), by_hand(layer, x[text], memory[text], seen[text, 0]))
+        torch.testing.assert_close(
+            output[text].detach(), by_hand(layer, x[text], memory[text], seen[text, 0])
+        )
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from([(4, 4), (4, 2), (6, 1)]), st.integers(1, 6), st.booleans(), st.booleans(),
+    st.sampled_from([(4, 4), (4, 2), (6, 1)]),
+    st.integers(1, 6),
+    st.booleans(),
+    st.booleans(),
     st.sampled_from(["none", "alibi", "shaw", "xl", "rotary"]),
-)  # fmt: skip
-def test_the_path_with_weights_equals_sdpa(heads: tuple[int, int], length: int, causal: bool, padded: bool, kind: str):
+)
+def test_the_path_with_weights_equals_sdpa(
+    heads: tuple[int, int], length: int, causal: bool, padded: bool, kind: str
+):
     layer = Attention(12, heads[0], kv_heads=heads[1], head_dim=4).double()
-    made = {"none": None, "alibi": Alibi(heads[0]), "shaw": Shaw(4, 2), "xl": TransformerXL(12, heads[0], 4), "rotary": Rotary(4, length=9)}
+    made = {
+        "none": None,
+        "alibi": Alibi(heads[0]),
+        "shaw": Shaw(4, 2),
+        "xl": TransformerXL(12, heads[0], 4),
+        "rotary": Rotary(4, length=9),
+    }
     positions = made[kind]
     positions = None if positions is None else positions.double()
-    x, places = torch.randn(2, length, 12).double(), torch.arange(length)[None]
+    x = torch.randn(2, length, 12).double()
+    places = torch.arange(length)[None]
     seen = causal_mask(length, length, x.device)[None, None] if causal else None
     if padded:
         real = torch.tensor([[True] * length, [False] + [True] * (length - 1)])[:, None, None]
         seen = real if seen is None else seen & real
-    extra = {} if positions is None else {"bias": positions.bias(places, places), "turns": positions.turns(places)}
+    extra = (
+        {}
+        if positions is None
+        else {"bias": positions.bias(places, places), "turns": positions.turns(places)}
+    )
     at = view(length, seen=seen, causal=causal and not padded, positions=positions, **extra)
-    fast, slow = layer(x, at), layer(x, at, weights=True)
+    fast = layer(x, at)
+    slow = layer(x, at, weights=True)
     torch.testing.assert_close(fast.output, slow.output)
     assert fast.weights is None
     assert not fast.output.isnan().any()
@@ -85,12 +111,16 @@ def test_a_query_that_sees_nothing_gets_zeros():
 
 def test_the_scale_keeps_the_variance_of_scores_at_one():
     for width in (16, 64, 256):
-        query, key = torch.randn(4000, width), torch.randn(4000, width)
+        query = torch.randn(4000, width)
+        key = torch.randn(4000, width)
         scores = (query * key).sum(1)
         assert scores.var().item() == pytest.approx(width, rel=0.1)
         assert (scores * Attention(width, 1).scale).var().item() == pytest.approx(1, rel=0.1)
-    query, key = torch.randn(1, 1, 50, 256), torch.randn(1, 1, 50, 256)
-    saturated, scaled = (explicit(query, key, key, None, None, scale)[1].amax(-1).mean() for scale in (1.0, 1 / 16))
+    query = torch.randn(1, 1, 50, 256)
+    key = torch.randn(1, 1, 50, 256)
+    saturated, scaled = (
+        explicit(query, key, key, None, None, scale)[1].amax(-1).mean() for scale in (1.0, 1 / 16)
+    )
     assert saturated > 0.8  # nearly all of the weight on one key
     assert scaled < 0.3
     assert Attention(16, 1, scaled=False).scale == 1.0
@@ -98,20 +128,29 @@ def test_the_scale_keeps_the_variance_of_scores_at_one():
 
 def test_softmax_of_the_well_known_scores():
     shares = (torch.tensor([3.2, 12.3, 38.5, 3.0]) / math.sqrt(64)).softmax(0)
-    assert [round(each, 3) for each in shares.tolist()] == [0.011, 0.036, 0.942, 0.011]  # not .05 .15 .75 .05, as often told
+    assert [round(each, 3) for each in shares.tolist()] == [
+        0.011,
+        0.036,
+        0.942,
+        0.011,
+    ]  # not .05 .15 .75 .05, as often told
 
 
 def test_heads_side_by_side_are_a_sum_over_heads():
-    layer, x = Attention(8, 2, bias=False), torch.randn(1, 3, 8)
+    layer = Attention(8, 2, bias=False)
+    x = torch.randn(1, 3, 8)
     value = layer.value(x).view(3, 2, 4)
     shares = layer(x, view(3), weights=True).weights[0]
-    parts = [shares[head] @ value[:, head] @ layer.output.weight[:, head * 4 : head * 4 + 4].T for head in range(2)]
+    parts = [
+        shares[head] @ value[:, head] @ layer.output.weight[:, head * 4 : head * 4 + 4].T for head in range(2)
+    ]
     torch.testing.assert_close(layer(x, view(3)).output[0], parts[0] + parts[1])
 
 
 @pytest.mark.parametrize("rotary", [False, True])
 def test_a_cache_changes_nothing(rotary: bool):
-    layer, x = Attention(8, 2, kv_heads=1).double(), torch.randn(2, 5, 8).double()
+    layer = Attention(8, 2, kv_heads=1).double()
+    x = torch.randn(2, 5, 8).double()
     positions = Rotary(4, length=9) if rotary else None
 
     def at(start: int, stop: int) -> View:
@@ -121,16 +160,25 @@ def test_a_cache_changes_nothing(rotary: bool):
         return View(places[:, start:stop], places[:, :stop], seen, turns=turns, positions=positions)
 
     kept = KeysValues()
-    steps = [layer(x[:, start:stop], at(start, stop), kept=kept).output for start, stop in ((0, 2), (2, 3), (3, 5))]
+    steps = [
+        layer(x[:, start:stop], at(start, stop), kept=kept).output for start, stop in ((0, 2), (2, 3), (3, 5))
+    ]
     torch.testing.assert_close(torch.cat(steps, 1), layer(x, at(0, 5)).output)
 
 
 def test_beams_share_a_memory():
-    layer, x, memory = Attention(8, 2), torch.randn(6, 1, 8), torch.randn(2, 4, 8)
+    layer = Attention(8, 2)
+    x = torch.randn(6, 1, 8)
+    memory = torch.randn(2, 4, 8)
     seen = torch.tensor([[True] * 4, [True, True, False, False]])[:, None, None]
     for weights in (False, True):
         shared = layer(x, view(1, 4, seen=seen), memory=memory, weights=weights)
-        repeated = layer(x, view(1, 4, seen=seen.repeat_interleave(3, 0)), memory=memory.repeat_interleave(3, 0), weights=weights)
+        repeated = layer(
+            x,
+            view(1, 4, seen=seen.repeat_interleave(3, 0)),
+            memory=memory.repeat_interleave(3, 0),
+            weights=weights,
+        )
         torch.testing.assert_close(shared.output, repeated.output)
         if weights:
             torch.testing.assert_close(shared.weights, repeated.weights)

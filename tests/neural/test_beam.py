@@ -23,4 +23,7 @@ def test_all_in_one_block_and_among_the_last_words():
     scores[1, -4:] = torch.tensor([1.0, 2.0, 3.0, 4.0])
     scores[1, 0] = -torch.inf
     _, found = likeliest(scores, 4)
-    assert found.tolist() == [[5 * BLOCK + place for place in range(4)], [40 * BLOCK + place for place in (6, 5, 4, 3)]]
+    assert found.tolist() == [
+        [5 * BLOCK + place for place in range(4)],
+        [40 * BLOCK + place for place in (6, 5, 4, 3)],
+    ]

@@ -17,9 +17,23 @@ from inlaid.neural.bilm import BiLM, spell
 from inlaid.neural.checkpoint import load_model, save_model
 
 SHAPE = Architecture(
-    kind="bilm", words=30, dim=6, layers=2, inner=10, heads=1, positions="none", activation="relu", characters=262, character_dim=4,
-    token_length=12, filter_widths=(1, 3), filter_counts=(4, 8), highways=2, cell_clip=3.0, projection_clip=3.0,
-)  # fmt: skip
+    kind="bilm",
+    words=30,
+    dim=6,
+    layers=2,
+    inner=10,
+    heads=1,
+    positions="none",
+    activation="relu",
+    characters=262,
+    character_dim=4,
+    token_length=12,
+    filter_widths=(1, 3),
+    filter_counts=(4, 8),
+    highways=2,
+    cell_clip=3.0,
+    projection_clip=3.0,
+)
 
 
 @pytest.fixture
@@ -38,7 +52,9 @@ def test_reads_a_document_as_elmo_did(fixture: Path):
     states = ()
     with h5py.File(fixture / "lm_embeddings_0.hdf5") as file:
         for number, sentence in enumerate(sentences):
-            read = network(*spell([sentence.split()]), states=states)  # ELMo carries its memory from sentence to sentence
+            read = network(
+                *spell([sentence.split()]), states=states
+            )  # ELMo carries its memory from sentence to sentence
             states = read.states
             expected = np.concatenate(list(file[str(number)][...]), -1)  # pyright: ignore
             assert np.abs(read.layers[2][0, 1:-1].numpy() - expected).max() < 2e-6
@@ -80,7 +96,14 @@ def test_spelling():
     ids, mask = spell([["猫"], ["a", "cat"]], 6)
     assert ids.shape == (2, 4, 6)
     assert mask.tolist() == [[True, True, True, False], [True] * 4]
-    assert ids[0, 0].tolist() == [259, 257, 260, 261, 261, 261]  # word start, sentence start, word end, padding
+    assert ids[0, 0].tolist() == [
+        259,
+        257,
+        260,
+        261,
+        261,
+        261,
+    ]  # word start, sentence start, word end, padding
     assert ids[0, 1].tolist() == [259, *(byte + 1 for byte in "猫".encode()), 260, 261]
     assert not ids[0, 3].any()
     assert torch.equal(ids[0, 2], spell([["</S>"]], 6)[0][0, 1])
@@ -89,9 +112,11 @@ def test_spelling():
 @torch.no_grad()
 def test_each_direction_sees_its_side_only():
     network = BiLM(SHAPE)
-    one, two = network(spell([["a", "b", "c"]], 12)[0]), network(spell([["a", "b", "x"]], 12)[0])
+    one = network(spell([["a", "b", "c"]], 12)[0])
+    two = network(spell([["a", "b", "x"]], 12)[0])
     for layer in (1, 2):
-        ahead, back = one.layers[layer].chunk(2, -1), two.layers[layer].chunk(2, -1)
+        ahead = one.layers[layer].chunk(2, -1)
+        back = two.layers[layer].chunk(2, -1)
         torch.testing.assert_close(ahead[0][:, :3], back[0][:, :3])
         assert not torch.allclose(ahead[1][:, 0], back[1][:, 0])
     assert one.forward_logits is not None
@@ -108,7 +133,9 @@ def test_padding_and_cutting_a_text_in_two_change_nothing():
     torch.testing.assert_close(padded.layers[2][:, :6], alone.layers[2])
     first = network(ids[:, :3])
     second = network(ids[:, 3:], states=first.states)
-    torch.testing.assert_close(second.layers[2][..., :6], alone.layers[2][:, 3:, :6])  # the forward half goes on
+    torch.testing.assert_close(
+        second.layers[2][..., :6], alone.layers[2][:, 3:, :6]
+    )  # the forward half goes on
 
 
 @torch.no_grad()

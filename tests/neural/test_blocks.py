@@ -19,10 +19,12 @@ AT = torch.arange(4)[None]
 
 def test_norms_are_their_formulas_over_features():
     x = torch.randn(2, 4, 6, dtype=torch.float64) * 3 + 1
-    layer, rms = make_norm(SHAPE).double(), make_norm(replace(SHAPE, norm="rms", norm_guard=1e-6)).double()
+    layer = make_norm(SHAPE).double()
+    rms = make_norm(replace(SHAPE, norm="rms", norm_guard=1e-6)).double()
     for each in (layer, rms):
         nn.init.normal_(each.weight)  # pyright: ignore[reportArgumentType]
-    mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+    mean = x.mean(-1, keepdim=True)
+    variance = x.var(-1, keepdim=True, unbiased=False)
     torch.testing.assert_close(layer(x), (x - mean) / (variance + 1e-5).sqrt() * layer.weight + layer.bias)
     torch.testing.assert_close(rms(x), x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt() * rms.weight)
     other = x.clone()
@@ -33,7 +35,9 @@ def test_norms_are_their_formulas_over_features():
 def test_activations_at_one():
     one = torch.tensor(1.0, dtype=torch.float64)
     assert ACTIVATIONS["gelu"](one).item() == pytest.approx(0.5 * (1 + math.erf(1 / math.sqrt(2))), abs=1e-12)
-    assert ACTIVATIONS["gelu_tanh"](one).item() == pytest.approx(0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * 1.044715)), abs=1e-12)
+    assert ACTIVATIONS["gelu_tanh"](one).item() == pytest.approx(
+        0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * 1.044715)), abs=1e-12
+    )
     assert ACTIVATIONS["silu"](one).item() == pytest.approx(1 / (1 + math.exp(-1)), abs=1e-12)
     assert ACTIVATIONS["relu"](-one).item() == 0
 
@@ -41,16 +45,22 @@ def test_activations_at_one():
 def test_feed_forward_with_and_without_a_gate():
     x = torch.randn(3, 6)
     plain = FeedForward(replace(SHAPE, activation="relu"))
-    torch.testing.assert_close(plain(x), (x @ plain.up.weight.T + plain.up.bias).relu() @ plain.down.weight.T + plain.down.bias)
+    torch.testing.assert_close(
+        plain(x), (x @ plain.up.weight.T + plain.up.bias).relu() @ plain.down.weight.T + plain.down.bias
+    )
     swiglu = FeedForward(replace(SHAPE, activation="silu", gated=True, linear_bias=False))
     assert swiglu.gate is not None
     gate = x @ swiglu.gate.weight.T
-    torch.testing.assert_close(swiglu(x), (gate * gate.sigmoid() * (x @ swiglu.up.weight.T)) @ swiglu.down.weight.T)
+    torch.testing.assert_close(
+        swiglu(x), (gate * gate.sigmoid() * (x @ swiglu.up.weight.T)) @ swiglu.down.weight.T
+    )
 
 
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_residuals_and_norms_stand_where_they_should(place: str):
-    block, x = Block(replace(SHAPE, norm_place=place)), torch.randn(2, 4, 6)  # pyright: ignore[reportArgumentType]
+    # pyright: ignore[reportArgumentType]
+    block = Block(replace(SHAPE, norm_place=place))
+    x = torch.randn(2, 4, 6)
     attend = lambda y: block.attention(y, View(AT, AT)).output  # noqa: E731
     if place == "pre":
         middle = x + attend(block.attention_norm(x))
@@ -62,7 +72,8 @@ def test_residuals_and_norms_stand_where_they_should(place: str):
 
 
 def test_dropout_works_in_training_only():
-    block, x = Block(replace(SHAPE, dropout=0.5, attention_dropout=0.5)), torch.randn(2, 4, 6)
+    block = Block(replace(SHAPE, dropout=0.5, attention_dropout=0.5))
+    x = torch.randn(2, 4, 6)
     assert not torch.equal(block(x, View(AT, AT)).x, block(x, View(AT, AT)).x)
     block.eval()
     assert torch.equal(block(x, View(AT, AT)).x, block(x, View(AT, AT)).x)

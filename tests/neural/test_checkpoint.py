@@ -1,4 +1,5 @@
-"""Checkpoints: what is written is read back to the bit; damaged and contradictory folders are named, never guessed at."""
+"""Checkpoints: what is written is read back to the bit; damaged and contradictory folders are named, never
+guessed at."""
 
 from __future__ import annotations
 
@@ -20,19 +21,47 @@ from inlaid.neural.model import Model
 from inlaid.neural.network import grow_network, make_network
 from inlaid.neural.seq2seq import Seq2Seq
 
-BERT = {"model_type": "bert", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12}
+BERT = {
+    "model_type": "bert",
+    "vocab_size": 20,
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 12,
+}
 GPT2 = {"model_type": "gpt2", "vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 12}
-LLAMA = {"model_type": "llama", "vocab_size": 20, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-T5 = {"model_type": "t5", "vocab_size": 20, "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1, "num_heads": 2}
+LLAMA = {
+    "model_type": "llama",
+    "vocab_size": 20,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
+T5 = {
+    "model_type": "t5",
+    "vocab_size": 20,
+    "d_model": 8,
+    "d_kv": 4,
+    "d_ff": 12,
+    "num_layers": 1,
+    "num_heads": 2,
+}
 MARIAN = {"model_type": "marian", "vocab_size": 20, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1}
 MARIAN |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
 UNSHARED = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 15}
 LLAMA3 = {"rope_theta": 5e5, "rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4}
 SHAPES = {
-    "bert": BERT, "gpt2": GPT2, "llama": LLAMA, "llama3": {**LLAMA, "rope_parameters": LLAMA3}, "t5": T5, "marian": MARIAN,
-    "t5-sides": {**T5, "share_encoder_decoder_embeddings": False}, "marian-sides": {**MARIAN, **UNSHARED},
-    "marian-untied": {**MARIAN, "tie_word_embeddings": False}, "marian-three": {**MARIAN, **UNSHARED, "tie_word_embeddings": False},
-}  # fmt: skip
+    "bert": BERT,
+    "gpt2": GPT2,
+    "llama": LLAMA,
+    "llama3": {**LLAMA, "rope_parameters": LLAMA3},
+    "t5": T5,
+    "marian": MARIAN,
+    "t5-sides": {**T5, "share_encoder_decoder_embeddings": False},
+    "marian-sides": {**MARIAN, **UNSHARED},
+    "marian-untied": {**MARIAN, "tie_word_embeddings": False},
+    "marian-three": {**MARIAN, **UNSHARED, "tie_word_embeddings": False},
+}
 OWN = Architecture(kind="decoder", words=20, dim=8, heads=2, positions="alibi", norm="rms")
 
 
@@ -62,7 +91,8 @@ def test_there_and_back_keeps_every_bit(config: Any, dtype: torch.dtype, tmp_pat
     assert again.shape.resolved() == shape.resolved()
     assert not again.card.notes
     assert not again.network.training
-    one, two = network.state_dict(), again.network.state_dict()
+    one = network.state_dict()
+    two = again.network.state_dict()
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) and two[name].dtype == dtype for name in one)
     assert all(parameter.requires_grad for parameter in again.network.parameters())
@@ -83,10 +113,14 @@ def test_missing_and_extra_tensors_are_named(tmp_path: Path):
     change(folder, **{"transformer.h.1.ln_1.bias": None})
     with pytest.raises(FormatError, match=r"transformer.h.1.ln_1.bias is missing"):
         load_model(folder)
-    change(folder, **{"transformer.h.1.ln_1.bias": torch.zeros(8), "transformer.h.2.ln_1.bias": torch.zeros(8)})
+    change(
+        folder, **{"transformer.h.1.ln_1.bias": torch.zeros(8), "transformer.h.2.ln_1.bias": torch.zeros(8)}
+    )
     with pytest.raises(FormatError, match=r"transformer.h.2.ln_1.bias is in the weights"):
         load_model(folder)
-    change(folder, **{"transformer.h.2.ln_1.bias": None, "transformer.h.0.attn.bias": torch.ones(1, 1, 12, 12)})
+    change(
+        folder, **{"transformer.h.2.ln_1.bias": None, "transformer.h.0.attn.bias": torch.ones(1, 1, 12, 12)}
+    )
     assert load_model(folder).card.notes == ("not used: transformer.h.0.attn.bias",)
 
 
@@ -96,7 +130,9 @@ def test_numbers_that_are_none_are_named(bad: float, tmp_path: Path):
     table = torch.zeros(20, 8)
     table[3, 5] = bad
     change(folder, **{"model.embed_tokens.weight": table})
-    with pytest.raises(FormatError, match=r"model.embed_tokens.weight holds NaN or infinity, first at \[3, 5\]"):
+    with pytest.raises(
+        FormatError, match=r"model.embed_tokens.weight holds NaN or infinity, first at \[3, 5\]"
+    ):
         load_model(folder)
     change(folder, **{"model.embed_tokens.weight": torch.zeros(20, 8, dtype=torch.int8)})
     with pytest.raises(FormatError, match="floating-point"):
@@ -120,7 +156,9 @@ def test_copies_must_be_copies(tmp_path: Path):
     change(folder, **{"model.encoder.embed_tokens.weight": table.clone()})
     load_model(folder)
     change(folder, **{"model.encoder.embed_tokens.weight": table + 1})
-    with pytest.raises(FormatError, match=r"model.encoder.embed_tokens.weight should repeat model.shared.weight"):
+    with pytest.raises(
+        FormatError, match=r"model.encoder.embed_tokens.weight should repeat model.shared.weight"
+    ):
         load_model(folder)
 
 
@@ -136,7 +174,14 @@ def test_what_t5_stores_twice_is_one_table_or_two(tmp_path: Path):
     assert torch.equal(network.written.weight, table)
     assert isinstance(network.head, OutputEmbedding)
     assert torch.equal(network.head.weight, table + 2)
-    change(folder, **{"lm_head.weight": None, "encoder.embed_tokens.weight": None, "decoder.embed_tokens.weight": table + 3})
+    change(
+        folder,
+        **{
+            "lm_head.weight": None,
+            "encoder.embed_tokens.weight": None,
+            "decoder.embed_tokens.weight": table + 3,
+        },
+    )
     network = load_model(folder).network
     assert isinstance(network, Seq2Seq)
     assert torch.equal(network.written.weight, table + 3)
@@ -151,24 +196,46 @@ def test_first_bert_names_are_understood(tmp_path: Path):
     expected = load_model(folder).network.state_dict()
     tensors = load_file(folder / "model.safetensors")
     old = {
-        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t for name, t in tensors.items()
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t
+        for name, t in tensors.items()
     }
     save_file(old, folder / "model.safetensors")
-    assert all(torch.equal(tensor, expected[name]) for name, tensor in load_model(folder).network.state_dict().items())
+    assert all(
+        torch.equal(tensor, expected[name])
+        for name, tensor in load_model(folder).network.state_dict().items()
+    )
 
 
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"model_type": "gpt3"}, "model_type is 'gpt3'; built are bert, gpt2, llama, t5, marian. Did you mean 'gpt2'"),
+        (
+            {"model_type": "gpt3"},
+            "model_type is 'gpt3'; built are bert, gpt2, llama, t5, marian. Did you mean 'gpt2'",
+        ),
         ({}, "model_type is None"),
         ({**LLAMA, "rope_parameters": {"rope_type": "llama3"}}, "rotations of type 'llama3' need a factor"),
-        ({**LLAMA, "rope_parameters": {"rope_type": "llama3", "factor": 8}}, "need low_freq_factor and high_freq_factor"),
-        ({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2}}, "of type 'dynamic'; built are default, linear, llama3, yarn"),
+        (
+            {**LLAMA, "rope_parameters": {"rope_type": "llama3", "factor": 8}},
+            "need low_freq_factor and high_freq_factor",
+        ),
+        (
+            {**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2}},
+            "of type 'dynamic'; built are default, linear, llama3, yarn",
+        ),
         ({**LLAMA, "rope_scaling": {"type": "longrope", "factor": 2}}, "of type 'longrope'"),
-        ({**LLAMA, "rope_scaling": {"type": "yarn", "factor": 2, "truncate": False}}, "yarn's truncate is not true"),
-        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 2, "partial_rotary_factor": 0.5}}, "partial_rotary_factor is set"),
-        ({**LLAMA, "rope_scaling": {"type": "linear", "factor": -2}}, "rotary_factor is -2.0; expected at least"),
+        (
+            {**LLAMA, "rope_scaling": {"type": "yarn", "factor": 2, "truncate": False}},
+            "yarn's truncate is not true",
+        ),
+        (
+            {**LLAMA, "rope_scaling": {"type": "linear", "factor": 2, "partial_rotary_factor": 0.5}},
+            "partial_rotary_factor is set",
+        ),
+        (
+            {**LLAMA, "rope_scaling": {"type": "linear", "factor": -2}},
+            "rotary_factor is -2.0; expected at least",
+        ),
         ({**LLAMA, "attention_bias": True}, "attention_bias and mlp_bias differ"),
         ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({**GPT2, "activation_function": "mish"}, "activation_function is 'mish'"),
@@ -179,7 +246,10 @@ def test_first_bert_names_are_understood(tmp_path: Path):
             "BertForQuestionAnswering; of bert, BertForMaskedLM, BertModel are",
         ),
         ({**MARIAN, "encoder_ffn_dim": 12}, "encoder_ffn_dim and decoder_ffn_dim differ"),
-        ({**MARIAN, "decoder_vocab_size": 21}, "share_encoder_decoder_embeddings is true, but decoder_vocab_size is 21"),
+        (
+            {**MARIAN, "decoder_vocab_size": 21},
+            "share_encoder_decoder_embeddings is true, but decoder_vocab_size is 21",
+        ),
         ({**MARIAN, **UNSHARED, "pad_token_id": 17}, "padding is 17, outside the table of 15 rows"),
     ],
 )
@@ -189,7 +259,11 @@ def test_configs_that_ask_for_what_is_not_built_are_named(config: dict[str, Any]
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("config", [BERT, GPT2, LLAMA, T5, MARIAN, write_config(OWN)], ids=["bert", "gpt2", "llama", "t5", "marian", "own"])
+@pytest.mark.parametrize(
+    "config",
+    [BERT, GPT2, LLAMA, T5, MARIAN, write_config(OWN)],
+    ids=["bert", "gpt2", "llama", "t5", "marian", "own"],
+)
 @pytest.mark.parametrize("bad", [None, -1, 1.5, "x", [], 10**12], ids=str)
 def test_a_damaged_config_is_never_another_error(config: dict[str, Any], bad: object):
     full = write_config(read_config(config))

@@ -16,7 +16,8 @@ from inlaid.errors import SettingError
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
 from inlaid.vectors import Vectors
 
-ROWS, DIM = 7, 3
+ROWS = 7
+DIM = 3
 OPTIONS = st.fixed_dictionaries(
     {
         "padding_idx": st.sampled_from([None, 0, 3, -1]),
@@ -31,7 +32,8 @@ IDS = st.lists(st.lists(st.integers(0, ROWS - 1), min_size=4, max_size=4), min_s
 
 
 def both(options: dict, seed: int) -> tuple[TokenEmbedding, nn.Embedding]:
-    """Our layer and torch's with the same weights; torch's is dense, as it refuses sparse with frequencies."""
+    """Our layer and torch's with the same weights; torch's is dense, as it refuses sparse with
+    frequencies."""
     torch.manual_seed(seed)
     ours = TokenEmbedding(ROWS, DIM, **options)
     torch.manual_seed(seed)
@@ -47,13 +49,16 @@ def test_equals_torch_for_all_options(options: dict, ids: list[list[int]], seed:
     assert torch.equal(ours.weight, theirs.weight)
     batch = torch.tensor(ids, dtype=kind).reshape(-1, 4)
     upstream = torch.randn(*batch.shape, DIM, dtype=options["dtype"])
-    mine, other = ours(batch), theirs(batch)
+    mine = ours(batch)
+    other = theirs(batch)
     mine.backward(upstream)
     other.backward(upstream)
     assert ours.weight.grad is not None
     assert theirs.weight.grad is not None
     assert ours.weight.grad.is_sparse == options["sparse"]
-    shrunk = theirs.weight.detach() / before  # torch has rewritten its rows by now; for us the factor is part of the chain rule
+    shrunk = (
+        theirs.weight.detach() / before
+    )  # torch has rewritten its rows by now; for us the factor is part of the chain rule
     expected = theirs.weight.grad * shrunk.where(before != 0, torch.ones(()).to(shrunk))
     torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(ours.weight.grad.to_dense(), expected, rtol=1e-4, atol=1e-6)
@@ -62,21 +67,26 @@ def test_equals_torch_for_all_options(options: dict, ids: list[list[int]], seed:
 
 @settings(max_examples=50, deadline=None)
 @given(IDS, st.sampled_from([None, 2]), st.booleans(), st.booleans())
-def test_equals_torch_to_the_bit_without_max_norm(ids: list[list[int]], padding: int | None, by_freq: bool, sparse: bool):
+def test_equals_torch_to_the_bit_without_max_norm(
+    ids: list[list[int]], padding: int | None, by_freq: bool, sparse: bool
+):
     ours, theirs = both({"padding_idx": padding, "scale_grad_by_freq": by_freq, "sparse": sparse}, 5)
     batch = torch.tensor(ids, dtype=torch.int64).reshape(-1, 4)
     assert torch.equal(ours(batch), theirs(batch))
     upstream = torch.randn(*batch.shape, DIM)
     ours(batch).backward(upstream)
     theirs(batch).backward(upstream)
-    if not sparse and not by_freq:  # sparse sums in another order, and torch scales each summand by a rounded reciprocal
+    if (
+        not sparse and not by_freq
+    ):  # sparse sums in another order, and torch scales each summand by a rounded reciprocal
         assert torch.equal(ours.weight.grad, theirs.weight.grad)  # pyright: ignore[reportArgumentType]
     assert {**ours.state_dict()}.keys() == {**theirs.state_dict()}.keys()
     assert repr(ours).removeprefix("Token").replace(", sparse=True", "") == repr(theirs)
 
 
 def test_one_hot_lookup_and_linear_are_one_thing():
-    layer, ids = TokenEmbedding(ROWS, DIM), torch.tensor([4, 0, 4])
+    layer = TokenEmbedding(ROWS, DIM)
+    ids = torch.tensor([4, 0, 4])
     linear = nn.Linear(ROWS, DIM, bias=False)
     linear.weight.data = layer.weight.data.T
     one_hot = functional.one_hot(ids, ROWS).float()
@@ -104,8 +114,10 @@ def test_published_padding_step_comes_out_digit_for_digit(sparse: bool):
     functional.mse_loss(layer(torch.tensor([0, 2, 4])), torch.randn(3, 3)).backward()
     torch.optim.SGD(layer.parameters(), lr=0.1).step()
     assert layer.weight.grad is not None
-    gradient, after = layer.weight.grad.to_dense(), layer.weight.detach()
-    slopes, rows = "-0.0395 0.1529 0.3742 -0.0863 0.0353 0.2030", "0.6903 -0.3430 0.7576 -0.2297 -0.0534 0.5060"
+    gradient = layer.weight.grad.to_dense()
+    after = layer.weight.detach()
+    slopes = "-0.0395 0.1529 0.3742 -0.0863 0.0353 0.2030"
+    rows = "0.6903 -0.3430 0.7576 -0.2297 -0.0534 0.5060"
     assert [f"{each:.4f}" for each in gradient[[2, 4]].flatten().tolist()] == slopes.split()
     assert [f"{each:.4f}" for each in after[[2, 4]].flatten().tolist()] == rows.split()
     assert torch.equal(after[[0, 1, 3]], before[[0, 1, 3]])
@@ -129,7 +141,8 @@ def test_max_norm_can_be_used_twice_before_backward():
 
 
 def test_renorm_rewrites_only_when_asked():
-    layer, other = TokenEmbedding(ROWS, DIM, max_norm=0.5), nn.Embedding(ROWS, DIM, max_norm=0.5)
+    layer = TokenEmbedding(ROWS, DIM, max_norm=0.5)
+    other = nn.Embedding(ROWS, DIM, max_norm=0.5)
     other.weight.data.copy_(layer.weight.data)
     layer.renorm_(torch.tensor([1, 1, 4]))
     other(torch.tensor([1, 4]))
@@ -143,7 +156,9 @@ def test_renorm_rewrites_only_when_asked():
 def test_second_derivatives_pass():
     layer = TokenEmbedding(ROWS, DIM, dtype=torch.float64)
     ids = torch.tensor([1, 4, 1])
-    assert torch.autograd.gradgradcheck(lambda table: torch.func.functional_call(layer, {"weight": table}, ids), layer.weight)
+    assert torch.autograd.gradgradcheck(
+        lambda table: torch.func.functional_call(layer, {"weight": table}, ids), layer.weight
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,7 +208,9 @@ def tied(padding: int | None = None) -> nn.ModuleDict:
 def is_tied(model: nn.ModuleDict) -> bool:
     """One table: a change of the input's shows in the logits."""
     with torch.no_grad():
-        model["in"].weight.copy_(torch.arange(model["in"].weight.numel()).view(-1, DIM).to(model["in"].weight))
+        model["in"].weight.copy_(
+            torch.arange(model["in"].weight.numel()).view(-1, DIM).to(model["in"].weight)
+        )
         model["out"].bias.zero_()
     logits = model["out"](torch.eye(DIM).to(model["in"].weight))
     return torch.equal(logits, model["in"].weight.T) and model["out"].weight is model["in"].weight
@@ -229,16 +246,20 @@ def test_padding_row_stays_under_a_tied_output_layer():
     before = model["in"].weight.detach().clone()
     for _ in range(3):
         optimizer.zero_grad()
-        functional.cross_entropy(model["out"](model["in"](torch.tensor([0, 1, 2]))), torch.tensor([1, 2, 3])).backward()
+        functional.cross_entropy(
+            model["out"](model["in"](torch.tensor([0, 1, 2]))), torch.tensor([1, 2, 3])
+        ).backward()
         optimizer.step()
     moved = (model["in"].weight != before).any(1).tolist()
     assert moved == [False] + [True] * (ROWS - 1)
 
 
 def test_tied_output_equals_linear_with_the_same_weight():
-    model, hidden = tied(), torch.randn(4, DIM)
+    model = tied()
+    hidden = torch.randn(4, DIM)
     linear = nn.Linear(DIM, ROWS)
-    linear.weight, linear.bias = model["in"].weight, model["out"].bias
+    linear.weight = model["in"].weight
+    linear.bias = model["out"].bias
     assert torch.equal(model["out"](hidden), linear(hidden))
     alone = OutputEmbedding(ROWS, DIM)
     assert not alone.tied

@@ -16,14 +16,24 @@ from inlaid.neural.model import Model
 from inlaid.neural.network import make_network
 from inlaid.neural.writer import Writer
 
-WORDS, END = 7, 1
+WORDS = 7
+END = 1
 
 
 def model(kind: str = "decoder", **rest: Any) -> Model:
     shape = Architecture(
-        kind=kind, words=WORDS, dim=8, heads=2, layers=2, decoder_layers=2 if kind == "seq2seq" else 0, length=16, padding=0, start=2,  # pyright: ignore
-        end=(END,), **rest,
-    )  # fmt: skip
+        kind=kind,
+        words=WORDS,
+        dim=8,
+        heads=2,
+        layers=2,
+        decoder_layers=2 if kind == "seq2seq" else 0,
+        length=16,
+        padding=0,
+        start=2,  # pyright: ignore
+        end=(END,),
+        **rest,
+    )
     network = make_network(shape)
     for parameter in network.parameters():
         parameter.data.normal_(std=0.7)
@@ -42,21 +52,30 @@ def ended(text: tuple[int, ...], length: int) -> bool:
 
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
 def test_wide_beams_find_the_best_of_all_texts(length_penalty: float):
-    made, prompt = model(), [3, 4]
-    texts = [text for size in (1, 2, 3) for text in itertools.product(range(WORDS), repeat=size) if ended(text, 3)]
+    made = model()
+    prompt = [3, 4]
+    texts = [
+        text for size in (1, 2, 3) for text in itertools.product(range(WORDS), repeat=size) if ended(text, 3)
+    ]
     scores = {text: likelihood(made, prompt, text) / len(text) ** length_penalty for text in texts}
     settings = Generation(method="beam", beams=60, new_tokens=3, length_penalty=length_penalty)
-    assert tuple(generate(made, torch.tensor([prompt]), None, settings)[0]) == max(scores, key=scores.__getitem__)
+    assert tuple(generate(made, torch.tensor([prompt]), None, settings)[0]) == max(
+        scores, key=scores.__getitem__
+    )
 
 
 def test_greedy_takes_the_likeliest_and_one_beam_does_the_same():
-    made, ids = model(), [3, 4]
+    made = model()
+    ids = [3, 4]
     found = generate(made, torch.tensor([ids]), None, Generation(new_tokens=6))[0]
     for token in found:
         assert token == int(made.network(torch.tensor([ids])).logits[0, -1].argmax())  # pyright: ignore
         ids = [*ids, token]
     assert len(found) == 6 or found[-1] == END
-    assert generate(made, torch.tensor([[3, 4]]), None, Generation(method="beam", beams=1, new_tokens=6))[0] == found
+    assert (
+        generate(made, torch.tensor([[3, 4]]), None, Generation(method="beam", beams=1, new_tokens=6))[0]
+        == found
+    )
 
 
 @pytest.mark.parametrize("kind", ["decoder", "seq2seq"])
@@ -68,7 +87,8 @@ def test_cached_and_uncached_alone_and_in_company_write_the_same(kind: str, posi
     ids = torch.tensor([[3, 4, 5, 6], [0, 0, 5, 2]])
     mask = torch.tensor([[1, 1, 1, 1], [0, 0, 1, 1]])
     if kind == "seq2seq":
-        ids, mask = torch.tensor([[3, 4, 5, 6], [5, 2, 0, 0]]), mask.flip(1)
+        ids = torch.tensor([[3, 4, 5, 6], [5, 2, 0, 0]])
+        mask = mask.flip(1)
     found = generate(made, ids, mask, settings)
     assert found == generate(made, ids, mask, replace(settings, cached=False))
     assert found[0] == generate(made, ids[:1], None, settings)[0]
@@ -87,20 +107,24 @@ def test_sampling_draws_by_probability():
     torch.testing.assert_close(shares(temperature=0.5), (2 * scores[0]).softmax(0), atol=0.03, rtol=0)
     torch.testing.assert_close(shares(top_k=2)[:2], scores[0, :2].softmax(0), atol=0.03, rtol=0)
     assert shares(top_k=2)[2:].sum() == 0
-    torch.testing.assert_close(shares(top_p=0.8)[:2], scores[0, :2].softmax(0), atol=0.03, rtol=0)  # .64 and .24 reach .8
+    torch.testing.assert_close(
+        shares(top_p=0.8)[:2], scores[0, :2].softmax(0), atol=0.03, rtol=0
+    )  # .64 and .24 reach .8
     assert shares(top_p=0.8)[2:].sum() == 0
     assert shares(top_p=0.0)[0] == 1
 
 
 def test_the_same_seed_draws_the_same_text():
-    made, ids = model(), torch.tensor([[3, 4]])
+    made = model()
+    ids = torch.tensor([[3, 4]])
     settings = Generation(method="sample", new_tokens=10, seed=5)
     assert generate(made, ids, None, settings) == generate(made, ids, None, settings)
     assert len({tuple(generate(made, ids, None, replace(settings, seed=seed))[0]) for seed in range(8)}) > 1
 
 
 def test_repetition_penalty_moves_only_what_was_said():
-    scores, said = torch.tensor([[2.0, -2.0, 4.0]]), torch.tensor([[True, True, False]])
+    scores = torch.tensor([[2.0, -2.0, 4.0]])
+    said = torch.tensor([[True, True, False]])
     assert penalized(scores, said, 2.0).tolist() == [[1.0, -4.0, 4.0]]
 
 
@@ -127,7 +151,14 @@ def test_what_cannot_write_says_so():
 
 
 def test_padding_was_never_said():
-    writer = Writer(model().network, torch.tensor([[0, 0, 5, 2]]), torch.tensor([[0, 0, 1, 1]]), 4, cached=True, remember=True)
+    writer = Writer(
+        model().network,
+        torch.tensor([[0, 0, 5, 2]]),
+        torch.tensor([[0, 0, 1, 1]]),
+        4,
+        cached=True,
+        remember=True,
+    )
     assert writer.said[0].nonzero().flatten().tolist() == [2, 5]
     writer.append(torch.tensor([4]))
     assert writer.said[0].nonzero().flatten().tolist() == [2, 4, 5]

@@ -1,4 +1,5 @@
-"""On a GPU: kernels say what the plain versions say, the same bits every time, and nothing waits. Collected where there is one."""
+"""On a GPU: kernels say what the plain versions say, the same bits every time, and nothing waits. Collected
+where there is one."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Plain(RowAdam):
 
 
 def gradient(rows: int, dim: int, count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Ids as words occur: the first thousands of times, most once. All above 0: what cancels out would show rounding, not rows."""
+    """Ids as words occur: the first thousands of times, most once. All above 0: what cancels out would show
+    rounding, not rows."""
     ids = (rows ** torch.rand(count, dtype=torch.float64)).long().clamp(1, rows) - 1
     values = (0.5 + torch.rand(count, dim)).to(dtype)
     return sparse(ids, values, rows)
@@ -44,19 +46,31 @@ def sparse(ids: torch.Tensor, values: torch.Tensor, rows: int) -> torch.Tensor:
     ],
 )
 @pytest.mark.parametrize("settings", [{}, {"clip": 0.5, "weight_decay": 0.1}, {"betas": (0.0, 0.9)}])
-def test_rows_move_as_by_plain_operations(rows: int, dim: int, count: int, dtype: torch.dtype, settings: dict[str, Any]):
+def test_rows_move_as_by_plain_operations(
+    rows: int, dim: int, count: int, dtype: torch.dtype, settings: dict[str, Any]
+):
     start = torch.randn(rows, dim, device="cuda").to(dtype)
     tables = [torch.nn.Parameter(start.clone()) for _ in range(3)]
-    optimizers = [kind([table], rate=0.1, guard=1e-4, **settings) for kind, table in zip((Plain, RowAdam, RowAdam), tables, strict=True)]
+    optimizers = [
+        kind([table], rate=0.1, guard=1e-4, **settings)
+        for kind, table in zip((Plain, RowAdam, RowAdam), tables, strict=True)
+    ]
     for _ in range(3):
         given = gradient(rows, dim, count, dtype)
         for table, optimizer in zip(tables, optimizers, strict=True):
             table.grad = given
             optimizer.step()
     rough = dtype == torch.bfloat16
-    torch.testing.assert_close(tables[1], tables[0], rtol=1e-2 if rough else 1e-5, atol=1e-2 if rough else 1e-5)
+    torch.testing.assert_close(
+        tables[1], tables[0], rtol=1e-2 if rough else 1e-5, atol=1e-2 if rough else 1e-5
+    )
     assert torch.equal(tables[1], tables[2])  # the same bits every time
-    assert torch.equal(*(optimizer.state[table]["steps"] for table, optimizer in zip(tables[:2], optimizers[:2], strict=True)))
+    assert torch.equal(
+        *(
+            optimizer.state[table]["steps"]
+            for table, optimizer in zip(tables[:2], optimizers[:2], strict=True)
+        )
+    )
 
 
 def test_a_table_beyond_two_billion_numbers():
@@ -68,7 +82,8 @@ def test_a_table_beyond_two_billion_numbers():
 
 def test_an_update_can_be_captured():
     layer = TokenEmbedding(100, 16, sparse=True, device="cuda")
-    optimizer, ids = RowAdam(layer.parameters(), rate=0.1), torch.arange(50, device="cuda") % 7
+    optimizer = RowAdam(layer.parameters(), rate=0.1)
+    ids = torch.arange(50, device="cuda") % 7
 
     def update() -> None:
         layer.weight.grad = None
@@ -88,17 +103,22 @@ def test_an_update_can_be_captured():
     assert optimizer.state[layer.weight]["steps"][:8].flatten().tolist() == [2] * 7 + [0]
 
 
-@pytest.mark.parametrize(("words", "dtype"), [(37, torch.float32), (5000, torch.float32), (5000, torch.bfloat16)])
+@pytest.mark.parametrize(
+    ("words", "dtype"), [(37, torch.float32), (5000, torch.float32), (5000, torch.bfloat16)]
+)
 def test_loss_and_gradients_are_torchs(words: int, dtype: torch.dtype):
     head = OutputEmbedding(words, 64, device="cuda", dtype=dtype)
-    hidden, targets = torch.randn(300, 64, device="cuda", dtype=dtype, requires_grad=True), torch.randint(0, words, (300,), device="cuda")
+    hidden = torch.randn(300, 64, device="cuda", dtype=dtype, requires_grad=True)
+    targets = torch.randint(0, words, (300,), device="cuda")
     targets[7] = -100
     expected = functional.cross_entropy(head(hidden).float(), targets)
     found = word_loss(hidden, head, targets)
     near = {"rtol": 1e-4, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 3e-2, "atol": 1e-4}
     torch.testing.assert_close(found, expected, **near)
     for ours, theirs in zip(
-        torch.autograd.grad(found, [hidden, head.weight]), torch.autograd.grad(expected, [hidden, head.weight]), strict=True
+        torch.autograd.grad(found, [hidden, head.weight]),
+        torch.autograd.grad(expected, [hidden, head.weight]),
+        strict=True,
     ):
         assert ((ours - theirs).norm() / theirs.norm()) < (1e-5 if dtype == torch.float32 else 1e-2)
     targets[3] = words
@@ -108,6 +128,7 @@ def test_loss_and_gradients_are_torchs(words: int, dtype: torch.dtype):
 @pytest.mark.parametrize("rest", [{}, {"kv_heads": 1, "positions": "rotary"}, {"linear_bias": False}])
 def test_one_product_for_three_projections_says_the_same(rest: dict[str, Any]):
     shape = Architecture(kind="decoder", words=50, dim=32, heads=4, layers=2, **rest)
-    network, ids = make_network(shape).double(), torch.randint(0, 50, (2, 9))
+    network = make_network(shape).double()
+    ids = torch.randint(0, 50, (2, 9))
     expected = network(ids).logits
     torch.testing.assert_close(network.cuda()(ids.cuda()).logits.cpu(), expected)

@@ -1,4 +1,5 @@
-"""Learning: small networks learn planted rules, with a row-wise optimizer on the table and torch's on the rest."""
+"""Learning: small networks learn planted rules, with a row-wise optimizer on the table and torch's on the
+rest."""
 
 from __future__ import annotations
 
@@ -19,11 +20,24 @@ from inlaid.neural.model import Model
 from inlaid.neural.optimizer import RowAdam
 from inlaid.neural.seq2seq import Seq2Seq
 
-WORDS, MASK, START, END = 12, 0, 1, 2
+WORDS = 12
+MASK = 0
+START = 1
+END = 2
 
 
 def shape(kind: str, **rest: Any) -> Architecture:
-    settings = {"words": WORDS, "dim": 32, "heads": 4, "layers": 2, "inner": 64, "length": 16, "start": START, "end": (END,), **rest}
+    settings = {
+        "words": WORDS,
+        "dim": 32,
+        "heads": 4,
+        "layers": 2,
+        "inner": 64,
+        "length": 16,
+        "start": START,
+        "end": (END,),
+        **rest,
+    }
     return Architecture(kind=kind, **settings)  # pyright: ignore[reportArgumentType]
 
 
@@ -50,7 +64,9 @@ def entropy(logits: Tensor | None, targets: Tensor) -> Tensor:
     return functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
 
 
-@pytest.mark.parametrize("rest", [{}, {"positions": "rotary", "layout": "halves", "norm": "rms", "gated": True, "tied": False}])
+@pytest.mark.parametrize(
+    "rest", [{}, {"positions": "rotary", "layout": "halves", "norm": "rms", "gated": True, "tied": False}]
+)
 def test_a_decoder_goes_on_counting(rest: dict[str, Any]):
     network = Decoder(shape("decoder", **rest))
 
@@ -59,7 +75,9 @@ def test_a_decoder_goes_on_counting(rest: dict[str, Any]):
         return entropy(network(batch[:, :-1]).logits, batch[:, 1:])
 
     learn(network, loss)
-    assert generate(Model(network), torch.tensor([[9, 10]]), None, Generation(new_tokens=5)) == [[11, 3, 4, 5, 6]]
+    assert generate(Model(network), torch.tensor([[9, 10]]), None, Generation(new_tokens=5)) == [
+        [11, 3, 4, 5, 6]
+    ]
 
 
 def test_an_encoder_fills_the_gap():
@@ -82,7 +100,9 @@ def test_a_seq2seq_turns_a_text_round():
         return entropy(network(source, target[:, :-1]).logits, target[:, 1:])
 
     learn(network, loss, 300)
-    written = generate(Model(network), torch.tensor([[3, 7, 9], [11, 4, 5]]), None, Generation(method="beam", new_tokens=6))
+    written = generate(
+        Model(network), torch.tensor([[3, 7, 9], [11, 4, 5]]), None, Generation(method="beam", new_tokens=6)
+    )
     assert written == [[9, 7, 3, END], [5, 4, 11, END]]
 
 
@@ -94,7 +114,9 @@ def test_a_bilm_knows_both_neighbours():
         read = network(batch)
         assert read.forward_logits is not None
         assert read.backward_logits is not None
-        return entropy(read.forward_logits[:, :-1], batch[:, 1:]) + entropy(read.backward_logits[:, 1:], batch[:, :-1])
+        return entropy(read.forward_logits[:, :-1], batch[:, 1:]) + entropy(
+            read.backward_logits[:, 1:], batch[:, :-1]
+        )
 
     learn(network, loss)
     read = network(torch.tensor([[3, 4, 5]]))

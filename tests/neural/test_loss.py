@@ -11,12 +11,15 @@ from inlaid.neural import loss
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
 from inlaid.neural.loss import cross_entropy_, word_loss
 
-WORDS, DIM = 37, 8
+WORDS = 37
+DIM = 8
 
 
 def make(tied: bool, bias: bool, scale: float) -> tuple[torch.Tensor, OutputEmbedding, torch.Tensor]:
     table = TokenEmbedding(WORDS, DIM, padding_idx=4, dtype=torch.float64)
-    head = OutputEmbedding(WORDS, DIM, tied_to=table if tied else None, bias=bias, scale=scale, dtype=torch.float64)
+    head = OutputEmbedding(
+        WORDS, DIM, tied_to=table if tied else None, bias=bias, scale=scale, dtype=torch.float64
+    )
     if head.bias is not None:
         torch.nn.init.normal_(head.bias)
     targets = torch.randint(0, WORDS, (3, 5))
@@ -30,8 +33,12 @@ def gradients(value: torch.Tensor, hidden: torch.Tensor, head: OutputEmbedding) 
 
 
 @pytest.mark.parametrize("at_once", [1, 4 * WORDS, 1 << 20])
-@pytest.mark.parametrize(("tied", "bias", "scale"), [(True, False, 1.0), (True, True, 0.5), (False, True, 1.0)])
-def test_loss_and_gradients_are_torchs(monkeypatch: pytest.MonkeyPatch, at_once: int, tied: bool, bias: bool, scale: float):
+@pytest.mark.parametrize(
+    ("tied", "bias", "scale"), [(True, False, 1.0), (True, True, 0.5), (False, True, 1.0)]
+)
+def test_loss_and_gradients_are_torchs(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, tied: bool, bias: bool, scale: float
+):
     monkeypatch.setattr(loss, "AT_ONCE", at_once)
     hidden, head, targets = make(tied, bias, scale)
     expected = functional.cross_entropy(head(hidden).flatten(0, 1), targets.flatten())
@@ -46,14 +53,19 @@ def test_without_gradients_only_the_loss_is_made():
     with torch.no_grad():
         found = word_loss(hidden, head, targets)
     assert not found.requires_grad
-    torch.testing.assert_close(found, functional.cross_entropy(head(hidden).flatten(0, 1), targets.flatten()).detach())
+    torch.testing.assert_close(
+        found, functional.cross_entropy(head(hidden).flatten(0, 1), targets.flatten()).detach()
+    )
 
 
 def test_autocast_makes_the_products_in_its_type():
     table = TokenEmbedding(WORDS, DIM)
-    head, hidden, targets = OutputEmbedding(WORDS, DIM, tied_to=table), torch.randn(6, DIM, requires_grad=True), torch.arange(6)
+    head = OutputEmbedding(WORDS, DIM, tied_to=table)
+    hidden = torch.randn(6, DIM, requires_grad=True)
+    targets = torch.arange(6)
     with torch.autocast("cpu", torch.bfloat16):
-        found, expected = word_loss(hidden, head, targets), functional.cross_entropy(head(hidden), targets)
+        found = word_loss(hidden, head, targets)
+        expected = functional.cross_entropy(head(hidden), targets)
     torch.testing.assert_close(found, expected, rtol=2e-2, atol=2e-2)
     assert [each.dtype for each in gradients(found, hidden, head)] == [torch.float32, torch.float32]
 
@@ -61,8 +73,11 @@ def test_autocast_makes_the_products_in_its_type():
 def test_columns_beyond_the_words_have_no_slope():
     logits = torch.randn(4, 10)
     wider = torch.cat([logits, torch.full((4, 3), 50.0)], 1)
-    targets, share = torch.tensor([1, -100, 9, 0]), torch.tensor(0.5)
-    torch.testing.assert_close(cross_entropy_(wider, targets, share, 10), cross_entropy_(logits, targets, share, 10))
+    targets = torch.tensor([1, -100, 9, 0])
+    share = torch.tensor(0.5)
+    torch.testing.assert_close(
+        cross_entropy_(wider, targets, share, 10), cross_entropy_(logits, targets, share, 10)
+    )
     torch.testing.assert_close(wider, functional.pad(logits, (0, 3)))
     assert not wider[1].any()
 

@@ -16,24 +16,38 @@ from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.neural.generate import Generation, generate, write
 from inlaid.neural.model import Model
 from inlaid.neural.network import grow_network, make_network
-from inlaid.study.search import neighbors
+from inlaid.study.search.neighbors import neighbors
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##happy", "cat", "猫", "喜", "欢", "我", "sat", "."]
 
 
 def tokenizer(*, added: bool = True) -> Any:
-    made = tokenizers.Tokenizer(tokenizers.models.WordPiece({word: id for id, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece({word: id for id, word in enumerate(WORDS)}, unk_token="[UNK]")
+    )
     made.normalizer = tokenizers.normalizers.BertNormalizer()
     made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     made.decoder = tokenizers.decoders.WordPiece()
     if added:
-        made.post_processor = tokenizers.processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+        made.post_processor = tokenizers.processors.TemplateProcessing(
+            "[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
     return made
 
 
 def model(kind: str = "encoder", **rest: Any) -> Model:
-    settings: dict[str, Any] = {"words": 15, "dim": 8, "heads": 2, "layers": 2, "length": 12, "padding": 0, **rest}
-    shape = Architecture(kind=kind, decoder_layers=2 if kind == "seq2seq" else 0, start=2, end=(3,), **settings)  # pyright: ignore
+    settings: dict[str, Any] = {
+        "words": 15,
+        "dim": 8,
+        "heads": 2,
+        "layers": 2,
+        "length": 12,
+        "padding": 0,
+        **rest,
+    }
+    shape = Architecture(
+        kind=kind, decoder_layers=2 if kind == "seq2seq" else 0, start=2, end=(3,), **settings
+    )  # pyright: ignore
     network = make_network(shape)
     for parameter in network.parameters():
         parameter.data.normal_(std=0.5)
@@ -115,7 +129,15 @@ def test_segments_and_encoders_of_pairs():
 
 
 def test_a_folder_keeps_the_tokenizer(tmp_path: Path):
-    made = model(norm_place="post", final_norm=False, embedding_norm=True, segments=2, head="masked", head_bias=True, norm_guard=1e-12)
+    made = model(
+        norm_place="post",
+        final_norm=False,
+        embedding_norm=True,
+        segments=2,
+        head="masked",
+        head_bias=True,
+        norm_guard=1e-12,
+    )
     save_model(made, tmp_path / "kept")
     again = load_model(tmp_path / "kept")
     np.testing.assert_array_equal(again.embed(["我喜欢 cat"]), made.embed(["我喜欢 cat"]))

@@ -1,4 +1,5 @@
-"""Networks: what may be seen is seen and nothing else, caches and padding change nothing, bad batches are named."""
+"""Networks: what may be seen is seen and nothing else, caches and padding change nothing, bad batches are
+named."""
 
 from __future__ import annotations
 
@@ -21,7 +22,16 @@ KINDS = ["none", "learned", "sinusoidal", "shaw", "t5", "xl", "alibi", "rotary"]
 
 def shape(kind: str, **rest: Any) -> Architecture:
     decoder_layers = 2 if kind == "seq2seq" else 0
-    settings: dict[str, Any] = {"words": 20, "dim": 8, "heads": 2, "layers": 2, "inner": 12, "length": 12, "reach": 16, **rest}
+    settings: dict[str, Any] = {
+        "words": 20,
+        "dim": 8,
+        "heads": 2,
+        "layers": 2,
+        "inner": 12,
+        "length": 12,
+        "reach": 16,
+        **rest,
+    }
     return Architecture(kind=kind, decoder_layers=decoder_layers, **settings)  # pyright: ignore[reportArgumentType]
 
 
@@ -40,7 +50,8 @@ def ids(*rows: list[int]) -> Tensor:
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_a_decoder_never_looks_ahead(positions: str, place: str):
     network = ready(Decoder(shape("decoder", positions=positions, norm_place=place)))
-    one, two = network(ids([1, 2, 3, 4, 5])).logits, network(ids([1, 2, 3, 9, 9])).logits
+    one = network(ids([1, 2, 3, 4, 5])).logits
+    two = network(ids([1, 2, 3, 9, 9])).logits
     torch.testing.assert_close(one[:, :3], two[:, :3])
     assert not torch.allclose(one[:, 3], two[:, 3])
 
@@ -51,9 +62,14 @@ def test_a_decoder_with_a_cache_says_the_same(positions: str):
     batch = ids([1, 2, 3, 4, 5, 6], [3, 3, 8, 1, 0, 2])
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1]])
     for padding in (None, mask):
-        cache, steps = network.new_cache(), []
+        cache = network.new_cache()
+        steps = []
         for start, stop in ((0, 3), (3, 4), (4, 6)):
-            steps.append(network(batch[:, start:stop], None if padding is None else padding[:, :stop], cache=cache).logits)
+            steps.append(
+                network(
+                    batch[:, start:stop], None if padding is None else padding[:, :stop], cache=cache
+                ).logits
+            )
         torch.testing.assert_close(torch.cat(steps, 1), network(batch, padding).logits)
         assert cache.length == 6
 
@@ -61,7 +77,10 @@ def test_a_decoder_with_a_cache_says_the_same(positions: str):
 @pytest.mark.parametrize("positions", KINDS)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_on_either_side_changes_nothing(positions: str, side: str):
-    for network in (Decoder(shape("decoder", positions=positions)), Encoder(shape("encoder", positions=positions))):
+    for network in (
+        Decoder(shape("decoder", positions=positions)),
+        Encoder(shape("encoder", positions=positions)),
+    ):
         network = ready(network)
         alone = network(ids([5, 6, 7])).logits
         rows = {"left": ([0, 0, 5, 6, 7], [0, 0, 1, 1, 1]), "right": ([5, 6, 7, 0, 0], [1, 1, 1, 0, 0])}[side]
@@ -71,7 +90,9 @@ def test_padding_on_either_side_changes_nothing(positions: str, side: str):
 
 @pytest.mark.parametrize("positions", KINDS)
 def test_an_encoder_sees_both_ways_and_order(positions: str):
-    network = ready(Encoder(shape("encoder", positions=positions, segments=2, pooler=True, head="masked", head_bias=True)))
+    network = ready(
+        Encoder(shape("encoder", positions=positions, segments=2, pooler=True, head="masked", head_bias=True))
+    )
     output = network(ids([1, 2, 3, 4]), layers=True, attention=[1])
     assert not torch.allclose(output.logits[:, 0], network(ids([1, 2, 3, 9])).logits[:, 0])
     turned = network(ids([1, 3, 2, 4])).logits[:, [0, 2, 1, 3]]
@@ -89,13 +110,15 @@ def test_an_encoder_sees_both_ways_and_order(positions: str):
 @pytest.mark.parametrize("positions", KINDS)
 def test_a_seq2seq_writes_from_what_it_read(positions: str):
     network = ready(Seq2Seq(shape("seq2seq", positions=positions, embedding_scale=True)))
-    source, target = ids([1, 2, 3, 4]), ids([7, 8, 9])
+    source = ids([1, 2, 3, 4])
+    target = ids([7, 8, 9])
     logits = network(source, target).logits
     assert not torch.allclose(logits, network(ids([1, 2, 3, 5]), target).logits)
     torch.testing.assert_close(logits[:, :2], network(source, ids([7, 8, 1])).logits[:, :2])
     padded = network(ids([1, 2, 3, 4, 0, 0]), target, ids([1, 1, 1, 1, 0, 0])).logits
     torch.testing.assert_close(padded, logits)
-    read, cache = network.read(source), network.new_cache()
+    read = network.read(source)
+    cache = network.new_cache()
     steps = [network.write(target[:, place : place + 1], read, cache=cache).logits for place in range(3)]
     torch.testing.assert_close(torch.cat(steps, 1), logits)
     shown = network.write(target, read, attention=[0])
@@ -104,8 +127,13 @@ def test_a_seq2seq_writes_from_what_it_read(positions: str):
 
 
 def test_asking_for_weights_changes_nothing():
-    network = ready(Decoder(shape("decoder", positions="rotary", layout="halves", norm="rms", activation="silu", gated=True)))
-    batch, mask = ids([0, 2, 3, 4], [1, 2, 3, 4]), ids([0, 1, 1, 1], [1, 1, 1, 1])
+    network = ready(
+        Decoder(
+            shape("decoder", positions="rotary", layout="halves", norm="rms", activation="silu", gated=True)
+        )
+    )
+    batch = ids([0, 2, 3, 4], [1, 2, 3, 4])
+    mask = ids([0, 1, 1, 1], [1, 1, 1, 1])
     shown = network(batch, mask, attention=[0, 1])
     torch.testing.assert_close(shown.logits, network(batch, mask).logits)
     assert not shown.logits.isnan().any()

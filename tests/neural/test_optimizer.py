@@ -14,12 +14,22 @@ from inlaid.errors import SettingError
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.optimizer import RowAdagrad, RowAdam, RowSGD, rows_of
 
-ROWS, DIM = 6, 3
+ROWS = 6
+DIM = 3
 STEPS = st.lists(st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=8), min_size=1, max_size=6)
 KINDS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
-    (lambda rows: RowSGD(rows, rate=0.3, weight_decay=0.1), lambda rows: torch.optim.SGD(rows, lr=0.3, weight_decay=0.1)),
-    (lambda rows: RowAdagrad(rows, rate=0.3, weight_decay=0.1), lambda rows: torch.optim.Adagrad(rows, lr=0.3, weight_decay=0.1)),
-    (lambda rows: RowAdam(rows, rate=0.3, weight_decay=0.1), lambda rows: torch.optim.AdamW(rows, lr=0.3, weight_decay=0.1)),
+    (
+        lambda rows: RowSGD(rows, rate=0.3, weight_decay=0.1),
+        lambda rows: torch.optim.SGD(rows, lr=0.3, weight_decay=0.1),
+    ),
+    (
+        lambda rows: RowAdagrad(rows, rate=0.3, weight_decay=0.1),
+        lambda rows: torch.optim.Adagrad(rows, lr=0.3, weight_decay=0.1),
+    ),
+    (
+        lambda rows: RowAdam(rows, rate=0.3, weight_decay=0.1),
+        lambda rows: torch.optim.AdamW(rows, lr=0.3, weight_decay=0.1),
+    ),
 ]
 
 
@@ -30,10 +40,13 @@ def pull(layer: TokenEmbedding, ids: list[int], goal: torch.Tensor) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(STEPS, st.sampled_from(KINDS), st.booleans(), st.booleans())
-def test_each_row_moves_as_torch_moves_it_alone(steps: list[list[int]], kind: Any, sparse: bool, by_freq: bool):
+def test_each_row_moves_as_torch_moves_it_alone(
+    steps: list[list[int]], kind: Any, sparse: bool, by_freq: bool
+):
     layer = TokenEmbedding(ROWS, DIM, sparse=sparse, scale_grad_by_freq=by_freq, dtype=torch.float64)
     alone = [torch.nn.Parameter(row.detach().clone()) for row in layer.weight]
-    optimizer, others = kind[0](layer.parameters()), [kind[1]([row]) for row in alone]
+    optimizer = kind[0](layer.parameters())
+    others = [kind[1]([row]) for row in alone]
     goal = torch.randn(8, DIM, dtype=torch.float64)
     for ids in steps:
         pull(layer, ids, goal)
@@ -43,7 +56,9 @@ def test_each_row_moves_as_torch_moves_it_alone(steps: list[list[int]], kind: An
         for id in set(ids):
             alone[id].grad = gradient[id].clone()
             others[id].step()
-    torch.testing.assert_close(layer.weight.detach(), torch.stack([row.detach() for row in alone]), rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(
+        layer.weight.detach(), torch.stack([row.detach() for row in alone]), rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", [RowSGD, RowAdagrad, RowAdam])
@@ -59,7 +74,8 @@ def test_rows_not_seen_and_padding_keep_every_bit(kind: Any, sparse: bool):
 
 
 def test_clipping_equals_torch():
-    layer, goal = TokenEmbedding(ROWS, DIM, sparse=True), torch.randn(8, DIM) * 10
+    layer = TokenEmbedding(ROWS, DIM, sparse=True)
+    goal = torch.randn(8, DIM) * 10
     dense = torch.nn.Parameter(layer.weight.detach().clone())
     pull(layer, [0, 1, 1], goal)
     assert layer.weight.grad is not None
@@ -90,7 +106,11 @@ def test_state_is_saved_and_schedules_work(dtype: torch.dtype):
     layers[1].load_state_dict(layers[0].state_dict())
     second = RowAdam(layers[1].parameters(), rate=0.5)
     second.load_state_dict(first.state_dict())
-    assert [value.dtype for value in second.state[layers[1].weight].values()] == [torch.float32, torch.float32, torch.int32]
+    assert [value.dtype for value in second.state[layers[1].weight].values()] == [
+        torch.float32,
+        torch.float32,
+        torch.int32,
+    ]
     for optimizer, layer in zip((first, second), layers, strict=True):
         schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.1)
         pull(layer, [2, 3], goal)

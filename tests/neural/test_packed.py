@@ -1,4 +1,5 @@
-"""Packed twins: the same numbers, never those of a matrix that has changed since, and the original untouched."""
+"""Packed twins: the same numbers, never those of a matrix that has changed since, and the original
+untouched."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ def network(**rest: object) -> Network:
     return made
 
 
-@pytest.mark.parametrize("rest", [{}, {"tied": False, "head_bias": True}, {"linear_bias": False, "head_scale": True, "gated": True}])
+@pytest.mark.parametrize(
+    "rest",
+    [{}, {"tied": False, "head_bias": True}, {"linear_bias": False, "head_scale": True, "gated": True}],
+)
 @torch.no_grad()
 def test_a_twin_says_the_same(rest: dict[str, object]):
     made = network(**rest)

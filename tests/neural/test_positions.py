@@ -1,4 +1,5 @@
-"""Positions: formulas worked by hand, loops in plain Python, and what each kind promises about distance and length."""
+"""Positions: formulas worked by hand, loops in plain Python, and what each kind promises about distance and
+length."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def test_token_plus_position_is_the_published_sum():
 
 
 def test_published_shapes():
-    tokens, positions = TokenEmbedding(50257, 256), Learned(4, 256)
+    tokens = TokenEmbedding(50257, 256)
+    positions = Learned(4, 256)
     rows = tokens(torch.zeros(8, 4, dtype=torch.int64))
     assert rows.shape == (8, 4, 256)
     assert positions.table.shape == (4, 256)
@@ -48,14 +50,22 @@ def test_published_shapes():
 
 def test_scores_with_absolute_positions_are_four_terms():
     x, p, query, key = (torch.randn(6, 4, dtype=torch.float64) for _ in range(4))
-    query, key = query[:4], key[:4]
+    query = query[:4]
+    key = key[:4]
     a = query @ key.T
     whole = (x + p) @ a @ (x + p).T
-    terms = [x @ a @ x.T, x @ a @ p.T, p @ a @ x.T, p @ a @ p.T]  # content-content, content-place, place-content, place-place
+    terms = [
+        x @ a @ x.T,
+        x @ a @ p.T,
+        p @ a @ x.T,
+        p @ a @ p.T,
+    ]  # content-content, content-place, place-content, place-place
     torch.testing.assert_close(whole, sum(terms, torch.zeros(6, 6, dtype=torch.float64)))
     assert not torch.allclose(2 * x @ a @ (2 * x).T, 2 * (x @ a @ x.T))  # a quadratic form, not a linear one
     shared = query @ query.T
-    assert torch.allclose(x @ shared @ x.T, (x @ shared @ x.T).T)  # one W for both sides makes scores symmetric
+    assert torch.allclose(
+        x @ shared @ x.T, (x @ shared @ x.T).T
+    )  # one W for both sides makes scores symmetric
     assert not torch.allclose(whole, whole.T)
 
 
@@ -73,10 +83,14 @@ def test_sinusoids_are_the_formula(layout: Layout, sine: int, cosine: int):
 @pytest.mark.parametrize("layout", ["interleaved", "halves"])
 def test_rotary_scores_see_only_distances(layout: Layout):
     rotary = Rotary(8, layout=layout, length=200)
-    query, key = torch.randn(1, 1, 1, 8, dtype=torch.float64), torch.randn(1, 1, 1, 8, dtype=torch.float64)
+    query = torch.randn(1, 1, 1, 8, dtype=torch.float64)
+    key = torch.randn(1, 1, 1, 8, dtype=torch.float64)
 
     def score(at: int, key_at: int) -> float:
-        turned = rotary.rotate(query, rotary.turns(torch.tensor([[at]]))), rotary.rotate(key, rotary.turns(torch.tensor([[key_at]])))
+        turned = (
+            rotary.rotate(query, rotary.turns(torch.tensor([[at]]))),
+            rotary.rotate(key, rotary.turns(torch.tensor([[key_at]]))),
+        )
         return float((turned[0] * turned[1]).sum())
 
     assert score(3, 7) == pytest.approx(score(103, 107), abs=1e-4)
@@ -85,18 +99,24 @@ def test_rotary_scores_see_only_distances(layout: Layout):
 
 
 def test_rotary_turns_each_pair_as_a_complex_number():
-    x, at = torch.randn(1, 1, 1, 6), torch.tensor([[3]])
+    x = torch.randn(1, 1, 1, 6)
+    at = torch.tensor([[3]])
     angles = 3 * 10_000 ** (-torch.arange(0, 6, 2) / 6)
     turned = torch.view_as_complex(x.view(3, 2)) * torch.polar(torch.ones(3), angles)
     rotary = Rotary(6, layout="interleaved", length=8)
     torch.testing.assert_close(rotary.rotate(x, rotary.turns(at)).view(3, 2), torch.view_as_real(turned))
     halves = Rotary(6, layout="halves", length=8)
-    order = torch.tensor([0, 2, 4, 1, 3, 5])  # the other layout is the same rotation with its numbers in another order
-    torch.testing.assert_close(halves.rotate(x[..., order], halves.turns(at)), rotary.rotate(x, rotary.turns(at))[..., order])
+    order = torch.tensor(
+        [0, 2, 4, 1, 3, 5]
+    )  # the other layout is the same rotation with its numbers in another order
+    torch.testing.assert_close(
+        halves.rotate(x[..., order], halves.turns(at)), rotary.rotate(x, rotary.turns(at))[..., order]
+    )
 
 
 def test_shaw_adds_the_query_times_the_vector_of_the_distance():
-    shaw, query = Shaw(4, reach=2), torch.randn(2, 3, 5, 4)
+    shaw = Shaw(4, reach=2)
+    query = torch.randn(2, 3, 5, 4)
     bias = shaw.content_bias(query, query, AT, AT, 0.5)
     for i in range(5):
         for j in range(5):
@@ -108,7 +128,8 @@ def test_transformer_xl_is_its_formula():
     positions = TransformerXL(6, heads=2, width=3).double()
     positions.content.data.normal_()
     positions.place.data.normal_()
-    query, key = torch.randn(2, 2, 5, 3, dtype=torch.float64), torch.randn(2, 2, 7, 3, dtype=torch.float64)
+    query = torch.randn(2, 2, 5, 3, dtype=torch.float64)
+    key = torch.randn(2, 2, 7, 3, dtype=torch.float64)
     key_at = torch.arange(7)[None]
     bias = positions.content_bias(query, key, AT + 2, key_at, 0.5)
     for i in range(5):
@@ -122,15 +143,21 @@ def test_transformer_xl_is_its_formula():
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_t5_buckets_are_those_of_the_paper(bidirectional: bool):
     def bucket(distance: int) -> int:
-        buckets, first = 32, 0
+        buckets = 32
+        first = 0
         if bidirectional:
-            buckets, first, distance = 16, 16 * (distance > 0), abs(distance)
+            buckets = 16
+            first = 16 * (distance > 0)
+            distance = abs(distance)
         else:
             distance = max(-distance, 0)
         near = buckets // 2
         if distance < near:
             return first + distance
-        return first + min(near + int(math.log(distance / near) / math.log(128 / near) * (buckets - near) + 1e-9), buckets - 1)
+        return first + min(
+            near + int(math.log(distance / near) / math.log(128 / near) * (buckets - near) + 1e-9),
+            buckets - 1,
+        )
 
     bias = T5Bias(2, bidirectional=bidirectional)
     places = torch.arange(-300, 301)
@@ -156,11 +183,14 @@ def test_relative_kinds_do_not_see_a_shift(shift: int, kind: str):
     positions = make_positions(shape, causal=True)
     for parameter in positions.parameters():
         parameter.data.normal_()
-    query, key = torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 4)
+    query = torch.randn(1, 2, 5, 4)
+    key = torch.randn(1, 2, 5, 4)
 
     def scores(at: torch.Tensor) -> torch.Tensor:
         turns = positions.turns(at)
-        turned = (query, key) if turns is None else (positions.rotate(query, turns), positions.rotate(key, turns))
+        turned = (
+            (query, key) if turns is None else (positions.rotate(query, turns), positions.rotate(key, turns))
+        )
         total = turned[0] @ turned[1].transpose(-1, -2)
         for part in (positions.bias(at, at), positions.content_bias(query, key, at, at, 1.0)):
             total = total if part is None else total + part
@@ -171,7 +201,8 @@ def test_relative_kinds_do_not_see_a_shift(shift: int, kind: str):
 
 
 def test_no_positions_change_nothing():
-    none, x = Positions(), torch.randn(1, 5, 4)
+    none = Positions()
+    x = torch.randn(1, 5, 4)
     assert none.add(x, AT) is x
     assert (none.bias(AT, AT), none.content_bias(x, x, AT, AT, 1.0), none.turns(AT)) == (None, None, None)
 
@@ -194,14 +225,24 @@ def test_gradients_of_tables_do_not_stall_in_bfloat16():
     ahead = 300 * 299 // 2  # every key after its query falls into bucket 0, and so does the query itself
     assert bias.table.grad[0, 0].item() == torch.tensor(ahead + 300.0).bfloat16().item()
     learned = Learned(4, 1).bfloat16()
-    learned.add(torch.zeros(1000, 1, 1, dtype=torch.bfloat16), torch.zeros(1000, 1, dtype=torch.int64)).sum().backward()
+    learned.add(
+        torch.zeros(1000, 1, 1, dtype=torch.bfloat16), torch.zeros(1000, 1, dtype=torch.int64)
+    ).sum().backward()
     assert learned.table.grad is not None
     assert learned.table.grad[0, 0].item() == 1000
 
 
 def slowed(scaling: str, **rest: object) -> torch.Tensor:
-    settings = {"rotary_factor": 4.0, "rotary_length": 100, "rotary_turns": (1.0, 4.0), "rotary_base": 1000.0, **rest}
-    shape = Architecture(kind="decoder", words=9, dim=16, positions="rotary", rotary_scaling=scaling, **settings)  # pyright: ignore
+    settings = {
+        "rotary_factor": 4.0,
+        "rotary_length": 100,
+        "rotary_turns": (1.0, 4.0),
+        "rotary_base": 1000.0,
+        **rest,
+    }
+    shape = Architecture(
+        kind="decoder", words=9, dim=16, positions="rotary", rotary_scaling=scaling, **settings
+    )  # pyright: ignore
     return rotations(shape)
 
 
@@ -215,21 +256,37 @@ def test_slowed_rotations():
     assert shares[1:5] == [1, pytest.approx(0.61, abs=0.01), pytest.approx(0.06, abs=0.01), 0]
     expected = [share * rate + (1 - share) * rate / 4 for share, rate in zip(shares, usual, strict=True)]
     assert slowed("llama3").tolist() == pytest.approx(expected)
-    shares = [1, 1, 2 / 3, 1 / 3, 0, 0, 0, 0]  # yarn: 4 turns lie between the ranks 1 and 2, 1 turn between 3 and 4
+    shares = [
+        1,
+        1,
+        2 / 3,
+        1 / 3,
+        0,
+        0,
+        0,
+        0,
+    ]  # yarn: 4 turns lie between the ranks 1 and 2, 1 turn between 3 and 4
     expected = [share * rate + (1 - share) * rate / 4 for share, rate in zip(shares, usual, strict=True)]
     assert slowed("yarn").tolist() == pytest.approx(expected)
 
 
 def test_a_text_slowed_by_two_stands_at_half_its_places():
-    shape = Architecture(kind="decoder", words=9, dim=8, positions="rotary", rotary_scaling="linear", rotary_factor=2.0)
-    torch.testing.assert_close(make_positions(shape, causal=True).turns(2 * AT), Rotary(8, length=9, layout="interleaved").turns(AT))
+    shape = Architecture(
+        kind="decoder", words=9, dim=8, positions="rotary", rotary_scaling="linear", rotary_factor=2.0
+    )
+    torch.testing.assert_close(
+        make_positions(shape, causal=True).turns(2 * AT), Rotary(8, length=9, layout="interleaved").turns(AT)
+    )
 
 
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
         ({"rotary_scaling": "llama3"}, "llama3 needs rotary_length"),
-        ({"rotary_turns": (4.0, 1.0)}, r"rotary_turns is \(4.0, 1.0\); expected two numbers above 0, the smaller first"),
+        (
+            {"rotary_turns": (4.0, 1.0)},
+            r"rotary_turns is \(4.0, 1.0\); expected two numbers above 0, the smaller first",
+        ),
         ({"rotary_turns": (1.0,)}, "expected two numbers"),
         ({"rotary_factor": 0.0}, "rotary_factor is 0.0"),
         ({"target_words": 5}, "only a seq2seq has a second table"),

@@ -1,4 +1,5 @@
-"""A small space of the world in each language and the corpus it was learned from, made once for all tests that look into one."""
+"""A small space of the world in each language and the corpus it was learned from, made once for all tests
+that look into one."""
 
 from __future__ import annotations
 

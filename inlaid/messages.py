@@ -1,0 +1,56 @@
+"""Messages: English sentences with named placeholders, and the values that fill them.
+
+    message = Message("{path}:{line}: expected {expected} numbers, found {found}.", path=path, line=3, ...)
+
+A sentence is formatted only when it is shown. So a program can read the values, and a catalogue can map the
+sentence to another language: the sentence itself is the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Message:
+    """A sentence and its values. Without values the sentence is shown as it is, braces included."""
+
+    def __init__(self, sentence: str, /, **values: Any) -> None:
+        self.sentence = sentence
+        self.values = values
+
+    def __str__(self) -> str:
+        return render(self.sentence, self.values)
+
+    def __repr__(self) -> str:
+        return f"Message({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __bool__(self) -> bool:
+        return bool(self.sentence)
+
+
+def render(sentence: str, values: Mapping[str, Any], catalogue: Mapping[str, str] | None = None) -> str:
+    """The sentence, from the catalogue if it has it, with its values filled in; values may be messages themselves.
+
+    >>> render("{count:,} words in {path}.", {"count": 1234, "path": "a.txt"})
+    '1,234 words in a.txt.'
+    """
+    found = (catalogue or {}).get(sentence, sentence)
+    if not values:
+        return found
+    return found.format(**{name: _shown(value, catalogue) for name, value in values.items()})
+
+
+def _shown(value: Any, catalogue: Mapping[str, str] | None) -> Any:
+    """A nested message or error is rendered in the same language; anything else keeps its own format."""
+    sentence = getattr(value, "sentence", None)
+    values = getattr(value, "values", None)
+    if isinstance(sentence, str) and isinstance(values, dict):
+        return render(sentence, values, catalogue)
+    return value

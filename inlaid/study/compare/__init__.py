@@ -1,0 +1,1 @@
+"""Two vector spaces: what changed, and one aligned to the other"""

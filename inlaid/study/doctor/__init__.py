@@ -1,0 +1,1 @@
+"""What is wrong with a vector space, and what to do"""

@@ -1,0 +1,1 @@
+"""Scores on tasks with known answers, with intervals"""

@@ -1,0 +1,219 @@
+"""Correlations, rates and areas over weighted items; bootstrap intervals, a paired test, intervals over
+seeds.
+
+A statistic takes items (item, column) and weights (draw, item) and gives one number a draw, NaN where it is
+not defined. A draw of the bootstrap is nothing but weights, how often each item was drawn, so items are
+sorted once and not per draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
+DRAWS = 1000
+HELD = 1 << 21
+"""Weights held at a time."""
+TINY = 1e-12
+"""A spread below this share of the values is rounding, not spread."""
+STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
+"""The 97.5 % point of Student's t for 1 to 10 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The middle 95 % of what other draws of as many items would have given."""
+
+    low: float
+    high: float
+
+
+NONE = Interval(np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """How far two statistics of the same items lie apart."""
+
+    difference: float
+    interval: Interval
+    p: float
+    """How often a difference of the other sign, or none, is drawn; doubled for both sides."""
+
+
+# --- statistics
+# ---------------------------------------------------------------------------------------------------------
+
+
+def mean(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The mean of the first column."""
+    return weights @ items[:, 0] / weights.sum(axis=1)
+
+
+def macro(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The mean over sections, numbered by the second column, of the mean of the first: every section counts
+    the same."""
+    return np.mean([mean(items[held], weights[:, held]) for held in _members(items[:, 1])], axis=0)
+
+
+def pearson(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How nearly the second column is a straight line of the first."""
+    return _correlation(items[None, :, 0], items[None, :, 1], weights)
+
+
+def spearman(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of the ranks; equal values share their mean rank."""
+    return _correlation(ranks(items[:, 0], weights), ranks(items[:, 1], weights), weights)
+
+
+def area(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How often an item labelled 1 (first column) scores higher (second) than one labelled 0; equal scores
+    count half."""
+    right = weights * items[:, 0]
+    wrong = weights * (1 - items[:, 0])
+    with np.errstate(invalid="ignore"):
+        return (right * ranks(items[:, 1], wrong)).sum(axis=1) / (right.sum(axis=1) * wrong.sum(axis=1))
+
+
+def ranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each draw and item: the weight of all lower values, and half that of its equals."""
+    distinct, place = np.unique(values, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    sorted_weights = weights[:, order]
+    if len(distinct) < len(values):
+        sorted_weights = np.add.reduceat(
+            sorted_weights, np.searchsorted(place[order], np.arange(len(distinct))), axis=1
+        )
+    return (np.cumsum(sorted_weights, axis=1) - sorted_weights / 2)[:, place]
+
+
+def _correlation(one: np.ndarray, two: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    total = weights.sum(axis=1, keepdims=True)
+    near = [each - (weights * each).sum(axis=1, keepdims=True) / total for each in (one, two)]
+    spreads = [(weights * each**2).sum(axis=1) for each in near]
+    scales = [TINY * (weights * each**2).sum(axis=1) for each in (one, two)]
+    flat = (spreads[0] <= scales[0]) | (spreads[1] <= scales[1])
+    both = (weights * near[0] * near[1]).sum(axis=1)
+    return np.where(flat, np.nan, both / np.sqrt(np.where(flat, 1, spreads[0] * spreads[1])))
+
+
+# --- intervals and tests
+# ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """Items without repeats, sorted by stratum and value, so that the order of a file does not change what is
+    drawn."""
+
+    rows: np.ndarray
+    strata: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, items: np.ndarray, strata: np.ndarray | None) -> Distinct:
+        labels = np.zeros(len(items)) if strata is None else strata
+        rows, counts = np.unique(np.column_stack([labels, items]), axis=0, return_counts=True)
+        return cls(rows[:, 1:], rows[:, 0], counts)
+
+
+def value_of(items: np.ndarray, statistic: Statistic) -> float:
+    """The statistic of the items themselves; NaN for none."""
+    return float(statistic(items, np.ones((1, len(items))))[0]) if len(items) else np.nan
+
+
+def interval(
+    items: np.ndarray, statistic: Statistic, *, seed: int, strata: np.ndarray | None = None
+) -> Interval:
+    """By the bootstrap: items drawn again with replacement, within each stratum where there are strata."""
+    if len(items) < 2:
+        return NONE
+    held = Distinct.of(items, strata)
+    return _middle(np.concatenate([statistic(held.rows, weights) for weights in resamples(held, seed)]))
+
+
+def paired(
+    one: np.ndarray, two: np.ndarray, statistic: Statistic, *, seed: int, strata: np.ndarray | None = None
+) -> Paired:
+    """The statistic of `one` less that of `two`, by the paired bootstrap: every draw takes the same items of
+    both."""
+    difference = value_of(one, statistic) - value_of(two, statistic)
+    if len(one) < 2 or np.isnan(difference):
+        return Paired(difference, NONE, np.nan)
+    width = one.shape[1]
+    held = Distinct.of(np.hstack([one, two]), strata)
+    drawn = np.concatenate(
+        [
+            statistic(held.rows[:, :width], weights) - statistic(held.rows[:, width:], weights)
+            for weights in resamples(held, seed)
+        ]
+    )
+    drawn = drawn[~np.isnan(drawn)]
+    rarer = min((drawn <= 0).sum(), (drawn >= 0).sum())
+    return Paired(difference, _middle(drawn), float(min(1.0, 2 * (rarer + 1) / (len(drawn) + 1))))
+
+
+def resamples(held: Distinct, seed: int) -> Iterator[np.ndarray]:
+    """Weights (draw, row), some draws at a time; each stratum is drawn as often as it has items."""
+    random = np.random.Generator(np.random.Philox(seed))
+    strata = _members(held.strata)
+    step = max(1, HELD // len(held.rows))
+    for start in range(0, DRAWS, step):
+        draws = min(step, DRAWS - start)
+        weights = np.empty((draws, len(held.rows)))
+        for rows in strata:
+            weights[:, rows] = _drawn(held.counts[rows], draws, random)
+        yield weights
+
+
+def _drawn(counts: np.ndarray, draws: int, random: np.random.Generator) -> np.ndarray:
+    """How often each row is drawn, when as many items are drawn as there are."""
+    total = int(counts.sum())
+    if 4 * len(counts) < total:  # few distinct rows, such as right and wrong: their numbers at once
+        return random.multinomial(total, counts / total, size=draws)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    chosen = rows[random.integers(0, total, (draws, total))] + np.arange(draws)[:, None] * len(counts)
+    return np.bincount(chosen.ravel(), minlength=draws * len(counts)).reshape(draws, len(counts))
+
+
+def student(values: Sequence[float]) -> Interval:
+    """The 95 % interval of the mean of a few runs, by Student's t; none for a single run."""
+    freedom = len(values) - 1
+    if freedom < 1:
+        return NONE
+    half = student_point(freedom) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    return Interval(float(np.mean(values)) - half, float(np.mean(values)) + half)
+
+
+def student_point(freedom: int) -> float:
+    """The 97.5 % point of Student's t; beyond the table by the expansion around the normal, right to four
+    digits."""
+    if freedom <= len(STUDENT):
+        return STUDENT[freedom - 1]
+    z = 1.959964
+    parts = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return sum(part / freedom**power for power, part in enumerate(parts))
+
+
+def _members(numbers: np.ndarray) -> list[np.ndarray]:
+    """The places of each number, lowest number first."""
+    order = np.argsort(numbers, kind="stable")
+    bounds = np.flatnonzero(np.diff(numbers[order])) + 1
+    return np.split(order, bounds)
+
+
+def _middle(drawn: np.ndarray) -> Interval:
+    """None where the statistic was not defined for most draws."""
+    defined = drawn[~np.isnan(drawn)]
+    if 2 * len(defined) <= len(drawn):
+        return NONE
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return Interval(float(low), float(high))

@@ -1,0 +1,106 @@
+"""Tasks from the embedded world, whose answers are known because they were planted."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from inlaid.collect import world
+from inlaid.report import Report
+from inlaid.study.evaluate import categorization as grouping
+from inlaid.study.evaluate.oov import Lookup
+from inlaid.study.evaluate.tasks import Analogies, Categories, Measurement, Outliers, columns, filled
+
+HELD = 1 << 26
+"""Cosines held at a time: 256 MB."""
+
+
+@dataclass(frozen=True)
+class WorldFields:
+    """For each concept of the embedded world: is the nearest word one of the same field?"""
+
+    kind: ClassVar[str] = "fields"
+    language: world.Language
+    name: str = "world-fields"
+
+    def known(self, lookup: Lookup) -> np.ndarray:
+        return lookup.ids(_concept_words(self.language)) >= 0
+
+    def measure(self, lookup: Lookup, known: np.ndarray, report: Report) -> list[Measurement]:
+        fields: defaultdict[str, set[str]] = defaultdict(set)
+        for field, words in world_groups(self.language).items():
+            for word in words:
+                fields[word].add(field)
+        words = [
+            word for word, held in zip(_concept_words(self.language), known.tolist(), strict=True) if held
+        ]
+        nearest = _nearest(lookup, lookup.ids(words))
+        right = [
+            bool(fields[word] & fields[lookup.vectors.words[id]])
+            for word, id in zip(words, nearest.tolist(), strict=True)
+        ]
+        return [Measurement("accuracy", filled(known, np.array(right)))]
+
+
+def world_analogies(language: world.Language) -> Analogies:
+    """The planted analogies."""
+    asked = world.truth(language).analogies
+    return Analogies(
+        "world-analogies",
+        language,
+        tuple((q.a, q.b, q.c, q.d) for q in asked),
+        tuple(q.relation for q in asked),
+    )
+
+
+def world_categories(language: world.Language) -> Categories:
+    """The words of each field, inflected forms included; a word of two fields is left out."""
+    fields = _of_one_field(language)
+    return Categories(
+        "world-categories",
+        language,
+        *columns([(word, field) for field, words in fields.items() for word in words]),
+    )
+
+
+def world_outliers(language: world.Language) -> Outliers:
+    """Eight words of a field and one of another."""
+    return Outliers("world-outliers", language, tuple(grouping.with_outliers(_of_one_field(language))))
+
+
+@functools.cache
+def world_groups(language: world.Language) -> dict[str, tuple[str, ...]]:
+    return {group.field: group.words for group in world.truth(language).groups}
+
+
+@functools.cache
+def _concept_words(language: world.Language) -> tuple[str, ...]:
+    return tuple(sorted({(each.zh if language == "zh" else each.en).lower() for each in world.concepts()}))
+
+
+def _of_one_field(language: world.Language) -> dict[str, list[str]]:
+    counts: defaultdict[str, int] = defaultdict(int)
+    for words in world_groups(language).values():
+        for word in words:
+            counts[word] += 1
+    return {
+        field: [word for word in words if counts[word] == 1]
+        for field, words in world_groups(language).items()
+    }
+
+
+def _nearest(lookup: Lookup, ids: np.ndarray) -> np.ndarray:
+    """The nearest word of each, itself and its other cases left out."""
+    units = lookup.vectors.unit[: len(lookup.table)]
+    found = np.empty(len(ids), np.int64)
+    step = max(1, HELD // len(units))
+    for start in range(0, len(ids), step):
+        asked = ids[start : start + step]
+        cosines = units[asked] @ units.T
+        np.put_along_axis(cosines, lookup.variants(asked[:, None]), -np.inf, axis=1)
+        found[start : start + step] = cosines.argmax(axis=1)
+    return found

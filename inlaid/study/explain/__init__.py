@@ -1,0 +1,1 @@
+"""Why: contexts, dimensions, axes, blanks"""

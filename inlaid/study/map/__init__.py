@@ -1,0 +1,1 @@
+"""Words on a plane, and how far to trust it"""

@@ -1,0 +1,1 @@
+"""Nearest words: exact, approximate, by CSLS, by formulas"""

@@ -1,0 +1,168 @@
+"""Axes between lists that were made to be apart, and between lists that were not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from inlaid.errors import SettingError, UnknownWord
+from inlaid.study.explain import axis as module
+from inlaid.study.explain.axis import Settings, axis
+from inlaid.vectors import Vectors
+
+DIM = 30
+
+
+def planted(size: int, *, apart: float, seed: int = 1) -> Vectors:
+    """`from0..` and `to0..` differ along the first dimension by `apart`; `low`, `middle`, `high` lie along
+    it. The rest is noise."""
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((2 * size + 3, DIM))
+    rows[:, 0] = np.concatenate([np.full(size, -apart), np.full(size, apart), [-2 * apart, 0, 2 * apart]])
+    words = (
+        [f"from{id}" for id in range(size)] + [f"to{id}" for id in range(size)] + ["low", "middle", "high"]
+    )
+    return Vectors.of(words, rows)
+
+
+def lists(size: int) -> tuple[list[str], list[str]]:
+    return [f"from{id}" for id in range(size)], [f"to{id}" for id in range(size)]
+
+
+def test_a_planted_axis_is_found_and_words_lie_along_it():
+    found = axis(planted(20, apart=4), *lists(20), words=["high", "low", "middle"])
+    assert abs(found.direction[0]) > 0.95
+    assert np.linalg.norm(found.direction) == pytest.approx(1, abs=1e-6)
+    assert found.p <= 2 * found.smallest_p
+    assert found.accuracy == 1
+    order = [each.word for each in found.words if not each.member]
+    assert order == ["low", "middle", "high"]
+    values = [each.value for each in found.words]
+    assert values == sorted(values)
+    low, middle, high = (next(each for each in found.words if each.word == word) for word in order)
+    assert low.high < middle.low
+    assert middle.high < high.low
+    assert middle.low < 0 < middle.high
+
+
+def test_random_lists_are_not_apart():
+    """On average over many: p is even, and left out words fall on either side alike."""
+    found = [
+        axis(planted(6, apart=0, seed=seed), *lists(6), settings=Settings(draws=200)) for seed in range(60)
+    ]
+    p = np.array([each.p for each in found])
+    assert 0.35 < p.mean() < 0.65
+    assert (p <= 0.05).mean() < 0.15
+    assert 0.35 < np.mean([each.accuracy for each in found]) < 0.6
+
+
+def test_words_of_the_lists_are_placed_by_the_others():
+    vectors = planted(5, apart=1)
+    found = axis(vectors, *lists(5))
+    unit = vectors.unit.astype(np.float64)
+    mine = next(each for each in found.words if each.word == "to2")
+    others = [5, 6, 8, 9]
+    step = unit[others].mean(axis=0) - unit[:5].mean(axis=0)
+    middle = (unit[others].mean(axis=0) + unit[:5].mean(axis=0)) / 2
+    assert mine.value == pytest.approx((unit[7] - middle) @ step / np.linalg.norm(step))
+    assert mine.member == "to"
+    signs = {"from": -1, "to": 1}
+    assert found.margin == pytest.approx(np.mean([signs[each.member] * each.value for each in found.words]))
+
+
+def test_shuffling_is_exact_where_there_are_few_ways():
+    """All C(6, 3) labellings, each with its own margins worked out the long way."""
+    vectors = planted(3, apart=0.8, seed=5)
+    found = axis(vectors, *lists(3))
+    unit = vectors.unit[:6].astype(np.float64)
+
+    def margin(first: tuple[int, ...]) -> float:
+        total = 0.0
+        for left_out in range(6):
+            ones = [id for id in range(6) if id in first and id != left_out]
+            twos = [id for id in range(6) if id not in first and id != left_out]
+            one = unit[ones].mean(axis=0)
+            two = unit[twos].mean(axis=0)
+            value = (unit[left_out] - (one + two) / 2) @ (two - one) / np.linalg.norm(two - one)
+            total += (-1 if left_out in first else 1) * value
+        return total / 6
+
+    margins = [margin(first) for first in itertools.combinations(range(6), 3)]
+    assert found.margin == pytest.approx(margin((0, 1, 2)))
+    assert found.p == pytest.approx(np.mean([each >= found.margin - 1e-9 for each in margins]))
+    assert found.smallest_p == pytest.approx(2 / 20)
+
+
+def test_pairs_share_a_direction_that_lists_hide():
+    """Pairs far from each other, all with the same small step: the lists overlap, the steps agree."""
+    random = np.random.default_rng(1)
+    starts = 3 * random.standard_normal((8, DIM))
+    rows = np.concatenate([starts, starts + 2 * np.eye(DIM)[0]])
+    vectors = Vectors.of([f"from{id}" for id in range(8)] + [f"to{id}" for id in range(8)], rows)
+    found = axis(vectors, *lists(8), settings=Settings(paired=True))
+    assert found.direction[0] > 0.9
+    assert found.accuracy == 1
+    assert found.p == pytest.approx(found.smallest_p)
+    assert found.smallest_p == pytest.approx(2 / 2**8)
+
+
+def test_one_word_a_side_makes_an_axis_but_no_test():
+    found = axis(planted(2, apart=4), ["from0"], ["to0"], words=["high", "low"])
+    assert math.isnan(found.p)
+    assert math.isnan(found.accuracy)
+    places = {each.word: each for each in found.words}
+    assert places["from0"].value == pytest.approx(-places["to0"].value)
+    assert places["low"].value < 0 < places["high"].value
+    assert math.isnan(places["low"].low)
+
+
+def test_the_same_seed_gives_the_same_bands_in_any_blocks(monkeypatch: pytest.MonkeyPatch):
+    vectors = planted(10, apart=1)
+    one = axis(vectors, *lists(10), words=["middle"])
+    assert one.words == axis(vectors, *lists(10), words=["middle"]).words
+    other = axis(vectors, *lists(10), words=["middle"], settings=Settings(seed=2))
+    assert one.words != other.words
+    monkeypatch.setattr(module, "HELD", 1)
+    small = axis(vectors, *lists(10), words=["middle"], settings=Settings(draws=50))
+    assert small.words[0].low < small.words[0].high
+
+
+def test_words_of_the_lists_asked_for_again_stand_once():
+    found = axis(planted(3, apart=4), *lists(3), words=["from0", "high", "high"])
+    assert len(found.words) == 7
+
+
+MISTAKES = {
+    "empty": (([], ["to0"]), "'from' is empty"),
+    "overlap": ((["from0", "to0"], ["to0"]), "'to0' stands in both lists"),
+    "twice": ((["from0", "from0"], ["to0"]), "names a word twice"),
+    "zeros": ((["from0"], ["zero"]), "'zero' is a vector of zeros"),
+    "same": ((["from0"], ["copy"]), "no axis between them"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str):
+    made = planted(2, apart=1)
+    vectors = Vectors.of(
+        [*made.words, "zero", "copy"], np.concatenate([made.table, np.zeros((1, DIM)), made.table[:1]])
+    )
+    (start, end), message = MISTAKES[name]
+    with pytest.raises(SettingError, match=message):
+        axis(vectors, start, end)
+
+
+def test_more_mistakes():
+    vectors = planted(3, apart=1)
+    with pytest.raises(UnknownWord, match="Did you mean 'from0'"):
+        axis(vectors, ["from0x"], ["to0"])
+    with pytest.raises(SettingError, match="found 2 and 1 words"):
+        axis(vectors, ["from0", "from1"], ["to0"], settings=Settings(paired=True))
+    constant = Vectors.of(["a", "b", "c", "d"], np.ones((4, 3)))
+    with pytest.raises(SettingError, match="no axis"):
+        axis(constant, ["a", "b"], ["c", "d"])
+    with pytest.raises(SettingError, match="same vector twice"):
+        axis(constant, ["a", "b"], ["c", "d"], settings=Settings(paired=True))

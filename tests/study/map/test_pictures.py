@@ -1,0 +1,301 @@
+"""Pictures and pages of maps: fonts, labels, words that would break a page, and the page in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inlaid.errors import MissingExtra, SettingError, WriteError
+from inlaid.report import Event, Note
+from inlaid.study.map import pictures
+from inlaid.study.map.layout import Map, map_words
+from inlaid.study.map.pictures import caption, draw_map, language_of, page, picture
+from inlaid.vectors import Vectors
+
+NASTY = [
+    "</script>",
+    "<!--",
+    "<b>",
+    '"',
+    "'",
+    "\\",
+    "&amp;",
+    "$x^2$",
+    "/*CONTENT*/",
+    "🐱",
+    "مرحبا",
+    "שלום",
+    "\u2028",
+    "a\nb",
+    "猫",
+]
+
+
+def of(words: list[str], seed: int = 1) -> Map:
+    rows = np.random.default_rng(seed).standard_normal((len(words), 8))
+    return map_words(Vectors.of(words, rows), words, method="pca")
+
+
+def content(text: str) -> dict[str, Any]:
+    """What a browser takes for the data: all up to the first end of a script."""
+    found = re.search(r'<script type="application/json" id="content">(.*?)</script', text, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+# --- pictures
+# -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def matplotlib() -> Any:
+    return pytest.importorskip("matplotlib", reason="matplotlib comes with the extra `explore`")
+
+
+@pytest.fixture
+def chinese_font(matplotlib: Any) -> None:
+    try:
+        pictures._fonts("猫")
+    except MissingExtra:
+        pytest.skip("no font with Chinese characters is installed (fonts-noto-cjk)")
+
+
+def pixels(data: bytes) -> np.ndarray:
+    import io
+
+    from matplotlib import image
+
+    return image.imread(io.BytesIO(data), format="png")
+
+
+def test_the_same_map_the_same_bytes(matplotlib: Any):
+    made = of(["cat", "dog", "cow", "sky", "sea"])
+    one = picture(made)
+    again = picture(made)
+    assert one == again
+    assert one.startswith(b"\x89PNG")
+    assert pixels(one).shape == (840, 1080, 4)
+
+
+def test_each_character_is_drawn_as_itself(chinese_font: None):
+    """Boxes would all look the same: a picture of 猫 must not be that of 狗 in the same place."""
+    pages = [picture(of([word, "a", "b", "c"])) for word in ("猫", "狗", "橙")]
+    assert len(set(pages)) == 3
+
+
+def test_characters_without_a_font(matplotlib: Any, monkeypatch: pytest.MonkeyPatch):
+    from matplotlib import font_manager
+
+    plain = [font for font in font_manager.fontManager.ttflist if font.name == pictures.PLAIN]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", plain)
+    with pytest.raises(
+        MissingExtra,
+        match="No installed font has the characters 猫: they would be boxes. Install one .*fonts-noto-cjk",
+    ):
+        picture(of(["猫", "cat", "dog"]))
+    heard: list[Event] = []
+    picture(of(["🦣", "cat", "dog"]), report=heard.append)
+    assert heard == [
+        Note(
+            "No installed font that can be drawn with has 🦣: they are boxes in the picture. The .html form shows them."
+        )
+    ]
+
+
+def test_words_of_every_kind_can_be_drawn(chinese_font: None):
+    assert picture(of(NASTY)).startswith(b"\x89PNG")
+
+
+def test_labels_do_not_overlap(matplotlib: Any, monkeypatch: pytest.MonkeyPatch):
+    from matplotlib.axes import Axes
+
+    labels: list[Any] = []
+    annotate = Axes.annotate
+    monkeypatch.setattr(
+        Axes, "annotate", lambda *given, **named: labels.append(annotate(*given, **named)) or labels[-1]
+    )
+    heard: list[Event] = []
+    picture(of([f"word{id}" for id in range(500)]), report=heard.append)
+    boxes = np.array([label.get_window_extent().extents for label in labels if label.axes is not None])
+    assert 50 < len(boxes) < 500
+    meet = (
+        (boxes[:, None, :2] < boxes[None, :, 2:] - 0.01) & (boxes[None, :, :2] < boxes[:, None, 2:] - 0.01)
+    ).all(axis=2)
+    assert meet.sum() == len(boxes)  # each with itself
+    assert heard == [
+        Note(
+            f"{500 - len(boxes)} of 500 words have no label: there was no room. The .html form shows each by pointing at it."
+        )
+    ]
+
+
+def test_colours_say_which_words_to_trust(matplotlib: Any):
+    made = of(["a", "b", "c", "d", "e", "f", "g"])
+    views = [
+        pixels(picture(Map(**(vars(made) | {"true": np.full(7, share)})))) for share in (0.0, 1.0, np.nan)
+    ]
+    for view, color in zip(views, (*pictures.COLORS[::2], pictures.UNKNOWN), strict=True):
+        wanted = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+        dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend stands to the right
+        assert dots.sum() > 7 * 50
+
+
+# --- what is said
+# -------------------------------------------------------------------------------------------------------
+
+
+def test_captions_in_both_languages():
+    made = of([f"w{id}" for id in range(40)])
+    assert made.faithfulness is not None
+    english = caption(made, "en")
+    chinese = caption(made, "zh")
+    assert english[0] == "40 words, PCA"
+    assert english[1].startswith(
+        f"False neighbours: {100 * made.faithfulness.false:.0f} % of the 10 nearest on the map"
+    )
+    assert chinese[0] == "40 个词，PCA"
+    assert len(english) == len(chinese) == 4
+    assert (
+        "have their nearest in the space not among the 2 nearest on the map" in caption(of(list("abcde")))[2]
+    )
+    assert caption(of(["a", "b"]))[1] == "Too few words to speak of neighbours."
+
+
+def test_the_language_of_most_words():
+    assert language_of(("猫", "狗", "NBA")) == "zh"
+    assert language_of(("cat", "dog", "猫")) == "en"
+
+
+# --- pages
+# --------------------------------------------------------------------------------------------------------------
+
+
+def test_no_word_breaks_the_page():
+    found = content(page(of(NASTY), title="</script><script>alert(1)</script>"))
+    assert found["words"] == NASTY
+    assert found["title"] == "</script><script>alert(1)</script>"
+
+
+def test_the_page_asks_nobody_for_anything():
+    text = page(of(["cat", "dog", "cow"]))
+    assert not re.search(r"https?:|\bsrc=|\bhref=|@import|url\(", text)
+    assert "default-src 'none'" in text
+
+
+def test_large_pages_carry_no_neighbours(monkeypatch: pytest.MonkeyPatch):
+    made = of([f"w{id}" for id in range(30)])
+    assert content(page(made))["nearest"] == made.nearest.tolist()
+    monkeypatch.setattr(pictures, "EMBEDDED", 29)
+    assert content(page(made))["nearest"] is None
+    unknown = Map(**(vars(made) | {"true": np.full(30, np.nan)}))
+    assert content(page(unknown))["true"] == [None] * 30
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made = of(["cat", "dog", "cow"])
+    draw_map(made, tmp_path / "map.HTML")
+    assert content((tmp_path / "map.HTML").read_text("utf-8"))["words"] == ["cat", "dog", "cow"]
+    with pytest.raises(SettingError, match="A map is written as .png or .html; found 'map.svg'"):
+        draw_map(made, tmp_path / "map.svg")
+    with pytest.raises(WriteError, match="there is no folder"):
+        draw_map(made, tmp_path / "nowhere" / "map.html")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(
+        MissingExtra, match=r"matplotlib is not installed: run `pip install 'inlaid\[explore\]'`"
+    ):
+        draw_map(made, tmp_path / "map.png")
+    assert not (tmp_path / "map.png").exists()
+
+
+# --- in a browser
+# -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
+        found = shutil.which(name)
+        if found:
+            return found
+    pytest.skip("no Chromium or Chrome is installed to open the page in")
+
+
+def opened(
+    browser: str, folder: Path, made: Map, word: str = "", *flags: str, wanted: str = "--dump-dom"
+) -> str:
+    """The page after its scripts have run."""
+    (folder / "map.html").write_text(page(made, title="A map"), "utf-8")
+    address = f"{(folder / 'map.html').as_uri()}#{urllib.parse.quote(word)}"
+    command = [
+        browser,
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--window-size=1000,700",
+        f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=3000",
+        *flags,
+        wanted,
+        address,
+    ]
+    environment = os.environ | {"LANGUAGE": "en"}
+    ended = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=120, env=environment
+    )
+    assert ended.returncode == 0, ended.stderr
+    return re.sub(r"<script.*?</script>", "", ended.stdout, flags=re.DOTALL)
+
+
+def test_the_page_opens_and_finds_a_word(browser: str, tmp_path: Path):
+    words = ["猫", "狗", "熊猫", "king", "queen", "orange"]
+    made = of(words)
+    shown = opened(browser, tmp_path, made, "猫")
+    assert "<title>A map</title>" in shown
+    labels = re.search(r'data-labels="(\d+)"', shown)
+    assert labels
+    assert int(labels[1]) >= 3
+    assert re.findall(r'<button dir="auto" type="button">(.*?)</button>', shown) == ["猫", "熊猫"]
+    assert '<h2 dir="auto">猫</h2>' in shown
+    near = [words[id] for id in made.nearest[0]]
+    first = re.search(r"Nearest in the space</h3><ul>(.*?)</ul>", shown)
+    assert first
+    assert re.findall(r'<bdi class="\w+" dir="auto">(.*?)</bdi>', first[1]) == near
+    false = [words[id] for id in shown_near(made, 0) if words[id] not in near]
+    second = re.search(r"Nearest on the map</h3><ul>(.*?)</ul>", shown)
+    assert second
+    assert re.findall(r'<bdi class="false" dir="auto">(.*?)</bdi>', second[1]) == false
+
+
+def shown_near(made: Map, id: int) -> list[int]:
+    apart = ((made.places - made.places[id]) ** 2).sum(axis=1)
+    apart[id] = np.inf
+    return np.argsort(apart)[: made.nearest.shape[1]].tolist()
+
+
+def test_words_that_look_like_code_stay_words(browser: str, tmp_path: Path):
+    shown = opened(browser, tmp_path, of(NASTY), "</script>")
+    assert '<h2 dir="auto">&lt;/script&gt;</h2>' in shown
+    nobody = opened(browser, tmp_path, of(NASTY), "zebra")
+    assert "No word here has that." in nobody
+    assert "<h2" not in nobody
+
+
+def test_something_is_to_be_seen(browser: str, tmp_path: Path, matplotlib: Any):
+    """Dots in the colours of the legend, letters in ink."""
+    made = of([f"w{id}" for id in range(300)])
+    opened(browser, tmp_path, made, wanted=f"--screenshot={tmp_path / 'view.png'}")
+    view = pixels((tmp_path / "view.png").read_bytes())[:, :, :3]
+    middle = view[100:450, 200:800]
+    assert (np.ptp(middle, axis=2) > 0.2).sum() > 300  # coloured
+    assert ((middle < 0.35).all(axis=2)).sum() > 300  # ink
