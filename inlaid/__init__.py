@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
     from inlaid.neural.checkpoint import load_model, save_model
-    from inlaid.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
+    from inlaid.pipeline import (
+        convert,
+        corpus,
+        demo,
+        info,
+        load,
+        phrases,
+        plan,
+        save,
+        tokenize,
+        train,
+        verify,
+    )
     from inlaid.study.compare.align import align
     from inlaid.study.compare.compare import changes, compare, stability
     from inlaid.study.doctor.doctor import doctor
@@ -66,6 +78,7 @@ _HOMES = {
     "neighbors": "study.search.neighbors:neighbors",
     "neighbors_of_each": "study.search.neighbors:neighbors_of_each",
     "phrases": "pipeline:phrases",
+    "plan": "pipeline:plan",
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
@@ -107,6 +120,7 @@ __all__ = [
     "neighbors",
     "neighbors_of_each",
     "phrases",
+    "plan",
     "read_tasks",
     "save",
     "save_model",

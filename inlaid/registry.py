@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from inlaid.errors import UnknownName, did_you_mean
+from inlaid.messages import Message
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Entry:
     where: str
     summary: str
     extra: str = ""
+    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Other names that people of the field type, each with the settings it stands for."""
 
     def load(self) -> Any:
         module, _, attribute = self.where.partition(":")
@@ -28,7 +32,18 @@ class Entry:
 ENTRIES = (
     Entry("method", "onehot", "fit.onehot:OneHot", "one axis a word; every pair equally far"),
     Entry("method", "ppmi", "fit.ppmi:PPMI", "co-occurrence counts, positive PMI, truncated SVD"),
-    Entry("method", "sgns", "fit.sgns:SGNS", "word2vec: skip-gram or CBOW with negative sampling"),
+    Entry(
+        "method",
+        "sgns",
+        "fit.sgns:SGNS",
+        "word2vec: skip-gram or CBOW with negative sampling",
+        aliases={
+            "word2vec": {},
+            "skipgram": {"objective": "skipgram"},
+            "skip-gram": {"objective": "skipgram"},
+            "cbow": {"objective": "cbow"},
+        },
+    ),
     Entry(
         "method",
         "fasttext",
@@ -166,15 +181,28 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 
 
 def entry(kind: str, name: str, *others: str) -> Entry:
-    """The entry of this name, of one kind or of others; a wrong name raises UnknownName with the closest
-    right one."""
-    known = {each.name: each for each in entries(kind, *others)}
+    """The entry of this name or alias, of one kind or of others; a wrong name raises UnknownName with the closest right one."""
+    found = entries(kind, *others)
+    known = {each.name: each for each in found}
+    for each in found:
+        known.update(dict.fromkeys(each.aliases, each))
     if name not in known:
-        hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."
-        raise UnknownName(f"No {kind} is called '{name}'.{hint}")
+        hint = did_you_mean(name, known)
+        if not hint:
+            hint = Message(" There are: {names}.", names=", ".join(each.name for each in found))
+        raise UnknownName("No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=hint)
     return known[name]
 
 
 def find(kind: str, name: str) -> Any:
     """Import and return the object that `name` stands for."""
     return entry(kind, name).load()
+
+
+def name_of(kind: str, found: Any) -> str:
+    """The name under which an object is registered; without an entry, its own name in lower case."""
+    for each in entries(kind):
+        module, _, attribute = each.where.partition(":")
+        if attribute == found.__name__ and found.__module__ == f"inlaid.{module}":
+            return each.name
+    return found.__name__.lower()
