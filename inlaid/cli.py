@@ -12,7 +12,7 @@ from inlaid.errors import InlaidError, UnknownName, did_you_mean
 from inlaid.terminal import later, listed, parse
 
 COMMANDS = {
-    "demo": "training",
+    "demo": "demo",
     "world": "text",
     "tokenize": "text",
     "corpus": "text",
