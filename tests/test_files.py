@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import stat
 import subprocess
@@ -19,6 +20,82 @@ def test_a_file_appears_whole(tmp_path: Path):
     files.write_text(tmp_path / "a.txt", "猫")
     assert (tmp_path / "a.txt").read_text("utf-8") == "猫"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What reaches the disk, in order: each fsync with the name and size of its file, and each rename."""
+    found: list[str] = []
+    fsync = os.fsync
+    replace = os.replace
+    rename = os.rename
+
+    def record_fsync(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        if path.is_dir():
+            found.append(f"fsync folder {generic(path)}")
+        else:
+            found.append(f"fsync {generic(path)} of {path.stat().st_size} bytes")
+        fsync(descriptor)
+
+    def record_replace(source: Path, target: Path) -> None:
+        found.append(f"rename {generic(source)} to {generic(target)}")
+        replace(source, target)
+
+    def record_rename(source: Path, target: Path) -> None:
+        found.append(f"rename {generic(source)} to {generic(target)}")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(os, "replace", record_replace)
+    monkeypatch.setattr(os, "rename", record_rename)
+    return found
+
+
+def generic(path: Path) -> str:
+    """The name of a file, with TOKEN for the random part of an unfinished one."""
+    return re.sub(r"\.[0-9a-f]{8}\.part$", ".TOKEN.part", path.name)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="names of descriptors are read from /proc, which Linux has"
+)
+def test_a_file_is_on_the_disk_before_its_name_is_and_then_its_name(tmp_path: Path, steps: list[str]):
+    files.write_bytes(tmp_path / "a", b"12345")
+    assert steps == [
+        "fsync .a.TOKEN.part of 5 bytes",
+        "rename .a.TOKEN.part to a",
+        f"fsync folder {tmp_path.name}",
+    ]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="names of descriptors are read from /proc, which Linux has"
+)
+def test_a_folder_is_on_the_disk_before_its_name_is_and_then_its_name(tmp_path: Path, steps: list[str]):
+    with files.writing_folder(tmp_path / "corpus") as part:
+        files.write_bytes(part / "a", b"12345")
+    assert steps == [
+        "fsync .a.TOKEN.part of 5 bytes",
+        "rename .a.TOKEN.part to a",
+        "fsync folder .corpus.TOKEN.part",
+        "fsync folder .corpus.TOKEN.part",
+        "rename .corpus.TOKEN.part to corpus",
+        f"fsync folder {tmp_path.name}",
+    ]
+
+
+def test_a_failed_fsync_is_an_error_and_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    files.write_text(tmp_path / "a", "old")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(WriteError, match="Input/output error"):
+        files.write_text(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]
 
 
 def test_a_failure_in_the_middle_keeps_the_old_file_and_leaves_nothing(tmp_path: Path):
