@@ -157,7 +157,7 @@ def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     with files.writing_folder(tmp_path / "corpus") as part:
         files.write_text(part / "a", "1")
     assert (tmp_path / "corpus" / "a").read_text() == "1"
-    with pytest.raises(WriteError, match="exists already"), files.writing_folder(tmp_path / "corpus"):
+    with pytest.raises(WriteError, match="already exists"), files.writing_folder(tmp_path / "corpus"):
         pass
     with pytest.raises(ZeroDivisionError), files.writing_folder(tmp_path / "other") as part:
         files.write_text(part / "a", "1")
