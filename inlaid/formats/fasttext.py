@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.errors import FormatError, SettingError
 from inlaid.formats.binary import Mapped, Source
 from inlaid.formats.reading import ALL, Reading, Start, keep_words, packing
@@ -84,7 +84,7 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
         max_n=args["max_n"],
         kept=words.kept,
     )
-    table = Mixed(
+    table = NGramTable(
         ngrams, np.frombuffer(b"".join(raw), np.uint8), np.cumsum([0, *map(len, raw)])
     )  # n-grams are of bytes as they are here
     return replace(found, stored=table, subwords=ngrams)

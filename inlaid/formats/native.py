@@ -23,7 +23,7 @@ from inlaid.errors import FormatError
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Rows, Table
-from inlaid.vectors import Card, Codes, LazyTable, Vectors
+from inlaid.vectors import Card, Int8Table, LazyTable, Vectors
 
 SUFFIXES = (".inlaid",)
 Numbers = Literal["float32", "float16", "int8"]
@@ -112,10 +112,10 @@ class _Kept:
             return table * self.opened.whole(self.scales)[:, None]
         return table.astype(np.float32, copy=False)
 
-    def codes(self) -> Codes | None:
+    def codes(self) -> Int8Table | None:
         """The table as it lies there, if that is int8."""
         return (
-            Codes(self.opened.whole(self.name), self.opened.whole(self.scales))
+            Int8Table(self.opened.whole(self.name), self.opened.whole(self.scales))
             if self.scales in self.opened
             else None
         )
@@ -149,7 +149,7 @@ def _packed(
         return {name: arrays.Stream(blocks, np.dtype("<f4"), stored.shape)}
     table = stored if isinstance(stored, np.ndarray) else stored.whole()
     if numbers == "int8":
-        codes = Codes.of(table)
+        codes = Int8Table.of(table)
         return {name: codes.codes, f"{name}.scales": codes.scales}
     if numbers == "float16" and np.abs(table).max(initial=0) > np.finfo(np.float16).max:
         raise FormatError(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import inlaid
-from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, InlaidError, SettingError
 from inlaid.formats import fasttext
@@ -32,7 +32,7 @@ def vectors() -> Vectors:
     words = Words.of(WORDS)
     ngrams = NGrams(own=table(5), buckets=table(20), size=20, min_n=2, max_n=4)
     card = Card(settings={"window": 7, "objective": "cbow", "epochs": 3})
-    return Vectors(words, Mixed.of(words, ngrams), np.array([9, 7, 5, 3, 1]), card, table(5), ngrams)
+    return Vectors(words, NGramTable.of(words, ngrams), np.array([9, 7, 5, 3, 1]), card, table(5), ngrams)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from inlaid import arrays
-from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
 from inlaid.formats import native
@@ -52,7 +52,7 @@ def test_ngrams_come_back_and_are_read_by_the_row(
         random.standard_normal((rows, 4)).astype(np.float32) for rows in (3, 9 if kept is None else 3)
     )
     ngrams = NGrams(own=own, buckets=buckets, size=9, min_n=1, max_n=4, kept=kept)
-    vectors = Vectors(words, Mixed.of(words, ngrams), subwords=ngrams)
+    vectors = Vectors(words, NGramTable.of(words, ngrams), subwords=ngrams)
     native.write(vectors, tmp_path / "v.inlaid", numbers=numbers)
     found = native.read(tmp_path / "v.inlaid")
     expected = vectors["小猫"]
