@@ -45,7 +45,7 @@ NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 @dataclass(frozen=True)
 class Raw:
-    """An array of a dtype that NumPy lacks, as its bits: bfloat16 is `Raw(bits, "BF16")`, the bits as uint16."""
+    """An array of a dtype that NumPy lacks, as its bits: bfloat16 is `Raw(bits, "BF16")`, bits in uint16."""
 
     bits: np.ndarray
     dtype: str
@@ -93,7 +93,7 @@ class Arrays:
     metadata: Mapping[str, str]
     arrays: Mapping[str, np.ndarray]
     dtypes: Mapping[str, str]
-    """The dtype of each array as safetensors calls it; where NumPy lacks it (BF16), the array holds its bits."""
+    """The dtype of each array as safetensors calls it; if NumPy lacks it (BF16), the array is its bits."""
     sums: Mapping[str, str]
     verified: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
 
@@ -198,7 +198,8 @@ def _views(path: Path, layout: Mapping[str, tuple[str, list[int]]]) -> dict[str,
         code = (DTYPES | RAW_DTYPES).get(dtype_name)
         if code is None:
             raise FormatError(
-                "{path}: '{name}' has dtype {dtype}, which this version of Inlaid does not read. Upgrade Inlaid.",
+                "{path}: '{name}' has dtype {dtype}, which this version of Inlaid cannot read. Upgrade "
+                "Inlaid.",
                 path=path,
                 name=name,
                 dtype=dtype_name,

@@ -146,7 +146,7 @@ class Spool:
     def _spill(self) -> None:
         try:
             if self.file is None:
-                self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 it lives as long as the spool
+                self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 closed with the spool
             self.file.seek(0, os.SEEK_END)
             for array in self.held:
                 self.file.write(np.ascontiguousarray(array, self.dtype).data)

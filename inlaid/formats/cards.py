@@ -15,7 +15,7 @@ from inlaid.vectors import Card
 
 
 def read_card(path: Path, text: str | bytes, report: Report) -> Card:
-    """The card in a JSON object. Missing fields get their defaults; unknown fields are ignored, with a note."""
+    """The card in a JSON object. Missing fields get defaults; unknown fields are ignored, with a note."""
     try:
         values = json.loads(text)
     except ValueError as error:

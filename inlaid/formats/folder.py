@@ -1,10 +1,9 @@
-"""Hugging Face folders as vectors: the input table of any checkpoint is read; folders for
-sentence-transformers and model2vec are written.
+"""Hugging Face folders as vectors: reads any checkpoint's input table, writes for two libraries of vectors.
 
-A folder that is written has one token for each word, and one row of zeros for the unknown token. Its
-tokenizer.json splits text as the tokenizer of the vectors does, as far as that format allows: words of
-alphabetic scripts are whole tokens, and every word that need not stand between spaces (Chinese words,
-phrases, punctuation) is matched anywhere, the longest first.
+The two are sentence-transformers and model2vec. A folder that is written has one token for each word, and
+one row of zeros for the unknown token. Its tokenizer.json splits text as the tokenizer of the vectors does,
+as far as that format allows: words of alphabetic scripts are whole tokens, and every word that need not stand
+between spaces (Chinese words, phrases, punctuation) is matched anywhere, the longest first.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ def _first_module(path: Path) -> Path:
 
 
 def _card(path: Path, model_type: str, report: Report) -> Card:
-    """The card that `save_model` wrote; for folders of other tools a new one with the model type as method."""
+    """The card that `save_model` wrote; in folders of other tools the model type is the method."""
     if not (path / CARD).is_file():
         return Card(method=model_type)
     card = read_card(path / CARD, (path / CARD).read_bytes(), report)

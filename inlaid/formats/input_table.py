@@ -106,7 +106,7 @@ def _own_input_table(folder: Folder) -> str:
 def no_input_table(path: object) -> FormatError:
     """The error for a model that has no table of words, as ELMo."""
     return FormatError(
-        "{path}: this model builds the vector of a word from its characters, so it has no input table to load. "
+        "{path}: this model builds the vector of a word from its characters, so it has no input table. "
         "Use load_model(path).embed_words(texts) in Python instead.",
         path=path,
     )
@@ -129,7 +129,8 @@ def _vocab_size(folder: Folder) -> int | None:
 def _ambiguous(folder: Folder, candidates: list[str]) -> FormatError:
     if not candidates:
         return FormatError(
-            "{path}: found no matrix among its {count} tensors; expected an input table, one row for each token.",
+            "{path}: found no matrix among its {count} tensors; expected an input table, a row for each "
+            "token.",
             path=folder.path,
             count=len(folder.tensors),
         )
@@ -167,7 +168,8 @@ def _weights(folder: Folder, tokens: int) -> np.ndarray | None:
     weights = _float32(_values(folder, "weights"))
     if weights.shape != (tokens,):
         raise FormatError(
-            "{path}: expected {tokens:,} `weights`, one for each token, found shape {shape}. Get the file again.",
+            "{path}: expected {tokens:,} `weights`, one for each token; found shape {shape}. "
+            "Get the file again.",
             path=folder.path,
             tokens=tokens,
             shape=weights.shape,

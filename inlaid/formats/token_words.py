@@ -93,7 +93,7 @@ def _report_mismatch(path: Path, tokens: int, named: np.ndarray, report: Report)
     if not tokens and rows:
         report(
             Note(
-                "{path} has no tokenizer that Inlaid can read, so its words are called <row 0> to <row {last}>. "
+                "{path} has no tokenizer that Inlaid can read; its words are called <row 0> to <row {last}>. "
                 "Put the tokenizer.json of the model into the folder to see its words.",
                 path=path,
                 last=rows - 1,
@@ -103,7 +103,7 @@ def _report_mismatch(path: Path, tokens: int, named: np.ndarray, report: Report)
     if tokens > named.sum():
         report(
             Note(
-                "{path}: {count:,} tokens of the tokenizer have no row in the input table; they were left out.",
+                "{path}: {count:,} tokens of the tokenizer have no row in the table; they were left out.",
                 path=path,
                 count=int(tokens - named.sum()),
             )

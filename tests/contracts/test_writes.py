@@ -1,4 +1,4 @@
-"""Every write goes through files.py: no other module opens a file for writing or calls a function that does."""
+"""Every write goes through files.py: no other module opens a file for writing or calls what does."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_vectors_without_ngrams_counts_or_contexts(tmp_path: Path):
     fasttext.write(plain, tmp_path / "v.bin", notes.append)  # pyright: ignore[reportArgumentType]
     assert [note.text.split(":")[0] for note in notes if isinstance(note, Note)] == [
         "The vectors have no counts",
-        "The vectors have no contexts",
+        "The vectors have no context table",
     ]
     found = fasttext.read(tmp_path / "v.bin")
     assert found.subwords is None
@@ -103,7 +103,7 @@ def test_vectors_without_ngrams_counts_or_contexts(tmp_path: Path):
 
 
 def test_what_cannot_be_written(vectors: Vectors, tmp_path: Path):
-    with pytest.raises(SettingError, match="compressed models are read, not written"):
+    with pytest.raises(SettingError, match=r"quantized models \(.ftz\) are read, not written"):
         fasttext.write(vectors, tmp_path / "v.ftz")
     with pytest.raises(FormatError, match="zero byte"):
         fasttext.write(Vectors.of(["a\0b"], [[1.0]]), tmp_path / "v.bin")
@@ -131,7 +131,7 @@ FIELDS = [
     (40, "i", -1, "byte 40: buckets is -1"),
     (40, "i", 0, "byte 40: buckets is 0; expected at least 1, for n-grams"),
     (48, "i", 1 << 30, "byte 48: max_n is 1,073,741,824"),
-    (56, "d", float("nan"), "byte 56: sample is nan"),
+    (56, "d", float("nan"), "byte 56: the subsampling threshold is nan"),
     (64, "i", -1, "byte 64: the number of entries is -1"),
     (64, "i", 1 << 30, "byte 72: the number of labels is 0"),
     (68, "i", 6, "byte 68: the number of words is 6"),

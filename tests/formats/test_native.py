@@ -42,9 +42,9 @@ def test_a_file_without_a_card_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kept", [None, np.array([2, 3, 7], np.int32)])
-@pytest.mark.parametrize("numbers", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_ngrams_come_back_and_are_read_by_the_row(
-    tmp_path: Path, numbers: native.Numbers, kept: np.ndarray | None
+    tmp_path: Path, dtype: native.Dtype, kept: np.ndarray | None
 ):
     random = np.random.default_rng(2)
     words = Words.of(["cat", "猫", "dog"])
@@ -53,15 +53,15 @@ def test_ngrams_come_back_and_are_read_by_the_row(
     )
     ngrams = NGrams(own=own, buckets=buckets, size=9, min_n=1, max_n=4, kept=kept)
     vectors = Vectors(words, NGramTable.of(words, ngrams), subwords=ngrams)
-    native.write(vectors, tmp_path / "v.inlaid", numbers=numbers)
+    native.write(vectors, tmp_path / "v.inlaid", dtype=dtype)
     found = native.read(tmp_path / "v.inlaid")
     expected = vectors["小猫"]
     np.testing.assert_allclose(
-        found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[numbers]
+        found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[dtype]
     )
     assert isinstance(found.subwords, NGrams)
     assert (found.subwords.min_n, found.subwords.max_n, found.subwords.size) == (1, 4, 9)
-    if numbers == "float32":
+    if dtype == "float32":
         assert found.subwords.own.whole().tobytes() == own.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
         assert found.subwords.buckets.whole().tobytes() == buckets.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
     top = native.read(tmp_path / "v.inlaid", Reading(top=2))
