@@ -162,7 +162,8 @@ def load(path: str | Path, *, format: str | None = None, report: Report = log, *
         if entry.load().recognizes(start):
             return entry.load().read(path, chosen, report)
     raise FormatError(
-        "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, name "
+        "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, "
+        "name "
         "it: {command}.",
         path=path,
         formats=_format_names(),
@@ -204,7 +205,8 @@ def save(
     if lost:
         report(
             Note(
-                "{path}: the format {format} cannot store these parts of the vectors: {parts}. They were left out.",
+                "{path}: the format {format} cannot store these parts of the vectors: {parts}. They were "
+                "left out.",
                 path=path,
                 format=name,
                 parts=", ".join(lost),
@@ -271,7 +273,8 @@ def _format_for(path: Path, source: Path | None = None) -> str:
         )
     if source is None:
         raise SettingError(
-            "{path}: files of {formats} end in {suffix}. Write an .inlaid file, then name the format: {command}.",
+            "{path}: files of {formats} end in {suffix}. Write an .inlaid file, then name the format: "
+            "{command}.",
             path=path,
             formats=", ".join(meant),
             suffix=suffixes[0],
