@@ -1,4 +1,4 @@
-"""Whole or not at all: what stands after a write that fails in the middle."""
+"""Files are written as a whole or not at all, and reach the disk in the right order."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_failure_in_the_middle_keeps_the_old_file_and_leaves_nothing(tmp_path:
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path: Path):
-    """A limit on file size stands in for a full disk: the kernel refuses the write in the same way."""
+    """A limit on file size imitates a full disk: the kernel refuses the write in the same way."""
     code = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -165,7 +165,7 @@ def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     assert os.listdir(tmp_path) == ["corpus"]
 
 
-def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path: Path):
+def test_unfinished_files_are_swept_and_nothing_else(tmp_path: Path):
     for name in (".a[1].0123abcd.part", ".a[1].b.0123abcd.part", ".a1.0123abcd.part", "a[1]", ".a[1].part"):
         (tmp_path / name).touch()
     files.sweep(tmp_path / "a[1]")

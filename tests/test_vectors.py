@@ -17,10 +17,10 @@ def test_a_word_finds_its_row():
     assert (len(vectors), vectors.dim) == (2, 2)
 
 
-def test_a_query_is_written_as_the_text_was():
+def test_a_query_is_normalized_as_the_text_was():
     vectors = Vectors.of(["cat", "Dog"], np.eye(2), Card(encoding={"normalize": ["nfc", "lower"]}))
     assert vectors.id("CAT") == 0
-    assert vectors.id("Dog") == 1  # as it stands comes first
+    assert vectors.id("Dog") == 1  # the exact form comes first
 
 
 def test_an_unknown_word_suggests_a_known_one():
@@ -36,7 +36,7 @@ def test_nothing_can_be_changed():
         vectors.table = np.zeros((1, 1), np.float32)
 
 
-def test_the_callers_numbers_are_not_touched():
+def test_the_array_of_the_caller_is_not_changed():
     table = np.ones((1, 2), np.float32)
     vectors = Vectors.of(["a"], table)
     table[0, 0] = 5  # still the caller's to change

@@ -63,7 +63,7 @@ def test_everything_comes_back(vectors: Vectors, written: Path):
     assert written.with_name("again.bin").read_bytes() == written.read_bytes()
 
 
-def test_it_is_recognized_by_content_and_read_packed(vectors: Vectors, written: Path):
+def test_it_is_recognized_by_content_and_read_compressed(vectors: Vectors, written: Path):
     assert fasttext.recognizes(Start.of(written))
     assert not fasttext.recognizes(Start(written, b"1000 300\nthe "))
     inlaid.save(vectors, written.with_name("v.bin.gz"), format="fasttext")
@@ -110,7 +110,7 @@ def test_what_cannot_be_written(vectors: Vectors, tmp_path: Path):
     assert not list(tmp_path.iterdir())
 
 
-def test_invalid_words_are_hashed_as_they_stand(written: Path):
+def test_invalid_words_are_hashed_as_written(written: Path):
     broken = written.read_bytes().replace("猫".encode(), b"\xe7\x8c\xff", 1)
     written.write_bytes(broken)
     with pytest.raises(FormatError, match="not UTF-8"):

@@ -35,7 +35,7 @@ def test_pickled_words_are_never_loaded(tmp_path: Path):
         inlaid.load(tmp_path / "a.npz")
 
 
-def test_a_header_that_promises_more_than_the_file_holds_gets_no_room(tmp_path: Path):
+def test_a_header_that_promises_more_than_the_file_holds_gets_no_memory(tmp_path: Path):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": "<f4", "fortran_order": False, "shape": (10**9, 300)}
@@ -67,7 +67,7 @@ def test_an_archive_whose_names_are_no_text_is_refused(tmp_path: Path):
         inlaid.load(tmp_path / "a.npz")
 
 
-def test_a_word_that_stands_twice_names_the_flag(tmp_path: Path):
+def test_a_duplicate_word_names_the_flag(tmp_path: Path):
     np.savez(tmp_path / "a.npz", words=np.array(["cat", "dog", "cat"]), table=np.arange(6.0).reshape(3, 2))
     with pytest.raises(
         FormatError, match="word 3: 'cat' is there a second time .*word 1.*--duplicates first"

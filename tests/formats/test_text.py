@@ -105,7 +105,7 @@ def test_odd_but_clear_files_are_read(tmp_path: Path, way: str):
         assert rows_of(WORD2VEC_TEXT.read(file(tmp_path, headed))) == expected, headed
 
 
-def test_words_that_are_numbers_and_blanks_of_unicode_are_words(tmp_path: Path, way: str):
+def test_numbers_and_unicode_whitespace_may_be_words(tmp_path: Path, way: str):
     content = "3.5 1 2\nnew\u00a0york 3 4\n\u3000 5 6\nx\x0by 7 8\nx\x85 9 0\n"
     assert list(GLOVE.read(file(tmp_path, content)).words) == [
         "3.5",
@@ -116,7 +116,7 @@ def test_words_that_are_numbers_and_blanks_of_unicode_are_words(tmp_path: Path, 
     ]
 
 
-def test_words_with_blanks_are_refused_or_kept(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch):
+def test_words_with_spaces_are_refused_or_kept(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lines, "BLOCK", 30)  # the first block shows how many numbers the shortest line has
     path = file(tmp_path, "at 3 0.5 0.25\na 1 2\n. . 3 4\na b c 5 6\n")
     assert refused(GLOVE, path).startswith(":2: expected 3 numbers after the word 'a', found 2.")
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_a_file_without_header_is_named(
         ),
     ],
 )
-def test_a_header_that_lies_is_named(tmp_path: Path, way: str, content: str, problem: str):
+def test_a_wrong_header_is_named(tmp_path: Path, way: str, content: str, problem: str):
     assert refused(WORD2VEC_TEXT, file(tmp_path, content)).startswith(problem)
 
 
