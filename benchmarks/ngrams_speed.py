@@ -21,7 +21,7 @@ import fasttext as peer
 import numpy as np
 from gensim.models.fasttext import load_facebook_vectors
 
-from inlaid.encode.ngrams import Mixed, NGrams, bucket_ids
+from inlaid.encode.ngrams import NGrams, NGramTable, bucket_ids
 from inlaid.encode.vocabulary import Words
 from inlaid.formats import fasttext
 from inlaid.kernels import reference
@@ -43,7 +43,7 @@ def make(size: int) -> Vectors:
     words = Words.of(dict.fromkeys(spelled))
     own, buckets = (random.standard_normal((count, DIM), dtype=np.float32) for count in (len(words), size))
     ngrams = NGrams(own=own, buckets=buckets, size=size, min_n=SHORTEST, max_n=LONGEST)
-    return Vectors(words, Mixed.of(words, ngrams), np.arange(len(words), 0, -1), subwords=ngrams)
+    return Vectors(words, NGramTable.of(words, ngrams), np.arange(len(words), 0, -1), subwords=ngrams)
 
 
 def medians(*works: Callable[[], Any], times: int = 3) -> list[float]:

@@ -23,7 +23,7 @@ from gensim.models import KeyedVectors
 
 from inlaid.study.search import neighbors, neighbors_of_each
 from inlaid.study.search.approximate import Approximate, approximate
-from inlaid.vectors import Codes, Vectors
+from inlaid.vectors import Int8Table, Vectors
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -69,7 +69,7 @@ def told(title: str, medians: dict[str, float], queries: int) -> None:
         print(f"  {name:<28}{each / queries * 1e3:9.2f}   x {each / best:.2f}")
 
 
-def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int) -> None:
+def one_query(vectors: Vectors, peers: dict[str, Any], codes: Int8Table, rounds: int) -> None:
     word = vectors.words[77]
     row = peers["unit"][77:78].copy()
     other = np.zeros(len(vectors), np.float32)
@@ -89,7 +89,7 @@ def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int
     print(f"  int8 over float32: {medians['inlaid, int8 codes'] / medians['inlaid']:.2f}")
 
 
-def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Codes, count: int, rounds: int) -> None:
+def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Int8Table, count: int, rounds: int) -> None:
     words = [vectors.words[id] for id in range(0, len(vectors), len(vectors) // count)][:count]
     rows = peers["unit"][[vectors.id(word) for word in words]]
     work: dict[str, Callable[[], Any]] = {
@@ -106,7 +106,7 @@ def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Codes, count: i
     told(f"{count} queries", interleaved(work, rounds), count)
 
 
-def recalls(vectors: Vectors, codes: Codes, queries: int = 100) -> None:
+def recalls(vectors: Vectors, codes: Int8Table, queries: int = 100) -> None:
     """Through codes alone, and through codes with the rows they cannot rule out scored again."""
     words = [vectors.words[id] for id in range(5, len(vectors), len(vectors) // queries)][:queries]
     exact = [{each.word for each in found} for found in neighbors_of_each(vectors, words)]
@@ -130,7 +130,7 @@ def main(count: int, dim: int, rounds: int) -> None:
     flat = faiss.IndexFlatIP(dim)
     flat.add(vectors.unit)
     peers = {"unit": vectors.unit, "gensim": gensim, "faiss": flat}
-    codes = Codes.of(vectors.table)
+    codes = Int8Table.of(vectors.table)
     print(
         f"{count:,} words x {dim}, {vectors.table.nbytes / 1e9:.2f} GB, codes {codes.codes.nbytes / 1e9:.2f} GB, {THREADS} threads"
     )

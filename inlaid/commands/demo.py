@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import locale
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from inlaid.errors import InlaidError
 from inlaid.report import Progress, Report
@@ -42,9 +42,9 @@ QUESTIONS: dict[Language, Questions] = {
     "en": Questions(
         title="English",
         methods={"onehot": "one-hot", "ppmi": "PPMI", "sgns": "Word2Vec", "fasttext": "fastText"},
-        words=("banana", "doctor"),
+        words=("banana", "happy"),
         analogies=("king - man + woman", "beijing - china + france"),
-        unseen="strawberries",
+        unseen="bananna",
         nearest="nearest to {word}",
         not_in_text="{word} (not in the text)",
         equally_far="all other words are equally far: cosine 0",
@@ -54,9 +54,9 @@ QUESTIONS: dict[Language, Questions] = {
     "zh": Questions(
         title="中文",
         methods={"onehot": "one-hot", "ppmi": "PPMI", "sgns": "Word2Vec", "fasttext": "fastText"},
-        words=("香蕉", "医生"),
+        words=("芒果", "高兴"),
         analogies=("国王 - 男人 + 女人", "北京 - 中国 + 法国"),
-        unseen="苹果香蕉",
+        unseen="香蕉汁",
         nearest="与“{word}”最近的词",
         not_in_text="“{word}”（文本中没有的词）",
         equally_far="与其他词的余弦都是 0，一样远",
@@ -64,7 +64,7 @@ QUESTIONS: dict[Language, Questions] = {
         next_steps="接下来，用自己的文本：",
     ),
 }
-SETTINGS: dict[Language, dict[str, dict[str, object]]] = {
+SETTINGS: dict[Language, dict[str, dict[str, Any]]] = {
     "en": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000}},
     "zh": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000, "min_n": 1, "max_n": 3}},
 }
@@ -136,8 +136,8 @@ def _answers(asked: Questions, spaces: Mapping[str, Vectors]) -> list[str | tupl
     return rows
 
 
-def _listed(asked: Questions, found: object) -> str:
-    answers = list(found)  # pyright: ignore
+def _listed(asked: Questions, found: Iterable[Any]) -> str:
+    answers = list(found)
     if all(abs(each.score) < 1e-6 for each in answers):
         return asked.equally_far
     return "  ".join(f"{each.word} {each.score:.2f}" for each in answers)

@@ -159,7 +159,7 @@ class _Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
+class NGramTable:
     """The table of words that have n-grams: a row is made when it is asked for."""
 
     ngrams: NGrams
@@ -168,7 +168,7 @@ class Mixed:
     """The words end to end, and where each starts."""
 
     @classmethod
-    def of(cls, words: Words, ngrams: NGrams) -> Mixed:
+    def of(cls, words: Words, ngrams: NGrams) -> NGramTable:
         return cls(ngrams, words.blob, words.offsets)
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from inlaid.config import Count, Fraction, Positive, Range, check
 from inlaid.encode.corpus import Corpus
-from inlaid.encode.ngrams import Mixed, NGrams, bucket_ids
+from inlaid.encode.ngrams import NGrams, NGramTable, bucket_ids
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import SettingError
 from inlaid.feed.blocks import Block, Blocks, in_threads
@@ -208,7 +208,7 @@ class Training:
             )
         return Vectors(
             vocabulary.words,
-            Mixed.of(vocabulary.words, ngrams),
+            NGramTable.of(vocabulary.words, ngrams),
             vocabulary.counts,
             Card(notes=notes),
             contexts,

@@ -69,7 +69,7 @@ def test_a_saved_corpus_comes_back(tmp_path: Path):
     np.testing.assert_array_equal(opened.offsets, corpus.offsets)
     assert opened.vocabulary.words == corpus.vocabulary.words
     assert opened.manifest == corpus.manifest
-    with pytest.raises(WriteError, match="exists already"):
+    with pytest.raises(WriteError, match="already exists"):
         corpus.save(tmp_path / "c")
 
 
@@ -241,7 +241,7 @@ def test_a_folder_that_stands_is_found_before_the_text_is_read(tmp_path: Path):
         pytest.fail("the text was read")
         yield ""
 
-    with pytest.raises(WriteError, match="exists already"):
+    with pytest.raises(WriteError, match="already exists"):
         encode(sentences(), Encoding(), out=tmp_path)
     with pytest.raises(WriteError, match="there is no folder"):
         encode(sentences(), Encoding(), out=tmp_path / "no" / "such")

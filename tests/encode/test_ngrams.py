@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inlaid.encode import ngrams
-from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
-from inlaid.vectors import Codes, LazyTable, Subwords, Vectors
+from inlaid.vectors import Int8Table, LazyTable, Subwords, Vectors
 
 WORDS = ["cat", "猫", "</s>", "café", "人工智能", ""]
 
@@ -74,9 +74,14 @@ def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(
     made = make(kept=kept)
     if lazy:
         made = NGrams(
-            own=Codes.of(made.own), buckets=Codes.of(made.buckets), size=50, min_n=1, max_n=4, kept=kept
+            own=Int8Table.of(made.own),
+            buckets=Int8Table.of(made.buckets),
+            size=50,
+            min_n=1,
+            max_n=4,
+            kept=kept,
         )  # pyright: ignore[reportArgumentType]
-    table = Mixed.of(Words.of(WORDS), made)
+    table = NGramTable.of(Words.of(WORDS), made)
     assert isinstance(table, LazyTable)
     whole = table.whole()
     assert table.rows([4, 0, 4, -1]).tobytes() == whole[[4, 0, 4, -1]].tobytes()
@@ -90,7 +95,7 @@ def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(
 
 def test_vectors_answer_for_unseen_words():
     made = make()
-    vectors = Vectors(Words.of(WORDS), Mixed.of(Words.of(WORDS), made), subwords=made)
+    vectors = Vectors(Words.of(WORDS), NGramTable.of(Words.of(WORDS), made), subwords=made)
     assert vectors["猫"].tobytes() == vectors.table[1].tobytes()
     assert vectors["小猫"].tobytes() == made.vector("小猫").tobytes()  # pyright: ignore[reportOptionalMemberAccess]
     assert len(made.first(2).own.shape) == 2
@@ -126,7 +131,7 @@ def test_the_parts_of_a_word_have_its_vector_as_their_mean():
     known = made.parts("猫咪", 0)
     assert [name for name, _ in known] == ["猫咪", "<猫", "<猫咪", "<猫咪>", "猫咪", "猫咪>", "咪>"]
     np.testing.assert_allclose(
-        np.mean([row for _, row in known], axis=0), Mixed.of(words, made).whole()[0], rtol=1e-6
+        np.mean([row for _, row in known], axis=0), NGramTable.of(words, made).whole()[0], rtol=1e-6
     )
     np.testing.assert_allclose(
         np.mean([row for _, row in made.parts("cats")], axis=0), made.vector("cats"), rtol=1e-6

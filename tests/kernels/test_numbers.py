@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from inlaid.formats.text import written_rows
+from inlaid.formats.text import format_rows
 from inlaid.kernels import numbers_cpu, reference
 
 finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -138,8 +138,8 @@ def test_numbers_as_long_as_a_book_are_refused_at_once():
 @example(CORNERS)
 def test_numbers_are_written_as_the_specification_says_and_come_back(numbers: list[float]):
     row = np.array([numbers], np.float32)
-    (quick,) = written_rows(row, numbers_cpu)
-    (plain,) = written_rows(row, None)
+    (quick,) = format_rows(row, numbers_cpu)
+    (plain,) = format_rows(row, None)
     assert quick == plain
     back = reference.decimals(quick.split())
     assert back is not None
@@ -149,8 +149,8 @@ def test_numbers_are_written_as_the_specification_says_and_come_back(numbers: li
 def test_any_bits_are_written_the_same_way_both_ways():
     rows = np.random.default_rng(2).integers(0, 1 << 32, (3000, 5), np.uint32).view(np.float32)
     rows = rows[np.isfinite(rows).all(axis=1)]
-    quick = written_rows(rows, numbers_cpu)
-    assert quick == written_rows(rows, None)
+    quick = format_rows(rows, numbers_cpu)
+    assert quick == format_rows(rows, None)
     back = reference.decimals(b"".join(quick).split())
     assert back is not None
     assert back.tobytes() == rows.tobytes()
@@ -158,4 +158,4 @@ def test_any_bits_are_written_the_same_way_both_ways():
 
 def test_few_digits_where_few_are_enough():
     values = np.array([0.418, -0.00066023, 1, 0.1, 1 / 3, 2e-9], np.float32)
-    assert written_rows(values[None], numbers_cpu) == [b" 0.418 -0.00066023 1 0.1 0.33333334 2e-09"]
+    assert format_rows(values[None], numbers_cpu) == [b" 0.418 -0.00066023 1 0.1 0.33333334 2e-09"]

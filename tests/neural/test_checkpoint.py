@@ -96,7 +96,7 @@ def test_there_and_back_keeps_every_bit(config: Any, dtype: torch.dtype, tmp_pat
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) and two[name].dtype == dtype for name in one)
     assert all(parameter.requires_grad for parameter in again.network.parameters())
-    with pytest.raises(WriteError, match="exists already"):
+    with pytest.raises(WriteError, match="already exists"):
         save_model(again, tmp_path / "one")
 
 

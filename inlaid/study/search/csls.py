@@ -24,7 +24,7 @@ from inlaid.errors import SettingError
 from inlaid.shapes import Doubles, Lengths, Rows
 from inlaid.study.search import ranking
 from inlaid.study.search.ranking import Correction, Filter
-from inlaid.vectors import Codes, Vectors, lengths
+from inlaid.vectors import Int8Table, Vectors, lengths
 
 By = Literal["cosine", "csls", "frequency"]
 
@@ -49,8 +49,8 @@ class Index:
     vectors: Vectors
     _filter: Filter | None = None
 
-    def filter(self, codes: Codes) -> Filter:
-        """Codes of this table, with what rounding lost of each row."""
+    def filter(self, codes: Int8Table) -> Filter:
+        """Int8 codes of this table, with what rounding lost of each row."""
         if codes.codes.shape != self.vectors.table.shape:
             raise SettingError(
                 f"The codes are of a table of {codes.codes.shape}; these vectors are {self.vectors.table.shape}."
@@ -119,7 +119,7 @@ def frequency(vectors: Vectors) -> tuple[Doubles, Doubles]:
     return terms, np.linalg.lstsq(terms.T @ terms, sums, rcond=None)[0]
 
 
-def _losses(codes: Codes, vectors: Vectors) -> tuple[Lengths, Lengths]:
+def _losses(codes: Int8Table, vectors: Vectors) -> tuple[Lengths, Lengths]:
     """What turns whole numbers into cosines, and the share of each row's length that its codes miss."""
     size = np.where(vectors.lengths == 0, 1, vectors.lengths).astype(np.float32)
     lost = np.empty(len(codes), np.float32)

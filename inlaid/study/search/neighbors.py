@@ -15,7 +15,7 @@ from inlaid.shapes import Rows, Vector
 from inlaid.study.search import ranking
 from inlaid.study.search.csls import By, Density, index_of
 from inlaid.study.search.formulas import Formula, parse
-from inlaid.vectors import Codes, Vectors
+from inlaid.vectors import Int8Table, Vectors
 
 Query = str | Sequence[str] | np.ndarray
 """A word; several, whose unit vectors are averaged; or a vector."""
@@ -55,12 +55,12 @@ def neighbors(
     by: By = "cosine",
     top: int | None = None,
     include: bool = False,
-    codes: Codes | None = None,
+    codes: Int8Table | None = None,
 ) -> list[Neighbor]:
     """The `n` words closest to a word, to the mean of several, or to a vector; nearest first, without the
     words asked about.
 
-    With `codes` of the same table (`Codes.of(vectors.table)`) the result is the same and most rows are never
+    With `codes` of the same table (`Int8Table.of(vectors.table)`) the result is the same and most rows are never
     read.
 
     >>> neighbors(vectors, "上海", n=3)
@@ -77,7 +77,7 @@ def neighbors_of_each(
     by: By = "cosine",
     top: int | None = None,
     include: bool = False,
-    codes: Codes | None = None,
+    codes: Int8Table | None = None,
 ) -> list[list[Neighbor]]:
     """`neighbors` of many queries at once, one list each: the table is read once for hundreds of them."""
     settings = Search(n=n, by=by, top=top, include=include)
@@ -94,7 +94,7 @@ def analogy(
     by: By = "cosine",
     top: int | None = None,
     include: bool = False,
-    codes: Codes | None = None,
+    codes: Int8Table | None = None,
 ) -> list[Neighbor]:
     """The `n` words closest to a sum of words, without the words of the formula; `inlaid.study.search.formulas` has
     the grammar.
@@ -120,7 +120,11 @@ def nearest(vectors: Vectors, query: Vector, *, n: int = 10, without: Iterable[i
 
 
 def _search(
-    vectors: Vectors, rows: list[np.ndarray], known: list[list[int]], settings: Search, codes: Codes | None
+    vectors: Vectors,
+    rows: list[np.ndarray],
+    known: list[list[int]],
+    settings: Search,
+    codes: Int8Table | None,
 ) -> list[list[Neighbor]]:
     if not rows:
         return []

@@ -18,7 +18,7 @@ from types import ModuleType
 import numpy as np
 
 from inlaid.shapes import Doubles, Lengths, Rows, Table
-from inlaid.vectors import Codes
+from inlaid.vectors import Int8Table
 
 SCORES = 1 << 22
 """Scores held at once; with their ids and masks they stay under some hundred megabytes."""
@@ -54,10 +54,10 @@ class Correction:
 
 @dataclass(frozen=True)
 class Filter:
-    """Codes of a table, and how far each row is from them: enough to rule out most words without reading
+    """Int8 codes of a table, and how far each row is from them: enough to rule out most words without reading
     their rows."""
 
-    codes: Codes
+    codes: Int8Table
     factors: Lengths
     """What turns a whole number into a cosine: the scale of the row over its length."""
     errors: Lengths
@@ -66,7 +66,7 @@ class Filter:
     def first(self, top: int) -> Filter:
         """The same for the first words only."""
         return Filter(
-            Codes(self.codes.codes[:top], self.codes.scales[:top]), self.factors[:top], self.errors[:top]
+            Int8Table(self.codes.codes[:top], self.codes.scales[:top]), self.factors[:top], self.errors[:top]
         )
 
 

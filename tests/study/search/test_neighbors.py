@@ -7,7 +7,7 @@ import pytest
 
 from inlaid.errors import SettingError, UnknownWord
 from inlaid.study.search.neighbors import Neighbor, analogy, nearest, neighbors, neighbors_of_each
-from inlaid.vectors import Codes, Vectors
+from inlaid.vectors import Int8Table, Vectors
 
 WORDS = ["east", "north", "northeast", "west", "zero", "east too"]
 ROWS = [[2, 0], [0, 3], [1, 1], [-1, 0], [0, 0], [5, 0]]
@@ -79,7 +79,7 @@ def test_codes_change_nothing(by: str):
     table = np.random.default_rng(1).standard_normal((300, 20))
     vectors = Vectors.of([f"w{id}" for id in range(300)], table)
     queries = ["w1", "w2", ["w3", "w4"]]
-    codes = Codes.of(vectors.table)
+    codes = Int8Table.of(vectors.table)
     for top in (None, 100):
         assert neighbors_of_each(vectors, queries, codes=codes, by=by, top=top) == neighbors_of_each(
             vectors, queries, by=by, top=top
@@ -88,7 +88,7 @@ def test_codes_change_nothing(by: str):
 
 def test_codes_of_another_table_are_refused(compass: Vectors):
     with pytest.raises(SettingError, match=r"codes are of a table of \(1, 2\)"):
-        neighbors(compass, "east", codes=Codes.of(compass.table[:1]))
+        neighbors(compass, "east", codes=Int8Table.of(compass.table[:1]))
 
 
 def test_one_word_has_no_neighbors():
