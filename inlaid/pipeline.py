@@ -16,8 +16,8 @@ from typing import Any
 from inlaid import registry
 from inlaid.arrays import open_arrays
 from inlaid.collect import world
+from inlaid.collect.compression import DECOMPRESSORS
 from inlaid.collect.normalize import normalizer, origins
-from inlaid.collect.packed import PACKED
 from inlaid.collect.sources import Text
 from inlaid.config import settings_of, unknown_setting, values_of
 from inlaid.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
@@ -225,7 +225,7 @@ def convert(
 
 def _format_for(path: Path) -> str:
     """The format that the ending of a file means."""
-    endings = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
+    endings = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
     meant = [entry.name for entry in registry.entries("format") if set(endings) & set(entry.load().SUFFIXES)]
     if len(meant) == 1:
         return meant[0]

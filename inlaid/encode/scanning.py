@@ -70,7 +70,7 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
                 ids = numberings[owner].ids(cleaned.text, cleaned.size)
             finally:
                 free.put(owner)
-            return _Piece(owner, ids if block.whole else ids[:-1], _line_hashes(block), cleaned.invalid)
+            return _Piece(owner, ids if block.ends_line else ids[:-1], _line_hashes(block), cleaned.invalid)
 
         for block, piece in _in_order(blocks, work, workers):
             spool.append(piece.ids)
@@ -79,7 +79,7 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
             lint["nul_bytes"] += (
                 block.data.count(0) if 0 in block.data else 0
             )  # the search is faster than the count
-            lint["cut_lines"] += not block.whole
+            lint["cut_lines"] += not block.ends_line
             lint["repeated_lines"] += words_cpu.repeated(piece.hashes, lines, held)
     return _made_one(numberings, spool, owners, lint)
 

@@ -85,7 +85,7 @@ def _lines(source: Source, cleaning: Cleaning, lint: dict[str, int]) -> Iterator
         for what, count in (
             ("invalid_bytes", invalid),
             ("nul_bytes", block.data.count(0)),
-            ("cut_lines", not block.whole),
+            ("cut_lines", not block.ends_line),
         ):
             lint[what] = lint.get(what, 0) + count
         yield from (line for line in lines if line)

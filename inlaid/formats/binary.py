@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.collect.packed import suffix_of
+from inlaid.collect.compression import compression_of
 from inlaid.errors import FormatError
 from inlaid.formats.reading import opened
 from inlaid.report import Report
@@ -26,7 +26,7 @@ class Source:
     def __init__(self, path: Path, report: Report) -> None:
         self.path = path
         self.at = 0
-        if suffix_of(path):
+        if compression_of(path):
             with opened(path, report) as file:
                 self.data: Any = file.read()
         else:

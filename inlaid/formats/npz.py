@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from inlaid import files
-from inlaid.collect.packed import RATIO
+from inlaid.collect.compression import MAX_RATIO
 from inlaid.errors import FormatError
 from inlaid.formats.reading import ALL, Reading, Start, keep_words
 from inlaid.report import Report, silent
@@ -98,9 +98,9 @@ def _shape(
 ) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """What an entry says it holds, held against the bytes that are there: nothing is made room for on its
     word alone."""
-    if entry.file_size > RATIO * entry.compress_size + ROOM:
+    if entry.file_size > MAX_RATIO * entry.compress_size + ROOM:
         raise FormatError(
-            f"{path}: {entry.filename} unpacks to more than {RATIO} times its size, which no table does."
+            f"{path}: {entry.filename} unpacks to more than {MAX_RATIO} times its size, which no table does."
         )
     with archive.open(entry) as file:
         shape, dtype = _header(path, entry.filename, file)

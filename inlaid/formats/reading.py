@@ -14,7 +14,7 @@ from typing import IO, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid import files
-from inlaid.collect.packed import Unpacked, suffix_of
+from inlaid.collect.compression import DecompressedFile, compression_of
 from inlaid.config import Positive, check
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, SettingError, SourceError, WriteError
@@ -71,7 +71,7 @@ class Start:
     @property
     def name(self) -> str:
         """The name without the ending that says how it is packed."""
-        return self.path.stem if suffix_of(self.path) else self.path.name
+        return self.path.stem if compression_of(self.path) else self.path.name
 
 
 @runtime_checkable
@@ -87,12 +87,12 @@ class Format(Protocol):
 
 
 @contextmanager
-def opened(path: Path, report: Report | None = None) -> Iterator[Unpacked]:
+def opened(path: Path, report: Report | None = None) -> Iterator[DecompressedFile]:
     """The bytes of a file, unpacked, with progress; broken packing is a FormatError."""
     total = path.stat().st_size
     progress = None if report is None else lambda size: report(Progress("reading", size, total, "bytes"))
     try:
-        with Unpacked(path, progress) as file:
+        with DecompressedFile(path, progress) as file:
             yield file
     except SourceError as error:
         raise FormatError(str(error)) from None
@@ -101,7 +101,7 @@ def opened(path: Path, report: Report | None = None) -> Iterator[Unpacked]:
 @contextmanager
 def packing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to, packed as its name says, which becomes `path` when the block ends well."""
-    packed = suffix_of(path)
+    packed = compression_of(path)
     with files.writing(path) as file:
         if packed == ".gz":
             with gzip.GzipFile(
