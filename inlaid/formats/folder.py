@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from inlaid import files
-from inlaid.encode.spelling import MARK
-from inlaid.encode.subword_files import vocabulary_of
+from inlaid.encode.subwords.loading import vocabulary_of
+from inlaid.encode.subwords.spelling import MARK
+from inlaid.encode.subwords.word_level import tokenizer_for
 from inlaid.encode.vocabulary import Words
-from inlaid.encode.word_level import tokenizer_for
 from inlaid.errors import FormatError
 from inlaid.formats.huggingface import CONFIG, WEIGHTS, Folder, open_weights, read_config
 from inlaid.formats.reading import ALL, Reading, Start
