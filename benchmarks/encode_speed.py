@@ -72,7 +72,7 @@ def opencc_alone(path: Path) -> None:
 
 
 def tokenizers_alone(path: Path, vocabulary: Path) -> None:
-    from inlaid.encode.subword_files import load
+    from inlaid.encode.subwords.loading import load
 
     load(vocabulary).engine.encode_batch_fast(path.read_text("utf-8").split("\n"), add_special_tokens=False)
 

@@ -16,8 +16,8 @@ from typing import Any, cast
 from inlaid import registry
 from inlaid.arrays import open_arrays
 from inlaid.collect import world
+from inlaid.collect.compression import DECOMPRESSORS
 from inlaid.collect.normalize import normalizer, origins
-from inlaid.collect.packed import PACKED
 from inlaid.collect.sources import Text
 from inlaid.config import settings_of, unknown_setting
 from inlaid.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
@@ -275,7 +275,7 @@ def convert(
 
 def _format_for(path: Path, source: Path | None = None) -> str:
     """The format that the suffix of a file means. `source` is the file that is converted, if there is one."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
     entries = registry.entries("format")
     meant = [entry.name for entry in entries if set(suffixes) & set(entry.load().SUFFIXES)]
     if len(meant) == 1:

@@ -112,19 +112,19 @@ ENTRIES = (
     Entry(
         "subwords",
         "bpe",
-        "encode.subword_training:train",
+        "encode.subwords.training:train",
         "bytes merged by frequency; any text, nothing lost",
     ),
     Entry(
         "subwords",
         "wordpiece",
-        "encode.subword_training:train",
+        "encode.subwords.training:train",
         "BERT's: parts of words, Chinese characters apart",
     ),
     Entry(
         "subwords",
         "unigram",
-        "encode.subword_training:train",
+        "encode.subwords.training:train",
         "SentencePiece's: the likeliest cut; nothing lost",
         "sentencepiece",
     ),

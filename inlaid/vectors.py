@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid.collect.normalize import nfkc, normalizer, simplified, traditional
-from inlaid.encode.spelling import spellings
+from inlaid.encode.subwords.spelling import spellings
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, UnknownWord, did_you_mean
 from inlaid.messages import Message

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.collect.packed import suffix_of
+from inlaid.collect.compression import compression_of
 from inlaid.errors import FormatError
 from inlaid.formats.reading import opened
 from inlaid.messages import Message
@@ -31,7 +31,7 @@ class BinaryReader:
         self.path = path
         self.at = 0
         self.data: Any = b""
-        if suffix_of(path):
+        if compression_of(path):
             with opened(path, report) as file:
                 self.data = file.read()
         elif path.stat().st_size:

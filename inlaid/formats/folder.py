@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from inlaid import files
+from inlaid.encode.subwords.word_level import tokenizer_for
 from inlaid.encode.vocabulary import Words
-from inlaid.encode.word_level import tokenizer_for
 from inlaid.errors import FormatError
 from inlaid.formats import elmo
 from inlaid.formats.cards import read_card

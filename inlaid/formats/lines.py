@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from inlaid.collect.packed import Readable
+from inlaid.collect.compression import Readable
 from inlaid.errors import FormatError
 from inlaid.formats.reading import no_end_of_line
 from inlaid.report import Note, Report

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from inlaid import files
-from inlaid.collect.packed import RATIO
+from inlaid.collect.compression import MAX_RATIO
 from inlaid.errors import FormatError
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.formats.words import accept_words
@@ -131,13 +131,13 @@ def _encoded(word: str | bytes) -> bytes:
 
 def _type(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> ArrayType:
     """What an entry says it holds, compared with its size: nothing is allocated on its word alone."""
-    if entry.file_size > RATIO * entry.compress_size + ALWAYS_ALLOWED:
+    if entry.file_size > MAX_RATIO * entry.compress_size + ALWAYS_ALLOWED:
         raise FormatError(
             "{path}: {entry} decompresses to more than {ratio} times its size, which no table of vectors "
             "does.",
             path=path,
             entry=entry.filename,
-            ratio=RATIO,
+            ratio=MAX_RATIO,
         )
     with archive.open(entry) as file:
         type = _read_header(path, entry.filename, file)

@@ -14,7 +14,7 @@ from typing import IO, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid import files
-from inlaid.collect.packed import Unpacked, suffix_of
+from inlaid.collect.compression import DecompressedFile, compression_of
 from inlaid.config import Positive, check
 from inlaid.errors import FormatError, SettingError, SourceError, WriteError
 from inlaid.messages import Message
@@ -100,7 +100,7 @@ class Start:
     @property
     def name(self) -> str:
         """The name without the suffix of its compression."""
-        return self.path.stem if suffix_of(self.path) else self.path.name
+        return self.path.stem if compression_of(self.path) else self.path.name
 
 
 @runtime_checkable
@@ -116,12 +116,12 @@ class Format(Protocol):
 
 
 @contextmanager
-def opened(path: Path, report: Report | None = None) -> Iterator[Unpacked]:
+def opened(path: Path, report: Report | None = None) -> Iterator[DecompressedFile]:
     """The bytes of a file, decompressed, with progress; broken compression is a FormatError."""
     total = path.stat().st_size
     progress = None if report is None else lambda size: report(Progress("reading", size, total, "bytes"))
     try:
-        with Unpacked(path, progress) as file:
+        with DecompressedFile(path, progress) as file:
             yield file
     except SourceError as error:
         raise FormatError(error.sentence, **error.values) from None
@@ -130,7 +130,7 @@ def opened(path: Path, report: Report | None = None) -> Iterator[Unpacked]:
 @contextmanager
 def compressing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to, compressed as its suffix says, which becomes `path` when the block succeeds."""
-    suffix = suffix_of(path)
+    suffix = compression_of(path)
     if suffix not in (None, "", ".gz", ".xz"):
         raise SettingError(
             "{path}: vectors can be written as .gz or .xz; found {suffix}. Choose one of those, or none.",

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inlaid.encode.spelling import MARK
-from inlaid.encode.subword_files import vocabulary_of
+from inlaid.encode.subwords.loading import vocabulary_of
+from inlaid.encode.subwords.spelling import MARK
 from inlaid.errors import FormatError, MissingExtra, need
 from inlaid.report import Note, Report
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inlaid.collect.packed import Readable
+from inlaid.collect.compression import Readable
 from inlaid.errors import FormatError
 from inlaid.formats.reading import (
     ALL,

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from inlaid.encode.marian import SentencePieces
-from inlaid.encode.subword_files import of_model
+from inlaid.encode.subwords.loading import of_model
+from inlaid.encode.subwords.marian import SentencePieces
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.architecture import Architecture
 

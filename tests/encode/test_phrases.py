@@ -189,15 +189,15 @@ def test_no_phrases_is_said_and_changes_nothing():
     joined = join(corpus, Phrases(), heard.append)
     assert joined.manifest["hash"] == corpus.manifest["hash"]
     assert [each.text for each in heard if isinstance(each, Note)] == [
-        "No phrases were found: no two words scored above 10.0. Lower threshold or min_count."
+        "No phrases were found: no pair of words scored above 10.0. Lower threshold or min_count."
     ]
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"threshold": 0.0}, "threshold is 0.0; expected more than 0"),
-        ({"threshold": -1.0}, "expected more than 0"),
+        ({"threshold": 0.0}, "threshold is 0.0; expected a number above 0"),
+        ({"threshold": -1.0}, "expected a number above 0"),
         ({"score": "npmi"}, "threshold is 10.0, but npmi is never above 1. Try threshold 0.5"),
         ({"min_count": 0}, "min_count is 0; expected at least 1"),
         ({"passes": 0}, "passes is 0; expected at least 1"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inlaid.collect.packed import Unpacked
+from inlaid.collect.compression import DecompressedFile
 from inlaid.errors import FormatError, SourceError
 from inlaid.report import Note, Report
 from inlaid.vectors import Vectors
@@ -46,7 +46,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines with something in them, with their numbers, without the comments at the top: further down # may
     be a word."""
     top = True
-    with Unpacked(path) as file:
+    with DecompressedFile(path) as file:
         for number, raw in enumerate(file, 1):
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")

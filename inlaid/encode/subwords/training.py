@@ -1,4 +1,4 @@
-"""BPE, WordPiece, Unigram, learned from text."""
+"""BPE, WordPiece and Unigram, trained on text."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 from tokenizers import Tokenizer as Engine
 from tokenizers import models, pre_tokenizers, trainers
 
-from inlaid.encode import sentencepiece
-from inlaid.encode.subwords import (
+from inlaid.encode.subwords import sentencepiece
+from inlaid.encode.subwords.tokenizer import (
     SPECIAL,
     UNKNOWN,
     Subwords,
     bert_like,
     byte_level,
+    library_errors,
     refuse_surrogates,
-    refusing,
 )
 from inlaid.errors import InlaidError, SettingError, SourceError, UnknownName, did_you_mean, need
+from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
 
 THREADS = 16
-"""SentencePiece adds its sums up thread by thread, so this number, not the number of cores, is part of the
-result."""
+"""SentencePiece sums per thread, so the result depends on this number, not on the number of cores."""
 
 
 def train(
@@ -36,18 +36,19 @@ def train(
     special: tuple[str, ...] = SPECIAL,
     report: Report = silent,
 ) -> Subwords:
-    """Learn `size` words (special tokens included) of the kind bpe, wordpiece or unigram.
+    """Train a tokenizer of the kind bpe, wordpiece or unigram with `size` words, special tokens included.
 
-    The same text gives the same tokenizer, whatever the number of threads. Nothing is lower-cased or
-    normalised here.
+    The same text gives the same tokenizer for any number of threads. Text is not lower-cased or normalized
+    here.
     """
     if kind not in TRAINERS:
-        hint = did_you_mean(kind, TRAINERS) or f" There are: {', '.join(TRAINERS)}."
-        raise UnknownName(f"No subword tokenizer is called '{kind}'.{hint}")
+        hint = did_you_mean(kind, TRAINERS) or Message(" There are: {names}.", names=", ".join(TRAINERS))
+        raise UnknownName("No subword tokenizer is called '{kind}'.{hint}", kind=kind, hint=hint)
     _check_special(kind, special)
-    text = _listed(sentences, report)
-    with refusing(
-        "The subword library gave up on this text", "Try another kind, or find the sentence it cannot take."
+    text = _sentence_list(sentences, report)
+    with library_errors(
+        "The subword library cannot be trained on this text: {reason}. "
+        "Try another kind, or find the sentence that causes it."
     ):
         trained = Subwords(TRAINERS[kind](text, size, special))
     if len(trained.vocabulary) < size:
@@ -57,18 +58,24 @@ def train(
 
 def _check_special(kind: str, special: tuple[str, ...]) -> None:
     if len(set(special)) < len(special) or not all(name.strip() for name in special):
-        raise SettingError(f"special is {special}; expected names that differ and are not empty.")
+        raise SettingError(
+            "special is {special}; expected names that are distinct and not empty.", special=special
+        )
     if kind != "bpe" and UNKNOWN not in special:
         raise SettingError(
-            f"special is {special}, without {UNKNOWN}, which {kind} needs for what it does not know. Add it."
+            "special is {special}, without {unknown}, which {kind} needs for unknown characters. Add it.",
+            special=special,
+            unknown=UNKNOWN,
+            kind=kind,
         )
 
 
-def _listed(sentences: Iterable[str], report: Report) -> list[str]:
+def _sentence_list(sentences: Iterable[str], report: Report) -> list[str]:
     text = list(counted(sentences, "reading text for subwords", unit="sentences", report=report))
     if not any(sentence.strip() for sentence in text):
         raise SourceError(
-            f"The text is empty ({len(text)} sentences): subwords are learned from text. Give some."
+            "The text is empty ({count} sentences), and subwords are learned from text. Add some.",
+            count=len(text),
         )
     for sentence in text:
         refuse_surrogates(sentence)
@@ -76,12 +83,16 @@ def _listed(sentences: Iterable[str], report: Report) -> list[str]:
 
 
 def _train_bpe(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
-    """Bytes, and pairs of words merged in the order of their counts: any text can be written, and read
-    back."""
+    """Byte-level BPE: pairs are merged in the order of their counts. Any text can be encoded and decoded."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     if size < len(special) + len(alphabet):
         raise SettingError(
-            f"size is {size}; bpe needs {len(alphabet)} bytes and {len(special)} special tokens, so at least that many."
+            "size is {size}, but bpe needs {bytes} bytes and {special} special tokens: at least {least}. "
+            "Raise size.",
+            size=size,
+            bytes=len(alphabet),
+            special=len(special),
+            least=len(special) + len(alphabet),
         )
     engine = byte_level(models.BPE())
     trainer = trainers.BpeTrainer(
@@ -96,19 +107,22 @@ def _train_bpe(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
 
 
 def _train_wordpiece(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
-    """BERT's: words between blanks and punctuation, every Chinese character apart; "##" where a word goes
-    on."""
-    seen = _word_level(text)
+    """BERT's kind: words end at blanks and punctuation, Chinese characters are words; "##" continues a word."""
+    seen = _distinct_words(text)
     inside = sorted({"##" + character for word in seen for character in word[1:]})
     least = len({character for word in seen for character in word} | set(special)) + len(inside)
     if size < least:
         raise SettingError(
-            f"size is {size}, but the characters of this text and {len(special)} special tokens are {least:,} words already. "
-            f"Raise size above that, or take bpe, which needs {len(special) + 256}."
+            "size is {size}, but the characters of this text and {special} special tokens are already {least:,} "
+            "words. Raise size above that, or use bpe, which needs {bpe_least}.",
+            size=size,
+            special=len(special),
+            least=least,
+            bpe_least=len(special) + 256,
         )
     engine = bert_like(models.WordPiece(unk_token=UNKNOWN), lower=False, clean=False)
-    # The library numbers "##x" as it meets them in a hash table, and breaks ties by number: naming them first
-    # fixes both.
+    # The library numbers "##x" in the random order of a hash table and breaks ties by number. Naming them as
+    # special tokens first makes both deterministic.
     names = [*special, *(name for name in inside if name not in special)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=size, min_frequency=2, special_tokens=names, show_progress=False
@@ -119,8 +133,8 @@ def _train_wordpiece(text: list[str], size: int, special: tuple[str, ...]) -> En
     return engine
 
 
-def _word_level(text: list[str]) -> list[str]:
-    """The distinct words that WordPiece is to split."""
+def _distinct_words(text: list[str]) -> list[str]:
+    """The distinct words that WordPiece splits."""
     counter = bert_like(models.WordLevel(unk_token=UNKNOWN), lower=False, clean=False)
     counter.train_from_iterator(
         text, trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
@@ -129,11 +143,10 @@ def _word_level(text: list[str]) -> list[str]:
 
 
 def _train_unigram(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
-    """SentencePiece's, by SentencePiece itself: Hugging Face's trainer gives other scores at each run, and
-    takes longer.
+    """SentencePiece's kind, trained by SentencePiece: Hugging Face's trainer is slower, and its scores differ
+    from run to run.
 
-    What was too rare to learn is written in bytes, so any text can be written and read back; only "▁" comes
-    back as a space.
+    Rare characters are encoded as bytes, so any text can be encoded and decoded; only "▁" becomes a space.
     """
     library = need("sentencepiece", extra="sentencepiece")
     written = io.BytesIO()
@@ -167,20 +180,25 @@ def _train_unigram(text: list[str], size: int, special: tuple[str, ...]) -> Engi
     return sentencepiece.engine_of(model, Path("the trained model"))
 
 
-def _sentencepiece_refusal(size: int, said: str) -> InlaidError:
-    if most := re.search(r"<= (\d+)", said):
+def _sentencepiece_refusal(size: int, reason: str) -> InlaidError:
+    if most := re.search(r"<= (\d+)", reason):
         return _too_little_text(size, int(most[1]))
-    if least := re.search(r"(\d+) vs (\d+)", said):
+    if counts := re.search(r"(\d+) vs (\d+)", reason):
         return SettingError(
-            f"size is {size}, but the characters of this text, 256 bytes and the special tokens are more "
-            f"({least[0].replace('vs', 'where there are')}). Raise size, or take bpe, which needs fewer."
+            "size is {size}, but the characters of this text, 256 bytes and the special tokens need {needed:,}. "
+            "Raise size, or use bpe, which needs fewer.",
+            size=size,
+            needed=int(counts[2]),
         )
-    return SourceError(f"SentencePiece cannot learn from this text: {said}")
+    return SourceError("SentencePiece cannot be trained on this text: {reason}.", reason=reason.strip())
 
 
 def _too_little_text(size: int, found: int) -> SourceError:
     return SourceError(
-        f"The text gives {found:,} subwords, and size asks for {size:,}. Bring more text, or lower size to {found}."
+        "The text gives {found:,} subwords, and size asks for {size:,}. Add more text, or lower size to {limit}.",
+        found=found,
+        size=size,
+        limit=found,
     )
 
 

@@ -1,5 +1,4 @@
-"""How subword vocabularies spell text: bytes as characters (GPT-2), a mark where a word starts
-(SentencePiece)."""
+"""How subword vocabularies spell text: bytes as characters (GPT-2), "▁" before a word (SentencePiece)."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ MARK = "▁"
 
 
 def spellings(kind: str, text: str) -> tuple[str, ...]:
-    """What a text may be called in a vocabulary of this kind: as it stands, then as it stands behind a blank.
+    """How a text may be spelled in a vocabulary of this kind: alone, and after a blank.
 
     >>> spellings("byte-level", "king")
     ('king', 'Ġking')
@@ -30,7 +29,7 @@ def _in_bytes(text: str) -> str:
 
 @functools.cache
 def _byte_names() -> dict[int, str]:
-    """Bytes that are no visible character get the letters from U+0100 on, in order."""
+    """Bytes that are not visible characters are written as the characters from U+0100 on, in order."""
     hidden = [
         byte for byte in range(256) if not (33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte <= 255)
     ]

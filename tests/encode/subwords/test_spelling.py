@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from inlaid.encode.spelling import spellings
+from inlaid.encode.subwords.spelling import spellings
 from inlaid.vectors import Card, Vectors
 
 

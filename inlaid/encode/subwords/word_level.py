@@ -1,5 +1,4 @@
-"""A tokenizer.json whose tokens are whole words: how other libraries may cut text into the words of our
-vectors."""
+"""A tokenizer.json whose tokens are whole words, so that other libraries tokenize as our vectors need it."""
 
 from __future__ import annotations
 
@@ -24,26 +23,23 @@ PATTERNS = {
     "char": r"\S\p{M}*",
     "word": f"{LETTER}+(?:(?:['’]|(?<=\\d)[.,](?=\\d)){LETTER}+)*",
 }
-"""What a word looks like where it stands between others; the last is that of the word tokenizer, Chinese left
-out."""
+"""The pattern of a word of each tokenizer; that of the word tokenizer is without Chinese."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """A tokenizer, and how many rows its table needs: one more than there are words, where none of them was
-    the unknown one."""
+class WordLevelTokenizer:
+    """A tokenizer.json, and the rows its table needs: one more than there are words, unless [UNK] is one."""
 
     json: str
     rows: int
 
 
-def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> Made:
-    """Words found by the pattern of the vectors' tokenizer, as ids of a WordLevel model; all others are added
-    tokens.
+def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> WordLevelTokenizer:
+    """A WordLevel model for words that the tokenizer's pattern finds; all other words are added tokens.
 
-    Added tokens are looked for in the text first, the longest at each place: Chinese words anywhere, others
-    (new_york, c++) only between characters that belong to no word. So Chinese is cut by the longest match,
-    which is not always the cut of the training text; what is left of a run of Chinese is dropped.
+    Added tokens are matched first, the longest at each position: Chinese words anywhere, others (new_york,
+    c++) only between characters that are not part of a word. So Chinese is segmented by longest match, which
+    is not always the segmentation of the training text; the rest of a Chinese run is dropped.
     """
     kind = encoding.get("tokenizer", "word")
     pattern = PATTERNS.get(str(kind), PATTERNS["word"])
@@ -60,14 +56,15 @@ def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> 
         for word in listed
         if not whole.fullmatch(word) and word != UNKNOWN and [piece for piece, _ in cut(word)] != [word]
     ]
-    engine.add_tokens(
-        [AddedToken(word, single_word=_stands_alone(word), normalized=True) for word in apart if word.strip()]
-    )
-    return Made(engine.to_str(), len(ids))
+    added = [
+        AddedToken(word, single_word=_is_single_word(word), normalized=True) for word in apart if word.strip()
+    ]
+    engine.add_tokens(added)
+    return WordLevelTokenizer(engine.to_str(), len(ids))
 
 
-def _stands_alone(word: str) -> bool:
-    """Whether a word may not be found inside another: it has letters, and they are not Chinese."""
+def _is_single_word(word: str) -> bool:
+    """Whether a word must not match inside another one: it has letters, and none is Chinese."""
     return not re.search(f"[{HAN}]", word) and any(character.isalnum() for character in word)
 
 
@@ -81,7 +78,8 @@ def _normalizer(names: tuple[str, ...] | list[str], report: Report) -> Any:
         else:
             report(
                 Note(
-                    f"A tokenizer.json has no step '{name}': give the folder text that has passed through it."
+                    "A tokenizer.json has no normalization step '{name}'. Apply it to your text first.",
+                    name=name,
                 )
             )
     return normalizers.Sequence(steps) if steps else None

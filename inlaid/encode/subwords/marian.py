@@ -13,7 +13,7 @@ SOURCE = "source.spm"
 TARGET = "target.spm"
 VOCABULARY = "vocab.json"
 SEPARATE = ("tokenizer_config.json", "target_vocab.json")
-"""Where the first says separate_vocabs, what is written has ids of its own: those of the second."""
+"""If the first says separate_vocabs, the target language has its own ids: those of the second."""
 END = "</s>"
 PADDING = "<pad>"
 UNKNOWN = "<unk>"
@@ -21,7 +21,7 @@ UNKNOWN = "<unk>"
 
 @dataclass(frozen=True)
 class Pieces:
-    """One text: ids, where each piece stands in it, and which segment it belongs to."""
+    """One encoded text: ids, character offsets, and segment ids."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -33,42 +33,38 @@ def recognizes(folder: Path) -> bool:
 
 
 class SentencePieces:
-    """Texts are cut by the source model, answers are put together by the target model; ids are the
-    vocabularies'."""
+    """The source model splits texts into pieces, the target model joins them; the vocabularies give the ids."""
 
     def __init__(self, folder: Path) -> None:
         sentencepiece = need("sentencepiece", extra="sentencepiece")
-        names = (SOURCE, TARGET, VOCABULARY, *(SEPARATE if _separate(folder) else ()))
+        names = [SOURCE, TARGET, VOCABULARY]
+        if _has_separate_vocabularies(folder):
+            names += SEPARATE
         try:
             self.files = {name: (folder / name).read_bytes() for name in names}
-            self.source, self.target = (
-                sentencepiece.SentencePieceProcessor(model_proto=self.files[name])
-                for name in (SOURCE, TARGET)
-            )
+            self.source = sentencepiece.SentencePieceProcessor(model_proto=self.files[SOURCE])
+            self.target = sentencepiece.SentencePieceProcessor(model_proto=self.files[TARGET])
             self.vocabulary: dict[str, int] = json.loads(self.files[VOCABULARY])
-            self.target_vocabulary: dict[str, int] = json.loads(
-                self.files[names[-1]]
-            )  # its own, where it has one
-            self.words, self.target_words = (
-                {id: word for word, id in each.items()} for each in (self.vocabulary, self.target_vocabulary)
-            )
+            # the last file: its own vocabulary if it has one, otherwise the shared one
+            self.target_vocabulary: dict[str, int] = json.loads(self.files[names[-1]])
+            self.words = {id: word for word, id in self.vocabulary.items()}
+            self.target_words = {id: word for word, id in self.target_vocabulary.items()}
             self.unknown = self.vocabulary[UNKNOWN]
             self.end = self.vocabulary[END]
-            _ = self.target_vocabulary[END]  # or nothing that is written could end
+            _ = self.target_vocabulary[END]  # without it no translation could end
         except (OSError, RuntimeError, ValueError, KeyError, AttributeError) as error:
-            raise FormatError(f"{folder}: {', '.join(names)} are no tokenizer together ({error}).") from None
+            raise FormatError(
+                "{folder}: {names} are not a Marian tokenizer ({reason}). Download or copy the folder again.",
+                folder=folder,
+                names=", ".join(names),
+                reason=str(error),
+            ) from None
 
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
         return [self._encode(text) for text in texts]
 
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        marks = (END, PADDING, UNKNOWN)
-        return [
-            self.target.decode_pieces(
-                [word for id in ids if (word := self.target_words.get(id, UNKNOWN)) not in marks]
-            )
-            for ids in rows
-        ]
+        return [self.target.decode_pieces(self._target_pieces(ids)) for ids in rows]
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
         return self.vocabulary
@@ -79,18 +75,25 @@ class SentencePieces:
     def id_to_token(self, id: int) -> str | None:
         return self.words.get(id)
 
+    def _target_pieces(self, ids: Sequence[int]) -> list[str]:
+        words = [self.target_words.get(id, UNKNOWN) for id in ids]
+        return [word for word in words if word not in (END, PADDING, UNKNOWN)]
+
     def _encode(self, text: str) -> Pieces:
         found = self.source.encode(text, return_type="offset_mapping")
         ids = [*(self.vocabulary.get(piece, self.unknown) for piece in found["pieces"]), self.end]
         return Pieces(ids, [*(tuple(span) for span in found["offsets"]), (0, 0)], [0] * len(ids))
 
 
-def _separate(folder: Path) -> bool:
+def _has_separate_vocabularies(folder: Path) -> bool:
+    config = folder / SEPARATE[0]
     try:
-        return json.loads((folder / SEPARATE[0]).read_text("utf-8")).get("separate_vocabs") is True
+        return json.loads(config.read_text("utf-8")).get("separate_vocabs") is True
     except FileNotFoundError:
         return False
     except (OSError, ValueError, AttributeError) as error:
         raise FormatError(
-            f"{folder / SEPARATE[0]}: expected a JSON object ({error}). Get the file again."
+            "{path}: expected a JSON object ({reason}). Download or copy the file again.",
+            path=config,
+            reason=str(error),
         ) from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer as Engine
 
+from inlaid.encode.subwords.word_level import UNKNOWN, tokenizer_for
 from inlaid.encode.tokenizers import Char, Whitespace, Word
 from inlaid.encode.vocabulary import Words
-from inlaid.encode.word_level import UNKNOWN, tokenizer_for
 from inlaid.report import Note, silent
 
 TEXT = "I don't like 3.14 cats, New York's 2,000 cafés — naïve Straße ①²."
@@ -48,5 +48,5 @@ def test_steps_of_normalisation_travel_along():
     notes: list[object] = []
     tokenizer_for(Words.of(["a"]), {"normalize": ["simplified"]}, notes.append)
     assert notes == [
-        Note("A tokenizer.json has no step 'simplified': give the folder text that has passed through it.")
+        Note("A tokenizer.json has no normalization step 'simplified'. Apply it to your text first.")
     ]

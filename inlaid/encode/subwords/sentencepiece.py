@@ -1,4 +1,4 @@
-"""SentencePiece models as engines of Hugging Face's library."""
+"""SentencePiece models as tokenizers of Hugging Face's library."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tok
 from tokenizers import Tokenizer as Engine
 
 from inlaid.errors import FormatError, need
+from inlaid.messages import Message
 
 SPACE = "▁"
-"""How SentencePiece writes a space."""
+"""How SentencePiece writes a space in a piece."""
 
 
 class Piece(IntEnum):
-    """The kinds of pieces in a SentencePiece model; text is matched with the normal ones alone."""
+    """The kinds of pieces in a SentencePiece model; only normal ones match text."""
 
     NORMAL = 1
     UNKNOWN = 2
@@ -31,57 +32,65 @@ def read(path: Path) -> Engine:
 
 
 def parsed(data: bytes, path: Path) -> Any:
-    """The parsed file, once SentencePiece itself has found nothing wrong with it."""
+    """The parsed model, after SentencePiece itself has accepted it."""
     library = need("sentencepiece", extra="sentencepiece")
     need("google.protobuf", extra="sentencepiece")
     parser = need("sentencepiece.sentencepiece_model_pb2", extra="sentencepiece")
-    library.set_min_log_level(3)  # it would print what we raise
+    library.set_min_log_level(3)  # otherwise it prints what is raised here
     try:
         library.SentencePieceProcessor().load_from_serialized_proto(data)
         return parser.ModelProto.FromString(data)
     except Exception as error:
         raise FormatError(
-            f"{path} is not a SentencePiece model, or damaged: {error}. Get the file again."
+            "{path} is not a SentencePiece model, or damaged: {reason}. Download or copy the file again.",
+            path=path,
+            reason=str(error),
         ) from None
 
 
 def engine_of(model: Any, path: Path) -> Engine:
-    """SentencePiece's rules in the parts that Hugging Face's library has.
+    """SentencePiece's rules, expressed with the components of Hugging Face's library.
 
-    Two ways to cut a text that score exactly the same ("33 3", "3 33") may be decided otherwise; so may
-    stacked accents.
+    Results may differ for two segmentations with exactly the same score ("33 3", "3 33") and for stacked
+    accents.
     """
-    _refuse_rare(model, path)
+    _refuse_unsupported(model, path)
     spec = model.normalizer_spec
     make = {1: _unigram_of, 2: _bpe_of}[model.trainer_spec.model_type]
     engine = Engine(make(model))
     engine.normalizer = normalizers.Sequence(_normalizers_of(spec))
     engine.pre_tokenizer = pre_tokenizers.Sequence(_splits_of(model))
-    steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
-    engine.decoder = decoders.Sequence(
-        [*steps, decoders.Strip(" ", 1, 0)] if spec.add_dummy_prefix else steps
-    )
+    steps: list[Any] = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
+    if spec.add_dummy_prefix:
+        steps.append(decoders.Strip(" ", 1, 0))
+    engine.decoder = decoders.Sequence(steps)
     special = _pieces(model, Piece.UNKNOWN, Piece.CONTROL)
     engine.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in special])
     return engine
 
 
-def _refuse_rare(model: Any, path: Path) -> None:
-    """What would be read otherwise than SentencePiece reads it is not read at all."""
+def _refuse_unsupported(model: Any, path: Path) -> None:
+    """Refuse models that could not be reproduced exactly."""
     training = model.trainer_spec
     spec = model.normalizer_spec
-    rare = {
-        "words or characters, not unigram or bpe": training.model_type not in (1, 2),
-        "spaces marked after words": training.treat_whitespace_as_suffix or not spec.escape_whitespaces,
-        "user-defined pieces": _pieces(
-            model, Piece.USER_DEFINED
-        ),  # its versions differ in how they choose them
-        "unused pieces in bpe": training.model_type == 2 and _pieces(model, Piece.UNUSED),
-    }
-    for what in (what for what, found in rare.items() if found):
-        raise FormatError(
-            f"{path} is a SentencePiece model with {what}, which cannot be followed exactly. Load its tokenizer.json."
-        )
+    unsupported = [
+        (training.model_type not in (1, 2), Message("words or characters, not unigram or bpe")),
+        (
+            training.treat_whitespace_as_suffix or not spec.escape_whitespaces,
+            Message("spaces marked after words"),
+        ),
+        # versions of SentencePiece differ in how they match these
+        (bool(_pieces(model, Piece.USER_DEFINED)), Message("user-defined pieces")),
+        (training.model_type == 2 and bool(_pieces(model, Piece.UNUSED)), Message("unused pieces in bpe")),
+    ]
+    for found, what in unsupported:
+        if found:
+            raise FormatError(
+                "{path} is a SentencePiece model with {what}, which cannot be reproduced exactly. "
+                "Load its tokenizer.json.",
+                path=path,
+                what=what,
+            )
 
 
 def _pieces(model: Any, *kinds: Piece) -> list[str]:
@@ -89,9 +98,9 @@ def _pieces(model: Any, *kinds: Piece) -> list[str]:
 
 
 def _normalizers_of(spec: Any) -> list[Any]:
-    steps: list[Any] = (
-        [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
-    )
+    steps: list[Any] = []
+    if spec.precompiled_charsmap:
+        steps.append(normalizers.Precompiled(spec.precompiled_charsmap))
     if spec.remove_extra_whitespaces:
         steps += [normalizers.Replace(Regex(r"\A +| +\z"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
     if spec.add_dummy_prefix:
@@ -100,10 +109,10 @@ def _normalizers_of(spec: Any) -> list[Any]:
 
 
 def _splits_of(model: Any) -> list[Any]:
-    """Cuts that no piece crosses: before a space, which is faster, and around unknown characters.
+    """Splits that no piece crosses: before a space, for speed, and around unknown characters.
 
-    Without the second, "<s>" in a text would become that control piece where "<" is unknown, as nothing else
-    scores better.
+    Without the second, "<s>" in a text would become the control piece if "<" is unknown, because nothing
+    else would score higher.
     """
     pieces = _pieces(model, Piece.NORMAL)
     known = {piece for piece in pieces if len(piece) == 1}
@@ -118,10 +127,10 @@ def _splits_of(model: Any) -> list[Any]:
 
 
 def _unigram_of(model: Any) -> models.Unigram:
-    """Pieces that no text is matched with get a score below any other way to write their name.
+    """Pieces that must not match text get a score below any other segmentation of their name.
 
-    That also lowers the score of unknown characters, which changes nothing: no piece holds one, so no cut
-    avoids it.
+    That also lowers the score of unknown characters, which changes nothing: no piece contains one, so no
+    segmentation avoids it.
     """
     lowest = min(piece.score for piece in model.pieces if piece.type == Piece.NORMAL)
     longest = max(len(piece.piece) for piece in model.pieces)
@@ -134,8 +143,7 @@ def _unigram_of(model: Any) -> models.Unigram:
 
 
 def _bpe_of(model: Any) -> models.BPE:
-    """SentencePiece joins the pair whose whole has the best score; Hugging Face wants the pairs, in that
-    order."""
+    """SentencePiece merges the pair whose result has the best score; Hugging Face needs the pairs in that order."""
     normal = {piece.piece: piece.score for piece in model.pieces if piece.type == Piece.NORMAL}
     merges: list[tuple[str, str]] = []
     for piece in sorted(normal, key=lambda piece: -normal[piece]):
