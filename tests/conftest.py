@@ -83,7 +83,7 @@ class Listener:
         if ignored and collection_path.match("test_*.py") and not _on_command_line(self.config):
             where = collection_path.relative_to(self.config.rootpath).as_posix()
             self.add(where, _tests_in(collection_path), "left out by collect_ignore in a conftest.py")
-        return ignored  # noqa: B901  what a wrapper returns is the result
+        return ignored
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
