@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+# Before NumPy is imported: the tests run in two processes, and BLAS threads that wait for a core spin on it. On
+# two busy cores a decomposition took four times the processor time with two threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from jaxtyping import install_import_hook
 
@@ -147,7 +151,7 @@ def _reason(longrepr: object) -> str:
 
 
 def _tests_in(path: Path) -> int:
-    """Test functions of a file that was not imported; parameters cannot be counted, and it is at least one."""
+    """Test functions of a file that was not imported, at least one; their parameters cannot be counted."""
     if not path.is_file():
         return 1
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))

@@ -3,8 +3,8 @@
 Blocks are found by a Markdown parser, so those in lists and indented ones count too. A block is
 
 - ```` ```python ````, or indented and valid Python: the blocks of a page run in order, as one program;
-- ```` ```sh ````, or indented and starting with `inlaid` or `$`: the lines run in order, in one folder; what follows
-  a `$` line is its output and is compared;
+- ```` ```sh ````, or indented and starting with `inlaid` or `$`: the lines run in order, in one folder; what
+  follows a `$` line is its output and is compared;
 - ```` ```toml ```` or ```` ```json ````: it is parsed;
 - ```` ```text ````, without a name, or indented: a formula, a tree, an output. It must not look like code.
 

@@ -50,7 +50,7 @@ def typed(capsys: pytest.CaptureFixture[str]) -> Type:
 
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Text, a corpus, vectors of two seeds, vectors with contexts, a dictionary, a task, a network's config."""
+    """Text, a corpus, two spaces, one with contexts, a dictionary, a task, the config of a network."""
     folder = tmp_path_factory.mktemp("workshop")
     for name, seed in (("text", 1), ("more", 2)):
         both = [*world.sentences("en", words=FIRST_WORDS, seed=seed)]

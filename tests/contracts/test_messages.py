@@ -137,7 +137,7 @@ class Problem(NamedTuple):
 
 
 def collect(folder: Path = PACKAGE) -> tuple[Sentence, ...]:
-    """Every sentence that can be translated, in the order of the files; the sentence is the catalogue's key."""
+    """Every sentence that can be translated, in the order of the files: the keys of a catalogue."""
     return tuple(each for each in _messages(folder) if isinstance(each, Sentence))
 
 

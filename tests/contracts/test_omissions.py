@@ -11,8 +11,12 @@ import pytest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 FILES = {
-    "test_body.py": "import pytest\n\ndef test_skips():\n    pytest.skip('no browser')\n\ndef test_runs():\n    pass\n",
-    "test_mark.py": "import pytest\n\n@pytest.mark.skipif(True, reason='no browser')\ndef test_skips():\n    pass\n",
+    "test_body.py": (
+        "import pytest\n\ndef test_skips():\n    pytest.skip('no browser')\n\ndef test_runs():\n    pass\n"
+    ),
+    "test_mark.py": (
+        "import pytest\n\n@pytest.mark.skipif(True, reason='no browser')\ndef test_skips():\n    pass\n"
+    ),
     "test_data.py": "def test_real_text(data):\n    pass\n",
     "test_module.py": (
         "import pytest\npytest.importorskip('no_such_peer', reason='a peer is missing')\n\n"
@@ -23,7 +27,9 @@ FILES = {
     ),
     "ignored/conftest.py": "collect_ignore = ['test_ignored.py']\n",
     "ignored/test_ignored.py": "def test_one():\n    pass\n\ndef test_two():\n    pass\n",
-    "test_never.py": "import pytest\n\n@pytest.mark.xfail(run=False, reason='crashes')\ndef test_it():\n    pass\n",
+    "test_never.py": (
+        "import pytest\n\n@pytest.mark.xfail(run=False, reason='crashes')\ndef test_it():\n    pass\n"
+    ),
     "test_xfail.py": "import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    assert False\n",
 }
 EXPECTED = {

@@ -14,8 +14,11 @@ PATIENCE = 20.0
 
 
 class Crew:
-    """Counts how many workers of each kind of work are busy at the same time, and holds the first ones back until all
-    are. Without that, a quick worker would do the work of the others before they have started."""
+    """Counts how many workers of each kind of work are busy at the same time.
+
+    The first ones are held back until all are there: a quick worker would otherwise do the work of the others
+    before they have started.
+    """
 
     def __init__(self) -> None:
         self.expected = 1
