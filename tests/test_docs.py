@@ -19,6 +19,8 @@ import itertools
 import json
 import re
 import shlex
+import subprocess
+import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
@@ -30,7 +32,6 @@ from markdown_it import MarkdownIt
 
 from inlaid.cli import main
 from inlaid.collect import world
-from inlaid.errors import MissingExtra
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -145,19 +146,20 @@ def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("page", with_code("python"))
 def test_python_runs(page: Path, folder: Path):
-    """In this process: starting one for each page takes longer than most of them run."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+    """In a process of its own, as a reader runs it: without the type checks of the tests, warnings as errors."""
     program = blocks(page, "python")
-    for number, block in enumerate(program):
-        tree = ast.parse(textwrap.dedent(block.text))
-        left = f"{len(program) - number} of {len(program)} blocks of {page.name} did not run"
-        if missing := _missing(tree):
-            pytest.skip(f"{missing} is not installed: {left}")
-        ast.increment_lineno(tree, block.line)
-        try:
-            exec(compile(tree, page, "exec"), names)
-        except MissingExtra as error:
-            pytest.skip(f"{error}: {left}")
+    modules = [_missing(ast.parse(textwrap.dedent(block.text))) for block in program]
+    runnable = list(itertools.takewhile(lambda pair: not pair[1], zip(program, modules, strict=True)))
+    code = "\n".join(textwrap.dedent(block.text) for block, _ in runnable)
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    if extras := re.findall(r"\S+ is not installed: run .*", ended.stderr):
+        pytest.skip(extras[-1])
+    assert ended.returncode == 0, ended.stderr
+    if len(runnable) < len(program):
+        missing = modules[len(runnable)]
+        pytest.skip(
+            f"{missing} is not installed: {len(runnable)} of {len(program)} blocks of {page.name} ran"
+        )
 
 
 def _missing(tree: ast.Module) -> str:
