@@ -17,8 +17,12 @@ from inlaid.formats.reading import Start
 from inlaid.report import Event
 from inlaid.vectors import Vectors
 
+NO_PYARROW = pytest.mark.skipif(
+    importlib.util.find_spec("pyarrow") is None, reason="pyarrow comes with the extra `parquet`"
+)
 WRITTEN = [
-    entry for entry in registry.entries("format") if not entry.extra or importlib.util.find_spec("pyarrow")
+    pytest.param(entry, id=entry.name, marks=NO_PYARROW if entry.extra else ())
+    for entry in registry.entries("format")
 ]
 FILES = {
     "projector": "v",
@@ -30,7 +34,7 @@ FILES = {
 WORDS = ["the", "猫", "naïve", "e-mail", "🙂", "北京", "a.b"]
 
 
-@pytest.fixture(params=WRITTEN, ids=lambda entry: entry.name)
+@pytest.fixture(params=WRITTEN)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param.name
 
