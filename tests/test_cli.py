@@ -215,7 +215,7 @@ MISTAKES = {
         ["train", "onehot", "REPEATED", "-o", "OUT"],
         "The vocabulary has one word, 'hello'",
     ),
-    "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words were seen less than 5 times"),
+    "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words occur less than 5 times"),
     "not UTF-8": (["train", "ppmi", "BINARY", "-o", "OUT"], "is not UTF-8"),
     "no such folder": (["train", "ppmi", "TEXT", "-o", "NONE/v.inlaid"], "there is no folder"),
     "a folder as output": (["train", "ppmi", "TEXT", "-o", "FOLDER"], "it is a folder"),

@@ -17,7 +17,7 @@ BLOCK = 1 << 22
 GROWTH_PROBE = 4096
 """Bytes requested past the known size of a file, to notice that it grew."""
 MAX_RATIO = 300
-"""Text compresses 3 to 20 times. A file that decompresses to more than this many times its size is not text."""
+"""Text compresses 3 to 20 times. A file that grows more than this many times is not text."""
 MAX_LINE = 1 << 26
 """Bytes of the longest line that iteration returns. A compression bomb is one line without an end."""
 INPUT = 8192
@@ -97,7 +97,7 @@ class DecompressedFile(io.BufferedIOBase):
         self.raw.drain()
 
     def close(self) -> None:
-        """Nothing yet: wrappers close what they read from when they are deleted, before the hash is complete."""
+        """Does nothing: wrappers close the file when they are deleted, before the hash is complete."""
 
     def __enter__(self) -> DecompressedFile:
         return self
@@ -165,7 +165,7 @@ class RawFile(io.RawIOBase):
             pass
 
     def close(self) -> None:
-        """Nothing yet, for the reason given in DecompressedFile."""
+        """Does nothing, for the reason given in DecompressedFile."""
 
     def close_file(self) -> None:
         if self.file is not sys.stdin.buffer:
@@ -234,7 +234,7 @@ class StreamReader(io.RawIOBase):
 
 
 class _ZstdStream:
-    """A zstd frame behind the interface of BZ2Decompressor and LZMADecompressor; `max_length` is ignored."""
+    """A zstd frame with the interface of BZ2Decompressor and LZMADecompressor; `max_length` is ignored."""
 
     needs_input = True
 

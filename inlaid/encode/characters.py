@@ -1,4 +1,4 @@
-"""The class of every Unicode character, as the cleaning kernel needs it: letter, digit, blank, Chinese, hard."""
+"""The class of every Unicode character for the cleaning kernel: letter, digit, blank, Chinese, hard."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def character_classes(words: bool, steps: frozenset[str]) -> CharacterClasses:
 
 
 def _lowers_in_place(character: str, lower: str) -> bool:
-    """Whether lower case is one character of as many bytes, whatever follows (Σ is σ or, at a word's end, ς)."""
+    """Whether lower case is one character of as many bytes in any context (Σ is σ, or ς at a word's end)."""
     same_size = len(lower) == 1 and len(lower.encode()) == len(character.encode())
     return same_size and character != "Σ"
 

@@ -17,14 +17,14 @@ def segmenter(dictionary: tuple[str, ...] = ()) -> Segmenter:
     """A function that segments a run of Chinese characters into words.
 
     Words of `dictionary` take precedence: the run is cut into the fewest pieces they allow, and rjieba
-    segments only what lies between them. So a dictionary word is always one token, unless two of them overlap.
+    segments only what is between them. So a dictionary word is always one token, unless two overlap.
 
     >>> segmenter()("小明说他喜欢")
     ['小', '明说', '他', '喜欢']
     >>> segmenter(("小明",))("小明说他喜欢")
     ['小明', '说', '他', '喜欢']
     """
-    import rjieba  # importing it reads a dictionary of 5 MB, so only when Chinese text is met
+    import rjieba  # importing it reads a dictionary of 5 MB, so only when there is Chinese text
 
     segment = rjieba.cut
     if not dictionary:

@@ -1,6 +1,6 @@
-"""Blocks of text -> words separated by blanks, sentences by newlines: a fast path and the definition it equals.
+"""Blocks of text -> words separated by blanks, sentences by newlines.
 
-The definition is the tokenizer itself, in Python. The fast path is a kernel that knows the class of every
+The tokenizer itself, in Python, is the definition. The fast path is a kernel that knows the class of every
 character. It cleans the lines it can clean exactly and leaves the others (characters that compose, invalid
 UTF-8) to Python. Chinese runs are collected and segmented by rjieba, many in one call.
 """
@@ -69,7 +69,7 @@ class Cleaner:
         return self._clean_in_python(data, block, invalid)
 
     def _prepared(self, data: bytes, block: Block) -> tuple[bytes, int]:
-        """Sentences split and text normalized, as far as the kernel cannot do it; bytes that were not UTF-8."""
+        """Sentences split and text normalized, where the kernel cannot do it; bytes that were not UTF-8."""
         text, invalid = self._decode(data, block, 0)
         if self.sentences == "split":
             text = "\n".join(split(text)) + "\n"

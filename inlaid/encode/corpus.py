@@ -30,8 +30,8 @@ class Encoding:
     """How text becomes ids."""
 
     tokenizer: str = "word"
-    """How text is cut into tokens: whitespace, word or char, or subwords learned from the text: bpe, wordpiece,
-    unigram."""
+    """How text is cut into tokens: whitespace, word or char, or subwords learned from the text: bpe,
+    wordpiece, unigram."""
     tokenizer_file: Path | None = None
     """Use an existing subword tokenizer: tokenizer.json, the vocabulary of GPT-2 or BERT, a SentencePiece
     model, or a folder with one of them."""
@@ -117,7 +117,7 @@ class Corpus:
     offsets: Offsets
     vocabulary: Vocabulary
     manifest: Mapping[str, Any]
-    """How it was made: encoding, input files with their hashes, what was read, used and dropped, content hash."""
+    """How it was made: encoding, input files with hashes, tokens read, used and dropped, content hash."""
     tokenizer_json: str | None = None
     """The subword tokenizer it was encoded with, as Hugging Face's tokenizer.json."""
 

@@ -1,4 +1,4 @@
-"""The encoder: text is read once, tokenized, numbered and written as a corpus, in pieces that fit in memory."""
+"""The encoder: reads text once, tokenizes and numbers it, and writes a corpus piece by piece."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Hashed character n-grams, exactly as in fastText: vectors for out-of-vocabulary words, and tables made of them.
+"""Hashed character n-grams, exactly as in fastText: vectors for out-of-vocabulary words, and tables.
 
 The n-grams of a word, enclosed in < and >, have `min_n` to `max_n` characters. Each is hashed into a bucket,
-and each bucket has a row. The vector of a word is the mean of its own row and the rows of its n-grams; that of
-an out-of-vocabulary word is the mean of the rows of its n-grams.
+and each bucket has a row. The vector of a word is the mean of its own row and the rows of its n-grams; that
+of an out-of-vocabulary word is the mean of the rows of its n-grams.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class NGrams:
         return mean
 
     def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
-        """The vectors whose mean is the vector of a word: its own row, if it has one, and those of its n-grams."""
+        """The vectors whose mean is the vector of a word: its own row, if any, and those of its n-grams."""
         parts = [] if id is None else [(word, _rows(self.own, np.array([id]))[0])]
         spelled = reference.spelled(word.encode("utf-8"), self.min_n, self.max_n) if word != "</s>" else []
         for ngram in spelled:

@@ -1,4 +1,4 @@
-"""Words -> ids in order of first occurrence, with counts: a dict as definition, and a hash table that equals it."""
+"""Words -> ids in order of first occurrence, with counts: by a dict (the definition) or a hash table."""
 
 from __future__ import annotations
 

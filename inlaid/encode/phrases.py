@@ -54,7 +54,7 @@ class Phrases:
             )
         if self.score == "npmi" and self.threshold >= 1:
             raise SettingError(
-                "threshold is {threshold}, but npmi is never above 1. Try threshold 0.5, or the default score.",
+                "threshold is {threshold}, but npmi is never above 1. Try 0.5, or use the default score.",
                 threshold=self.threshold,
             )
 
@@ -95,7 +95,8 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
     if not any(found):
         report(
             Note(
-                "No phrases were found: no pair of words scored above {threshold}. Lower threshold or min_count.",
+                "No phrases were found: no pair of words scored above {threshold}. "
+                "Lower threshold or min_count.",
                 threshold=settings.threshold,
             )
         )
@@ -210,7 +211,7 @@ def _spelled(first: str, second: str, settings: Phrases) -> str:
 
 
 def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
-    """The joined text with its vocabulary in the usual order, without words that now occur only in phrases."""
+    """The joined text and its vocabulary in the usual order, without words that occur only in phrases now."""
     counts = _count_words(text.ids, len(text.words))
     vocabulary = Vocabulary.of(dict(zip(text.words, counts.tolist(), strict=True)))
     new = np.full(len(text.words), -1, np.int32)

@@ -87,7 +87,7 @@ class _ScannedBlock:
 def scan(
     blocks: Iterable[Block], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
 ) -> Scanned:
-    """Number the words of all blocks in order. Each worker has its own numbering; they are merged at the end."""
+    """Number the words of all blocks. Each worker has its own numbering; they are merged at the end."""
     numberings = [FastNumbering() for _ in range(workers)]
     free = queue.SimpleQueue[int]()
     for owner in range(workers):
@@ -128,8 +128,8 @@ def scan(
 def _note_lower_bound(repeated: RepeatedLines, report: Report) -> None:
     report(
         Note(
-            "At least {count:,} lines repeat an earlier one. After {exact:,} lines the table of distinct lines "
-            "was full ({held:,} lines), so new lines after that were not compared with each other.",
+            "At least {count:,} lines repeat an earlier one. After {exact:,} lines the table of distinct "
+            "lines was full ({held:,} lines), so new lines after that were not compared with each other.",
             count=repeated.count,
             exact=repeated.exact_lines,
             held=int(repeated.held[0]),

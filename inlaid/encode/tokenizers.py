@@ -30,7 +30,7 @@ class Tokenized:
     text: str
     tokens: list[Token]
     original: list[tuple[int, int]] | None
-    """Character offsets of each token in the original text; None where normalization does not preserve them."""
+    """Character offsets of each token in the original text; None if normalization does not preserve them."""
     ids: list[int] | None = None
     """The ids of the tokens, if the tokenizer has its own vocabulary."""
 
@@ -44,7 +44,7 @@ class HasIds(Protocol):
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """A frozen dataclass of settings that cuts normalized text into tokens, left to right, without overlap."""
+    """A frozen dataclass that cuts normalized text into tokens, left to right, without overlap."""
 
     def tokenize(self, text: str) -> list[Token]: ...
     def words(self, text: str) -> list[str]:
@@ -140,7 +140,7 @@ def _char_pattern() -> re.Pattern[str]:
 
 @functools.cache
 def _marks() -> str:
-    """All combining marks, as the inside of a regular-expression class; Python's \\w does not contain them."""
+    """All combining marks, as the inside of a regular-expression class; \\w does not contain them."""
     points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
     points += range(0xE0100, min(0xE01F0, sys.maxunicode))
     runs: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Text from files, folders, patterns and standard input: all of it, in order, or an error that says why not."""
+"""Text from files, folders, patterns and standard input: all of it, in order, or an error with the reason."""
 
 from __future__ import annotations
 

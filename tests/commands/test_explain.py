@@ -115,7 +115,10 @@ def test_doctor(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 MISTAKES = {
     "an unknown word": (["explain", "one.inlaid", "catt", "dog"], "Did you mean 'cat'"),
-    "no corpus": (["explain", "one.inlaid", "cat", "dog", "--corpus", "nowhere"], "is not a corpus"),
+    "no corpus": (
+        ["explain", "one.inlaid", "cat", "dog", "--corpus", "nowhere"],
+        "There is no corpus nowhere",
+    ),
     "one table": (["fill", "one.inlaid", "the ___ sits"], "takes two tables"),
     "no blank": (["fill", "two.inlaid", "the cat sits"], "holds 0 blanks"),
     "an empty list": (["axis", "one.inlaid", "--from", "--to", "cat"], "'from' is empty"),

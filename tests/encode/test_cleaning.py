@@ -100,7 +100,7 @@ def words_of(cleaned: CleanedBlock) -> list[list[str]]:
 
 
 def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[list[str]]:
-    """The definition: each line normalised, then cut."""
+    """The definition: each line normalized, then tokenized."""
     normalize = normalizer(steps)
     return [
         words for line in text.replace("\r", "\n").split("\n") if (words := tokenizer.words(normalize(line)))
@@ -197,7 +197,7 @@ def test_an_error_in_a_process_is_the_same_error():
         when_ready(pool)
         with pytest.raises(SourceError, match="t:3: byte 1 of the line is not UTF-8"):
             pool.clean(Block(b"a\nb\n\xff\n", "t", 1))
-        assert words_of(pool.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process goes on
+        assert words_of(pool.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process continues
 
 
 @pytest.mark.usefixtures("at_once")

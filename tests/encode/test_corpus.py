@@ -53,7 +53,7 @@ def test_ids_are_the_tokens_that_are_frequent_enough(sentences: list[list[str]],
     assert tokens["read"] == sum(counts.values()) == tokens["used"] + sum(tokens["dropped"].values())
 
 
-def test_normalisation_and_both_languages():
+def test_normalization_and_both_languages():
     corpus = encode(["The cat. THE 猫 喜欢 the CAT!"], Encoding(min_count=1))
     assert decoded(corpus) == [["the", "cat", "the", "猫", "喜欢", "the", "cat"]]
 
@@ -151,13 +151,12 @@ def test_explain_does_not_advise_to_overwrite_the_text(tmp_path: Path, capsys: p
     inlaid.save(inlaid.train(text, "ppmi", dim=10), tmp_path / "v.inlaid")
     given = ["explain", str(tmp_path / "v.inlaid"), "的", "了", "--corpus", str(text)]
     assert cli.main(given) != 0
-    said = "".join(capsys.readouterr().err.split())
-    assert f"-o{text}" not in said
-    assert f"`inlaidcorpus{text}-o{tmp_path}/zh.corpus`" in said
+    printed = "".join(capsys.readouterr().err.split())
+    assert f"-o{text}" not in printed
+    assert f"`inlaidcorpus{text}-o{tmp_path}/zh.corpus`" in printed
 
 
-# --- large text, many workers
-# -------------------------------------------------------------------------------------------
+# ---- Large text, many workers
 
 
 @pytest.mark.parametrize("tokenizer", ["word", "whitespace", "char"])
@@ -197,7 +196,7 @@ def test_a_line_of_a_hundred_megabytes_takes_little_memory(tmp_path: Path):
     code = f"""
 from pathlib import Path
 from inlaid.encode.corpus import Encoding, encode
-def peak():  # not getrusage: its figure is handed down from the parent
+def peak():  # not getrusage: its figure is inherited from the parent
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024
 encode(["warm up"], Encoding(min_count=1))
 before = peak()
@@ -231,8 +230,7 @@ def test_half_a_surrogate_follows_the_policy():
     assert decoded(encode(["ok \ud800 ok"], Encoding(min_count=1, invalid="skip"))) == [["ok", "ok"]]
 
 
-# --- which words
-# ----------------------------------------------------------------------------------------------------------
+# ---- Which words
 
 
 def test_special_words_come_first_and_unknown_ones_get_theirs():
@@ -346,7 +344,7 @@ def test_tokens_may_hold_blanks():
     assert decoded(encode([["New York", "is", "big"]], Encoding(min_count=1))) == [["New York", "is", "big"]]
 
 
-def test_a_folder_that_stands_is_found_before_the_text_is_read(tmp_path: Path):
+def test_a_folder_that_exists_is_refused_before_the_text_is_read(tmp_path: Path):
     def sentences() -> Iterator[str]:
         pytest.fail("the text was read")
         yield ""
@@ -357,8 +355,7 @@ def test_a_folder_that_stands_is_found_before_the_text_is_read(tmp_path: Path):
         encode(sentences(), Encoding(), out=tmp_path / "no" / "such")
 
 
-# --- subwords
-# -------------------------------------------------------------------------------------------------------------
+# ---- Subwords
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
@@ -413,8 +410,7 @@ def test_subwords_cannot_be_learned_from_standard_input():
         encode(Path("-"), Encoding(tokenizer="bpe"))
 
 
-# --- killed
-# ---------------------------------------------------------------------------------------------------------------
+# ---- Killed
 
 
 def test_a_killed_run_leaves_nothing_that_looks_whole(tmp_path: Path):

@@ -34,7 +34,7 @@ def texts(corpus: Corpus) -> list[list[str]]:
 
 
 def scattered(*planted: str, noise: int = 40, times: int = 30) -> list[list[str]]:
-    """Each planted phrase many times between noise words that never stand twice in the same company."""
+    """Each planted phrase many times between noise words that never have the same neighbours twice."""
     random = np.random.default_rng(5)
     sentences: list[list[str]] = []
     for turn in range(times):
@@ -198,7 +198,7 @@ def test_no_phrases_is_said_and_changes_nothing():
     [
         ({"threshold": 0.0}, "threshold is 0.0; expected a number above 0"),
         ({"threshold": -1.0}, "expected a number above 0"),
-        ({"score": "npmi"}, "threshold is 10.0, but npmi is never above 1. Try threshold 0.5"),
+        ({"score": "npmi"}, "threshold is 10.0, but npmi is never above 1. Try 0.5"),
         ({"min_count": 0}, "min_count is 0; expected at least 1"),
         ({"passes": 0}, "passes is 0; expected at least 1"),
     ],

@@ -49,8 +49,7 @@ def load(path: Path, *, lower: bool | None = None) -> Subwords:
 
 
 def of_model(folder: Path, *, reads_both_ways: bool) -> Engine | marian.SentencePieces | None:
-    """The tokenizer in a model's folder, as `transformers` builds it: the name of a special token becomes that
-    token.
+    """The tokenizer in a model's folder, as `transformers` builds it: names of special tokens become tokens.
 
     None if the folder has no tokenizer. A vocab.txt is used for bidirectional models, as BERT's: "[CLS]" and
     "[SEP]" surround a text, which is lower-cased unless a tokenizer_config.json says otherwise.
@@ -249,7 +248,8 @@ def vocabulary_of(folder: Path) -> dict[str, int]:
         words = _words_of_json(path, content)
     except (LookupError, TypeError, ValueError) as error:
         raise FormatError(
-            "{path} lists no words: expected a model with a vocab ({reason}). Download or copy the file again.",
+            "{path} lists no words: expected a model with a vocab ({reason}). "
+            "Download or copy the file again.",
             path=path,
             reason=repr(error),
         ) from None

@@ -33,7 +33,7 @@ def recognizes(folder: Path) -> bool:
 
 
 class SentencePieces:
-    """The source model splits texts into pieces, the target model joins them; the vocabularies give the ids."""
+    """The source model splits texts into pieces, the target model joins them; vocabularies give the ids."""
 
     def __init__(self, folder: Path) -> None:
         sentencepiece = need("sentencepiece", extra="sentencepiece")

@@ -143,7 +143,7 @@ def _unigram_of(model: Any) -> models.Unigram:
 
 
 def _bpe_of(model: Any) -> models.BPE:
-    """SentencePiece merges the pair whose result has the best score; Hugging Face needs the pairs in that order."""
+    """SentencePiece merges the pair with the best resulting score; Hugging Face needs pairs in that order."""
     normal = {piece.piece: piece.score for piece in model.pieces if piece.type == Piece.NORMAL}
     merges: list[tuple[str, str]] = []
     for piece in sorted(normal, key=lambda piece: -normal[piece]):

@@ -148,7 +148,7 @@ class Subwords:
 
 
 def engine_from(text: str) -> Engine:
-    """The engine of a tokenizer.json. The library rounds scores of many digits, so unigram's are read here."""
+    """The engine of a tokenizer.json. The library rounds long scores, so those of unigram are read here."""
     engine = Engine.from_str(text)
     if isinstance(engine.model, models.Unigram):
         model = json.loads(text)["model"]
@@ -211,6 +211,7 @@ def refuse_surrogates(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise SourceError(
-            "A text holds half a character (a lone surrogate) after '{before}'. Read the file as UTF-8 again.",
+            "A text holds half a character (a lone surrogate) after '{before}'. "
+            "Read the file as UTF-8 again.",
             before=text[max(0, error.start - 20) : error.start],
         ) from None

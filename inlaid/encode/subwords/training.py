@@ -107,14 +107,14 @@ def _train_bpe(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
 
 
 def _train_wordpiece(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
-    """BERT's kind: words end at blanks and punctuation, Chinese characters are words; "##" continues a word."""
+    """BERT's kind: words end at blanks and punctuation, Chinese characters are words, "##" continues one."""
     seen = _distinct_words(text)
     inside = sorted({"##" + character for word in seen for character in word[1:]})
     least = len({character for word in seen for character in word} | set(special)) + len(inside)
     if size < least:
         raise SettingError(
-            "size is {size}, but the characters of this text and {special} special tokens are already {least:,} "
-            "words. Raise size above that, or use bpe, which needs {bpe_least}.",
+            "size is {size}, but the characters of this text and {special} special tokens are already "
+            "{least:,} words. Raise size above that, or use bpe, which needs {bpe_least}.",
             size=size,
             special=len(special),
             least=least,
@@ -185,8 +185,8 @@ def _sentencepiece_refusal(size: int, reason: str) -> InlaidError:
         return _too_little_text(size, int(most[1]))
     if counts := re.search(r"(\d+) vs (\d+)", reason):
         return SettingError(
-            "size is {size}, but the characters of this text, 256 bytes and the special tokens need {needed:,}. "
-            "Raise size, or use bpe, which needs fewer.",
+            "size is {size}, but the characters of this text, 256 bytes and the special tokens need "
+            "{needed:,}. Raise size, or use bpe, which needs fewer.",
             size=size,
             needed=int(counts[2]),
         )
@@ -195,7 +195,8 @@ def _sentencepiece_refusal(size: int, reason: str) -> InlaidError:
 
 def _too_little_text(size: int, found: int) -> SourceError:
     return SourceError(
-        "The text gives {found:,} subwords, and size asks for {size:,}. Add more text, or lower size to {limit}.",
+        "The text gives {found:,} subwords, and size asks for {size:,}. "
+        "Add more text, or lower size to {limit}.",
         found=found,
         size=size,
         limit=found,

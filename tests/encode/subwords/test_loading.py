@@ -127,7 +127,7 @@ def test_the_tokenizer_of_a_models_folder(data: Path, tmp_path: Path, odd: str, 
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("tokenizer.json", b'{"model": {"type": "BP', "not JSON"),
         ("tokenizer.json", b"[]", "JSON list; expected an object"),
@@ -155,15 +155,15 @@ def test_the_tokenizer_of_a_models_folder(data: Path, tmp_path: Path, odd: str, 
         ("words.bin", b"?", "does not have the name of a tokenizer"),
     ],
 )
-def test_damaged_and_unknown_files_are_named(name: str, content: bytes, said: str, tmp_path: Path):
+def test_damaged_and_unknown_files_are_named(name: str, content: bytes, message: str, tmp_path: Path):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises((FormatError, SourceError), match=said) as refused:
+    with pytest.raises((FormatError, SourceError), match=message) as refused:
         load(tmp_path / name, lower=True if name == "vocab.txt" else None)
     assert str(tmp_path) in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "merges", "said"),
+    ("vocabulary", "merges", "message"),
     [
         (BYTES, "#version: 0.2\na b\na b c\n", r"merges.txt:3: expected two words"),
         (BYTES, "a b\n", "is damaged, or not what its name says: .*Token `ab` out of vocabulary"),
@@ -172,8 +172,8 @@ def test_damaged_and_unknown_files_are_named(name: str, content: bytes, said: st
         ({**BYTES, "ab": "x"}, "a b\n", "is damaged"),
     ],
 )
-def test_damaged_gpt2_files(vocabulary: dict[str, object], merges: str, said: str, tmp_path: Path):
+def test_damaged_gpt2_files(vocabulary: dict[str, object], merges: str, message: str, tmp_path: Path):
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
     (tmp_path / "merges.txt").write_text(merges, "utf-8")
-    with pytest.raises(FormatError, match=said):
+    with pytest.raises(FormatError, match=message):
         load(tmp_path)

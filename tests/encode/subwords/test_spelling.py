@@ -1,4 +1,4 @@
-"""How vocabularies of subwords spell text, held to the libraries that spell it."""
+"""Subword vocabularies spell text as the libraries they come from do."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def test_offsets_of_bytes_are_the_characters_they_come_from(text: str, trained: 
     assert covered == set(range(len(text)))
     for token in tokens:
         surface = text[token.start : token.end]
-        said = bpe.decode([bpe.vocabulary.index(token.text)])
-        assert said == surface or "\ufffd" in said  # bytes that are not whole characters
+        decoded = bpe.decode([bpe.vocabulary.index(token.text)])
+        assert decoded == surface or "\ufffd" in decoded  # bytes that are not whole characters
 
 
 @pytest.mark.parametrize(("subwords", "mark"), [("wordpiece", "##"), ("unigram", "▁")])
