@@ -223,7 +223,7 @@ MISTAKES = {
         ["train", "ppmi", "TEXT", "-o", "OUT", "--config", "TOML"],
         "No setting is called 'widnow'. Did you mean 'window'?",
     ),
-    "not vectors": (["neighbors", "TEXT", "cat"], "none of the formats Inlaid reads"),
+    "not vectors": (["neighbors", "TEXT", "cat"], "not recognized as any of the formats"),
     "missing vectors": (["neighbors", "NONE", "cat"], "There is no file"),
     "no tasks fit": (["evaluate", "NONE"], "There is no file"),
     "negative words": (["world", "-o", "OUT", "--words", "-1"], "words"),

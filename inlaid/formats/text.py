@@ -160,7 +160,7 @@ def format_rows(rows: Rows, kernels: ModuleType | None) -> list[bytes]:
 
 
 def _read_header(path: Path, first: Block) -> Header:
-    line = first.text.partition(b"\n")[0]
+    line = first.text[: first.text.find(b"\n")]  # partition would copy the rest of the block
     header = Header.of(line)
     if header is None:
         raise FormatError(
