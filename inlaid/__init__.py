@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from inlaid import registry
+
 if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
@@ -30,9 +32,10 @@ if TYPE_CHECKING:
     from inlaid.study.explain.inspect import inspect
     from inlaid.study.map.layout import map_words
     from inlaid.study.map.pictures import draw_map
+    from inlaid.study.search.analogy import analogy
     from inlaid.study.search.approximate import approximate
     from inlaid.study.search.geometry import space_figures
-    from inlaid.study.search.neighbors import analogy, nearest, neighbors, neighbors_of_each
+    from inlaid.study.search.neighbors import neighbors
     from inlaid.vectors import Vectors
 
     __version__: str
@@ -42,7 +45,6 @@ _HOMES = {
     "Policy": "study.evaluate.oov:Policy",
     "Vectors": "vectors:Vectors",
     "align": "study.compare.align:align",
-    "analogy": "study.search.neighbors:analogy",
     "approximate": "study.search.approximate:approximate",
     "axis": "study.explain.axis:axis",
     "changes": "study.compare.compare:changes",
@@ -62,9 +64,6 @@ _HOMES = {
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
     "map_words": "study.map.layout:map_words",
-    "nearest": "study.search.neighbors:nearest",
-    "neighbors": "study.search.neighbors:neighbors",
-    "neighbors_of_each": "study.search.neighbors:neighbors_of_each",
     "phrases": "pipeline:phrases",
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
@@ -78,54 +77,19 @@ _HOMES = {
     "world": "collect.world:",
 }
 
-__all__ = [
-    "Corpus",
-    "Policy",
-    "Vectors",
-    "align",
-    "analogy",
-    "approximate",
-    "axis",
-    "changes",
-    "compare",
-    "convert",
-    "corpus",
-    "demo",
-    "dimensions",
-    "doctor",
-    "draw_map",
-    "evaluate",
-    "evaluate_against",
-    "explain",
-    "fill",
-    "info",
-    "inspect",
-    "load",
-    "load_model",
-    "map_words",
-    "nearest",
-    "neighbors",
-    "neighbors_of_each",
-    "phrases",
-    "read_tasks",
-    "save",
-    "save_model",
-    "space_figures",
-    "stability",
-    "summarize",
-    "tokenize",
-    "train",
-    "verify",
-    "world",
-]
+_ANALYSES = {entry.name: entry.where for entry in registry.entries("analysis")}
+"""Every analysis of the registry is a Python name too."""
+
+__all__ = sorted([*_HOMES, *_ANALYSES])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("inlaid")
-    if name not in _HOMES:
+    where = _HOMES.get(name) or _ANALYSES.get(name)
+    if where is None:
         raise AttributeError(f"module 'inlaid' has no attribute '{name}'")
-    module, _, attribute = _HOMES[name].partition(":")
+    module, _, attribute = where.partition(":")
     if module.startswith("neural."):
         importlib.import_module("inlaid.errors").need("torch", extra="neural")
     home = importlib.import_module(f"inlaid.{module}")

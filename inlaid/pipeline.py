@@ -30,7 +30,7 @@ from inlaid.jobs.onto import Onto
 from inlaid.jobs.training import Long, carried
 from inlaid.jobs.work import Safety
 from inlaid.report import Note, Report, log
-from inlaid.study.search.neighbors import loss_of_packing
+from inlaid.study.search.packing import loss_of_packing
 from inlaid.vectors import Vectors
 
 
@@ -188,7 +188,7 @@ def save(
     if name == "native":
         native.write(vectors, path, report, numbers=numbers)
         if numbers != "float32":
-            report(Note(str(loss_of_packing(vectors, native.read(path)))))
+            report(loss_of_packing(vectors, native.read(path)).note())
     else:
         registry.find("format", name).write(vectors, path, report)
         lost = _lost(vectors, name)

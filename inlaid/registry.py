@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from inlaid.errors import UnknownName, did_you_mean
+from inlaid.messages import Message
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Entry:
     where: str
     summary: str
     extra: str = ""
+    aliases: tuple[str, ...] = ()
+    """Names that other tools have for it; typed, they lead to "did you mean"."""
 
     def load(self) -> Any:
         module, _, attribute = self.where.partition(":")
@@ -157,6 +161,20 @@ ENTRIES = (
         "study.evaluate.world_tasks:world_outliers",
         "the word of another field is found, on the embedded world",
     ),
+    Entry(
+        "analysis",
+        "neighbors",
+        "study.search.neighbors:neighbors",
+        "the words nearest to a word",
+        aliases=("most_similar", "nearest", "similar", "nn"),
+    ),
+    Entry(
+        "analysis",
+        "analogy",
+        "study.search.analogy:analogy",
+        'the words nearest to a sum of words: "king - man + woman"',
+        aliases=("analogies", "formula"),
+    ),
 )
 
 
@@ -170,9 +188,20 @@ def entry(kind: str, name: str, *others: str) -> Entry:
     right one."""
     known = {each.name: each for each in entries(kind, *others)}
     if name not in known:
-        hint = did_you_mean(name, known) or f" There are: {', '.join(known)}."
-        raise UnknownName(f"No {kind} is called '{name}'.{hint}")
+        raise UnknownName(
+            "No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=suggestion(name, known.values())
+        )
     return known[name]
+
+
+def suggestion(name: str, among: Iterable[Entry]) -> Message:
+    """A sentence with the name that was meant, by alias or by spelling; otherwise with all names."""
+    known = list(among)
+    meant = next((each.name for each in known if name in each.aliases), None)
+    if meant is not None:
+        return Message(" Did you mean '{close}'?", close=meant)
+    names = ", ".join(each.name for each in known)
+    return did_you_mean(name, [each.name for each in known]) or Message(" There are: {names}.", names=names)
 
 
 def find(kind: str, name: str) -> Any:

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 import tyro
 from tyro.conf import Positional
 
+from inlaid.commands.terminal import drawn, print_json, print_rows
 from inlaid.errors import SettingError
-from inlaid.terminal import drawn, print_json, print_rows
 
 Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
 

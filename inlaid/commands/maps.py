@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 from tyro.conf import Positional
 
-from inlaid.terminal import drawn
+from inlaid.commands.terminal import drawn
 
 if TYPE_CHECKING:
     from inlaid.study.map.layout import Map

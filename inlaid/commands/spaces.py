@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid.terminal import cell, drawn, print_json, print_neighbors, print_table, range_of
+from inlaid.commands.terminal import cell, drawn, print_json, print_neighbors, print_table, range_of
 
 if TYPE_CHECKING:
     from inlaid.study.compare.compare import Change, Comparison

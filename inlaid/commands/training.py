@@ -8,8 +8,8 @@ from typing import Any
 
 from inlaid import registry
 from inlaid.commands.options import config_values, reading_options, text_of, values_of_group
+from inlaid.commands.terminal import drawn, listed, parse, print_scores
 from inlaid.errors import Diverged
-from inlaid.terminal import drawn, listed, parse, print_scores
 
 
 def train(words: list[str]) -> None:
@@ -101,7 +101,8 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
     """
     from inlaid import pipeline
     from inlaid.study.evaluate.evaluate import evaluate
-    from inlaid.study.search.neighbors import analogy, neighbors
+    from inlaid.study.search.analogy import analogy
+    from inlaid.study.search.neighbors import neighbors
 
     with drawn() as report:
         spaces = pipeline.demo(words=words, seed=seed, report=report)

@@ -1,9 +1,8 @@
-"""Commands on files of vectors: neighbors, analogy, evaluate, convert, info, verify, inspect."""
+"""Commands on files of vectors: evaluate, convert, info, verify, inspect."""
 
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,70 +11,9 @@ import tyro
 from tyro.conf import Positional
 
 from inlaid import registry
-from inlaid.commands.options import Number, values_of_group
+from inlaid.commands.options import values_of_group
+from inlaid.commands.terminal import drawn, parse, print_scores
 from inlaid.errors import SettingError
-from inlaid.terminal import drawn, parse, print_json_neighbors, print_neighbors, print_scores
-
-
-def neighbors(
-    vectors: Positional[Path],
-    words: Positional[tuple[str, ...]],
-    n: Number = 10,
-    by: Literal["cosine", "csls", "frequency"] = "cosine",
-    top: int | None = None,
-    include: bool = False,
-    json: bool = False,
-) -> None:
-    """The words nearest to each WORD.
-
-    Args:
-        vectors: a file of vectors
-        words: the words to look around, one list each
-        n: how many neighbors
-        by: cosine, csls (free of hubs) or frequency (free of what words of a frequency share)
-        top: only among so many first words
-        include: let a word find itself
-        json: as JSON, for programs
-    """
-    from inlaid import pipeline
-    from inlaid.study.search import neighbors as search
-
-    if not words:
-        raise SettingError("No word was named. Name the words to look around.")
-    found = search.neighbors_of_each(pipeline.load(vectors), words, n=n, by=by, top=top, include=include)
-    print_json_neighbors(words, found) if json else print_neighbors(words, found)
-
-
-def analogy(
-    vectors: Positional[Path],
-    formula: Positional[str],
-    n: Number = 10,
-    by: Literal["cosine", "csls", "frequency"] = "cosine",
-    top: int | None = None,
-    include: bool = False,
-    json: bool = False,
-) -> None:
-    """The words nearest to a sum of words: "king - man + woman".
-
-    Args:
-        vectors: a file of vectors
-        formula: words joined by + and -, with blanks around the signs; 2 * word, brackets, "new york" in quotes
-        n: how many answers
-        by: cosine, csls (free of hubs) or frequency (free of what words of a frequency share)
-        top: only among so many first words
-        include: let the words of the formula be answers
-        json: as JSON, for programs
-    """
-    from inlaid import pipeline
-    from inlaid.study.search import formulas
-    from inlaid.study.search import neighbors as search
-
-    space = pipeline.load(vectors)
-    read = formulas.parse(formula, space.__contains__)
-    if formulas.parse(formula) != read:  # signs without blanks: say how they were taken
-        print(f"note: read as {read}", file=sys.stderr)
-    found = [search.analogy(space, read, n=n, by=by, top=top, include=include)]
-    print_json_neighbors([str(read)], found) if json else print_neighbors([str(read)], found)
 
 
 def evaluate(

@@ -15,7 +15,7 @@ from inlaid.shapes import Rows, Table
 from inlaid.study.compare.dictionaries import Pairs
 from inlaid.study.evaluate import statistics
 from inlaid.study.search import ranking
-from inlaid.study.search.ranking import Correction, Found
+from inlaid.study.search.ranking import Found, Penalties
 from inlaid.vectors import Vectors, lengths
 
 AT = (1, 5, 10)
@@ -123,5 +123,5 @@ def _first(vectors: Vectors, words: int) -> Table:
 
 
 def _best(rows: Rows, others: Table, n: int, crowded: np.ndarray | None) -> list[Found]:
-    correction = None if crowded is None else Correction(crowded[:, None] / 2, np.ones((len(rows), 1)))
-    return ranking.best(others, lengths(others), rows, n=n, correction=correction)
+    correction = None if crowded is None else Penalties(crowded[:, None] / 2, np.ones((len(rows), 1)))
+    return ranking.best(others, lengths(others), rows, n=n, penalties=correction)

@@ -14,7 +14,8 @@ from inlaid.collect import world
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Event, Note, Progress, silent
 from inlaid.study.compare.align import Aligning, Alignment, align
-from inlaid.study.search.neighbors import analogy, neighbors
+from inlaid.study.search.analogy import analogy
+from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Card, Vectors
 
 DIM = 20

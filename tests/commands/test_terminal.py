@@ -8,8 +8,8 @@ import math
 from rich.console import Console
 from rich.progress import Progress as Bars
 
+from inlaid.commands.terminal import _Drawing  # pyright: ignore[reportPrivateUsage]
 from inlaid.report import Progress
-from inlaid.terminal import _Drawing  # pyright: ignore[reportPrivateUsage]
 
 
 def said(*events: Progress) -> str:

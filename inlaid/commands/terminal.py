@@ -186,18 +186,19 @@ def _as_plain(value: Any) -> Any:
 
 
 def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
-    """Lines as they are; tuples as columns, aligned by what a terminal shows (猫 is two wide)."""
+    """Lines as they are; each run of tuples is a table, aligned by what a terminal shows (猫 is two wide)."""
+    for is_table, run in itertools.groupby(rows, key=lambda row: not isinstance(row, str)):
+        for line in _aligned(list(run)) if is_table else run:
+            print(line)
+
+
+def _aligned(rows: Sequence[Any]) -> Iterator[str]:
     from rich.cells import cell_len
 
-    columns = itertools.zip_longest(*(row for row in rows if not isinstance(row, str)), fillvalue="")
-    widths = [max(map(cell_len, column)) for column in columns]
+    widths = [max(map(cell_len, column)) for column in itertools.zip_longest(*rows, fillvalue="")]
     for row in rows:
-        cells = (
-            (row,)
-            if isinstance(row, str)
-            else (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
-        )
-        print("  ".join(cells).rstrip())
+        cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join(cells).rstrip()
 
 
 def print_report(name: str, manifest: dict[str, Any]) -> None:
