@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from inlaid.study.evaluate.oov import Policy
     from inlaid.study.evaluate.task_files import read_tasks
     from inlaid.study.explain.axis import axis
+    from inlaid.study.explain.cooccurrence import cooccurrence
     from inlaid.study.explain.dimensions import dimensions
     from inlaid.study.explain.explain import explain
     from inlaid.study.explain.fill import fill
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from inlaid.study.map.pictures import draw_map
     from inlaid.study.search.analogy import analogy
     from inlaid.study.search.approximate import approximate
-    from inlaid.study.search.geometry import space_figures
+    from inlaid.study.search.geometry import geometry
     from inlaid.study.search.neighbors import neighbors
+    from inlaid.study.search.odd_one_out import odd_one_out
+    from inlaid.study.search.similarity import similarity
+    from inlaid.study.search.vector import vector
     from inlaid.vectors import Vectors
 
     __version__: str
@@ -68,7 +72,6 @@ _HOMES = {
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
-    "space_figures": "study.search.geometry:space_figures",
     "stability": "study.compare.compare:stability",
     "summarize": "study.evaluate.evaluate:summarize",
     "tokenize": "pipeline:tokenize",

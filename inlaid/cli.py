@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from inlaid import registry
 from inlaid.commands.terminal import later, listed, parse
 from inlaid.errors import InlaidError, UnknownName
+from inlaid.messages import Message
 from inlaid.registry import Entry
 
 COMMANDS = {
@@ -84,16 +85,13 @@ def _command(name: str) -> Callable[..., None]:
     return getattr(module, f"{name}_command", None) or getattr(module, name)
 
 
-def _suggestion(name: str) -> registry.Message:
+def _suggestion(name: str) -> Message:
     """The command that was meant: by the name another tool has for it, or by spelling."""
-    others = [Entry("command", each, "", "") for each in COMMANDS]
-    known = [*others, *registry.entries("analysis")]
-    for typed in (name, name.replace("-", "_")):
-        found = registry.suggestion(typed, known)
-        if "close" in found.values:
-            close = str(found.values["close"])
-            return registry.Message(" Did you mean '{close}'?", close=close.replace("_", "-"))
-    return registry.Message(" Run `inlaid --help` for the list.")
+    commands = [Entry("command", each, "", "") for each in COMMANDS]
+    found = registry.suggestion(name.replace("-", "_"), [*commands, *registry.entries("analysis")])
+    if "close" in found.values:
+        return Message(" Did you mean '{close}'?", close=found.values["close"].replace("_", "-"))
+    return Message(" Run `inlaid --help` for the list.")
 
 
 def _overview() -> str:

@@ -175,6 +175,41 @@ ENTRIES = (
         'the words nearest to a sum of words: "king - man + woman"',
         aliases=("analogies", "formula"),
     ),
+    Entry(
+        "analysis",
+        "vector",
+        "study.search.vector:vector",
+        "the vector of a word or of a formula",
+        aliases=("get_vector", "embedding", "embed"),
+    ),
+    Entry(
+        "analysis",
+        "similarity",
+        "study.search.similarity:similarity",
+        "the cosine of two words, of several, or of pairs in a file",
+        aliases=("cosine", "distance"),
+    ),
+    Entry(
+        "analysis",
+        "odd_one_out",
+        "study.search.odd_one_out:odd_one_out",
+        "the word of a list that does not belong",
+        aliases=("doesnt_match", "outlier"),
+    ),
+    Entry(
+        "analysis",
+        "cooccurrence",
+        "study.explain.cooccurrence:cooccurrence",
+        "how often words occur together in a corpus",
+        aliases=("counts", "cooccurrences"),
+    ),
+    Entry(
+        "analysis",
+        "geometry",
+        "study.search.geometry:geometry",
+        "hubness and anisotropy of a space",
+        aliases=("hubness", "anisotropy", "isotropy", "hubs"),
+    ),
 )
 
 

@@ -96,3 +96,36 @@ def test_a_format_that_is_not_recognized_is_named(folder: Path, capsys: pytest.C
 
 def test_no_word(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert "words: expected at least one, found none." in refused(capsys, "neighbors", "v.inlaid")
+
+
+EVERY = {
+    "neighbors": ["v.inlaid", "cat", "dog"],
+    "analogy": ["v.inlaid", "cat - dog + mat"],
+    "vector": ["v.inlaid", "cat"],
+    "similarity": ["v.inlaid", "cat", "dog"],
+    "odd_one_out": ["v.inlaid", "cat", "dog", "mat"],
+    "odd-one-out": ["v.inlaid", "cat", "dog", "mat"],
+    "cooccurrence": ["c", "cat"],
+    "geometry": ["v.inlaid", "--pairs", "100"],
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_text_and_json(name: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+    inlaid.corpus("text.txt", "c")
+    assert shown(capsys, name, *EVERY[name]).strip()
+    assert isinstance(json.loads(shown(capsys, name, *EVERY[name], "--json")), dict)
+
+
+def test_approximate_search(folder: Path, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("faiss", reason="the extra `ann` is not installed")
+    typed = ["neighbors", "v.inlaid", "cat", "-n", "2"]
+    exact = shown(capsys, *typed)
+    assert (
+        main([*typed, "--approximate", "hnsw", "--M", "8", "--ef-construction", "20", "--ef-search", "20"])
+        == 0
+    )
+    found = capsys.readouterr()
+    assert found.out == exact
+    assert "hnsw finds 100.0% of the 10 nearest words" in found.err
+    assert shown(capsys, *typed, "--int8") == exact

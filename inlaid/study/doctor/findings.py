@@ -11,7 +11,7 @@ import numpy as np
 from inlaid.config import Count, Positive, check
 from inlaid.encode.vocabulary import Words
 from inlaid.report import Report
-from inlaid.study.search.geometry import SpaceFigures, space_figures
+from inlaid.study.search.geometry import Geometry, geometry
 from inlaid.vectors import Vectors
 
 Severity = Literal["serious", "warning", "note"]
@@ -60,7 +60,7 @@ class Patient:
     report: Report
 
     @functools.cached_property
-    def figures(self) -> SpaceFigures | None:
+    def figures(self) -> Geometry | None:
         """Of the sampled words that point anywhere: a row of zeros has no neighbours, only ties. None where
         too few are left."""
         ids = self.sample(max(FEWEST, self.settings.sample))
@@ -68,7 +68,7 @@ class Patient:
         if len(ids) < FEWEST:
             return None
         held = Vectors(Words.of([self.vectors.words[id] for id in ids.tolist()]), self.vectors.rows(ids))
-        return space_figures(held, sample=len(ids), seed=self.settings.seed, report=self.report)
+        return geometry(held, sample=len(ids), seed=self.settings.seed, report=self.report)
 
     def sample(self, most: int) -> np.ndarray:
         """Ids in rising order: all, or a sample."""

@@ -12,7 +12,7 @@ from inlaid.report import silent
 from inlaid.study.doctor.findings import FEWEST, Examining, Finding, Patient
 from inlaid.study.evaluate.statistics import spearman, value_of
 from inlaid.study.search.csls import index_of
-from inlaid.study.search.geometry import SpaceFigures
+from inlaid.study.search.geometry import Geometry
 from inlaid.vectors import Vectors
 
 QUERIES = 500
@@ -134,7 +134,7 @@ def _scale(vectors: Vectors) -> np.ndarray:
     return -np.log(np.arange(1, len(vectors) + 1)) if seen is None else np.log(seen)
 
 
-def _figures(patient: Patient) -> SpaceFigures | None:
+def _figures(patient: Patient) -> Geometry | None:
     """None where there are too few words: with no more of them than dimensions, their cosines mean nothing
     yet."""
     return (
