@@ -62,4 +62,4 @@ def odd_one_out(vectors: Vectors, words: Sequence[str], *, report: Report = sile
     cosines = rows @ rows.T
     means = (cosines.sum(axis=1) - np.diag(cosines)) / (len(words) - 1)
     order = np.argsort(means, kind="stable").tolist()
-    return OddOneOut(tuple(Belonging(words[at], float(means[at])) for at in order))
+    return OddOneOut(tuple(Belonging(words[int(at)], float(means[at])) for at in order))
