@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlaid.study.evaluate.evaluate import evaluate
-from inlaid.study.evaluate.oov import GENSIM
+from inlaid.study.evaluate.evaluate import GENSIM, evaluate
 from inlaid.vectors import Vectors
 
 TURNS = 3
@@ -60,10 +59,12 @@ def main(words: int, dim: int) -> None:
         mine = []
         other = []
         for _ in range(TURNS):
-            taken, scores = seconds(lambda: evaluate(ours, [path], policy=GENSIM))
+            taken, scores = seconds(lambda: evaluate(ours, [path], settings=GENSIM))
             mine.append(taken)
             other.append(share * seconds(lambda: theirs.evaluate_word_analogies(str(part)))[0])
-        same = evaluate(ours, [part], policy=GENSIM)[0].value == theirs.evaluate_word_analogies(str(part))[0]
+        same = (
+            evaluate(ours, [part], settings=GENSIM)[0].value == theirs.evaluate_word_analogies(str(part))[0]
+        )
     one = statistics.median(mine)
     two = statistics.median(other)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -30,7 +30,7 @@ import numpy as np
 
 import inlaid
 from inlaid.encode.corpus import Corpus
-from inlaid.study.evaluate.evaluate import Score
+from inlaid.study.evaluate.scores import Score
 from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "quality"
@@ -260,8 +260,10 @@ def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
             # Case is folded for all: questions are in capitals, and only our own files remember that the text
             # was not.
             found.append(
-                inlaid.evaluate(vectors, analogies, policy=inlaid.Policy(top=TOP, fold=True))
-                + inlaid.evaluate(vectors, others, policy=inlaid.Policy(fold=True))
+                [
+                    *inlaid.evaluate(vectors, analogies, top=TOP, fold_case=True),
+                    *inlaid.evaluate(vectors, others, fold_case=True),
+                ]
             )
     return found
 

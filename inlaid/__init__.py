@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from inlaid.study.compare.align import align
     from inlaid.study.compare.compare import changes, compare, stability
     from inlaid.study.doctor.doctor import doctor
-    from inlaid.study.evaluate.evaluate import evaluate, evaluate_against, summarize
-    from inlaid.study.evaluate.oov import Policy
+    from inlaid.study.evaluate.evaluate import EvaluateSettings, evaluate, summarize
     from inlaid.study.evaluate.task_files import read_tasks
     from inlaid.study.explain.axis import axis
     from inlaid.study.explain.cooccurrence import cooccurrence
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Corpus": "encode.corpus:Corpus",
-    "Policy": "study.evaluate.oov:Policy",
+    "EvaluateSettings": "study.evaluate.evaluate:EvaluateSettings",
     "Vectors": "vectors:Vectors",
     "align": "study.compare.align:align",
     "approximate": "study.search.approximate:approximate",
@@ -59,8 +58,6 @@ _HOMES = {
     "dimensions": "study.explain.dimensions:dimensions",
     "doctor": "study.doctor.doctor:doctor",
     "draw_map": "study.map.pictures:draw_map",
-    "evaluate": "study.evaluate.evaluate:evaluate",
-    "evaluate_against": "study.evaluate.evaluate:evaluate_against",
     "explain": "study.explain.explain:explain",
     "fill": "study.explain.fill:fill",
     "info": "pipeline:info",

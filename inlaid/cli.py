@@ -20,7 +20,6 @@ COMMANDS = {
     "corpus": "text",
     "phrases": "text",
     "train": "training",
-    "evaluate": "vectors",
     "convert": "vectors",
     "info": "vectors",
     "verify": "vectors",

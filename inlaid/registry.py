@@ -205,6 +205,13 @@ ENTRIES = (
     ),
     Entry(
         "analysis",
+        "evaluate",
+        "study.evaluate.evaluate:evaluate",
+        "scores on tasks with known answers, with intervals",
+        aliases=("score", "benchmark", "evaluate_word_pairs", "evaluate_word_analogies", "test"),
+    ),
+    Entry(
+        "analysis",
         "geometry",
         "study.search.geometry:geometry",
         "hubness and anisotropy of a space",

@@ -66,24 +66,6 @@ def listed(lines: dict[str, str]) -> str:
     return "\n".join(f"  {name:<12}{line}" for name, line in lines.items())
 
 
-def print_scores(scores: Sequence[Any], *, sections: bool = False, as_json: bool = False) -> None:
-    """Scores, differences or summaries: a row each, with its further metrics and, if asked for, its
-    sections."""
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in scores])
-        return
-    names, cells = SCORE_COLUMNS[type(scores[0]).__name__]
-    rows = [each for score in scores for each in (score, *getattr(score, "others", ()))]
-    print_table(
-        ("task", "language", "metric", *names),
-        [
-            (each.task, each.language, f"{each.metric} {getattr(each, 'section', '')}".strip(), *cells(each))
-            for each in rows
-            if sections or not getattr(each, "section", "")
-        ],
-    )
-
-
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns under their heads."""
     from rich.console import Console
@@ -115,30 +97,6 @@ def _finite(value: Any) -> Any:
     return None if value != value else value
 
 
-SCORE_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Any], tuple[str, ...]]]] = {
-    "Score": (
-        ("score", "95 %", "known"),
-        lambda each: (cell(each.value), range_of(each), f"{each.used:,} of {each.total:,}"),
-    ),
-    "Difference": (
-        ("first", "second", "difference", "95 %", "p", "both know"),
-        lambda each: (
-            cell(each.first),
-            cell(each.second),
-            cell(each.difference),
-            range_of(each),
-            cell(each.p),
-            f"{each.used:,} of {each.total:,}",
-        ),
-    ),
-    "Summary": (
-        ("mean", "95 %", "runs"),
-        lambda each: (cell(each.mean), range_of(each), str(len(each.values))),
-    ),
-}
-"""What is shown of each kind of result, after its task, language and metric."""
-
-
 def print_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
     """One query: a line a word. Several: side by side under their queries, aligned by what a terminal shows
     (猫 is two wide)."""
@@ -159,15 +117,6 @@ def print_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]])
                 cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
             ).rstrip()
         )
-
-
-def print_json_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
-    """A list with an object for each query."""
-    whole = [
-        {"query": query, "neighbors": [{"word": each.word, "score": each.score} for each in some]}
-        for query, some in zip(queries, found, strict=True)
-    ]
-    print(json.dumps(whole, indent=2, ensure_ascii=False))
 
 
 def print_json(found: Any) -> None:

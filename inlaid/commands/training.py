@@ -8,7 +8,7 @@ from typing import Any
 
 from inlaid import registry
 from inlaid.commands.options import config_values, reading_options, text_of, values_of_group
-from inlaid.commands.terminal import drawn, listed, parse, print_scores
+from inlaid.commands.terminal import drawn, listed, parse, print_rows
 from inlaid.errors import Diverged
 
 
@@ -101,6 +101,7 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
     """
     from inlaid import pipeline
     from inlaid.study.evaluate.evaluate import evaluate
+    from inlaid.study.evaluate.scores import Scores
     from inlaid.study.search.analogy import analogy
     from inlaid.study.search.neighbors import neighbors
 
@@ -121,7 +122,7 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
         for vectors in spaces.values()
         for score in evaluate(vectors, ("world-fields", "world-analogies"))
     ]
-    print_scores([dataclasses.replace(score, others=()) for score in scores])
+    print_rows(Scores(tuple(dataclasses.replace(score, others=()) for score in scores)).rows())
 
 
 @dataclasses.dataclass(frozen=True)
