@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from inlaid.neural.checkpoint import load_model, save_model
     from inlaid.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
     from inlaid.study.compare.align import align
-    from inlaid.study.compare.compare import changes, compare, stability
+    from inlaid.study.compare.changes import changes, stability
+    from inlaid.study.compare.compare import compare
     from inlaid.study.doctor.doctor import doctor
     from inlaid.study.evaluate.evaluate import EvaluateSettings, evaluate, summarize
     from inlaid.study.evaluate.task_files import read_tasks
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from inlaid.study.explain.fill import fill
     from inlaid.study.explain.inspect import inspect
     from inlaid.study.map.layout import map_words
+    from inlaid.study.map.map import map
     from inlaid.study.map.pictures import draw_map
     from inlaid.study.search.analogy import analogy
     from inlaid.study.search.approximate import approximate
@@ -47,19 +49,11 @@ _HOMES = {
     "Corpus": "encode.corpus:Corpus",
     "EvaluateSettings": "study.evaluate.evaluate:EvaluateSettings",
     "Vectors": "vectors:Vectors",
-    "align": "study.compare.align:align",
     "approximate": "study.search.approximate:approximate",
-    "axis": "study.explain.axis:axis",
-    "changes": "study.compare.compare:changes",
-    "compare": "study.compare.compare:compare",
     "convert": "pipeline:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
-    "dimensions": "study.explain.dimensions:dimensions",
-    "doctor": "study.doctor.doctor:doctor",
     "draw_map": "study.map.pictures:draw_map",
-    "explain": "study.explain.explain:explain",
-    "fill": "study.explain.fill:fill",
     "info": "pipeline:info",
     "inspect": "study.explain.inspect:inspect",
     "load": "pipeline:load",
@@ -69,7 +63,6 @@ _HOMES = {
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
-    "stability": "study.compare.compare:stability",
     "summarize": "study.evaluate.evaluate:summarize",
     "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",

@@ -24,14 +24,6 @@ COMMANDS = {
     "info": "vectors",
     "verify": "vectors",
     "inspect": "vectors",
-    "compare": "spaces",
-    "align": "spaces",
-    "explain": "explain",
-    "fill": "explain",
-    "axis": "explain",
-    "dimensions": "explain",
-    "doctor": "explain",
-    "map": "maps",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")

@@ -217,6 +217,73 @@ ENTRIES = (
         "hubness and anisotropy of a space",
         aliases=("hubness", "anisotropy", "isotropy", "hubs"),
     ),
+    Entry(
+        "analysis",
+        "compare",
+        "study.compare.compare:compare",
+        "what changed between two spaces, and whether chance explains it",
+        aliases=("diff",),
+    ),
+    Entry(
+        "analysis",
+        "changes",
+        "study.compare.changes:changes",
+        "neighbors of a word kept, lost and gained between two spaces",
+    ),
+    Entry(
+        "analysis",
+        "stability",
+        "study.compare.changes:stability",
+        "neighbors of a word that several runs agree on",
+    ),
+    Entry(
+        "analysis",
+        "align",
+        "study.compare.align:align",
+        "one space aligned to another by a dictionary; translations",
+        aliases=("procrustes", "muse", "vecmap", "translate"),
+    ),
+    Entry(
+        "analysis",
+        "explain",
+        "study.explain.explain:explain",
+        "why two words are near: contexts, sentences, dimensions, n-grams",
+    ),
+    Entry(
+        "analysis",
+        "fill",
+        "study.explain.fill:fill",
+        "the words that best fit a blank: 这是一个___的苹果",
+        aliases=("predict_output_word",),
+    ),
+    Entry(
+        "analysis",
+        "axis",
+        "study.explain.axis:axis",
+        "where words lie between two lists of words",
+        aliases=("weat", "bias"),
+    ),
+    Entry(
+        "analysis",
+        "dimensions",
+        "study.explain.dimensions:dimensions",
+        "scores as dimensions are removed, and what each correlates with",
+        aliases=("ablation",),
+    ),
+    Entry(
+        "analysis",
+        "doctor",
+        "study.doctor.doctor:doctor",
+        "what is wrong with a space, and what to do about it",
+        aliases=("check", "diagnose"),
+    ),
+    Entry(
+        "analysis",
+        "map",
+        "study.map.map:map",
+        "words on a plane, as a picture or a page, and how far to trust it",
+        aliases=("plot", "tsne", "umap", "pca"),
+    ),
 )
 
 

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid import registry
+from inlaid import files, registry
 from inlaid.commands.options import config_values
 from inlaid.commands.terminal import drawn, parse, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import SettingError
 from inlaid.report import Report
-from inlaid.study.analysis import Analysis, Input, analysis_of
+from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
 from inlaid.vectors import Vectors
 
 SHORT = {"n": "-n", "output": "-o"}
@@ -36,14 +36,33 @@ def run(entry: registry.Entry, words: list[str]) -> None:
     if study.settings is not None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
+    if study.gives_vectors and options.output:
+        files.can_write(options.output)
+    saved = ""
     with drawn() as report:
         inputs = {each.name: _loaded(each, options, report) for each in study.inputs}
         named = {"settings": settings} if study.settings is not None else {}
         result = study.function(**inputs, **named, report=report)
+        if study.gives_vectors and options.output:
+            saved = _saved(result, study, options, report)
     if options.json:
         print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print_rows(result.rows())
+        return
+    print_rows(result.rows())
+    if saved:
+        print(saved)
+
+
+def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> str:
+    """Write the vectors of the result, and say where."""
+    from inlaid import pipeline
+
+    names = [
+        getattr(options, each.name).stem for each in study.inputs if each.type is Vectors and not each.many
+    ]
+    vectors = result.to_vectors(names, report=report)
+    pipeline.save(vectors, options.output, report=report)
+    return f"{options.output}: {len(vectors):,} words x {vectors.dim}"
 
 
 def command_name(name: str) -> str:
@@ -73,6 +92,8 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         formats = ", ".join(entry.name for entry in registry.entries("format"))
         text = f"format of the vectors, where it is not recognized: {formats}"
         fields.append(_flag("source_format", str | None, text, None))
+    if study.gives_vectors:
+        fields.append(_flag("output", Path | None, "save the result as vectors", None))
     if study.settings is not None:
         fields.append(_flag("config", Path | None, "a TOML file of settings; flags override it", None))
     fields.append(_flag("json", bool, "print JSON instead of text", False))
@@ -103,7 +124,8 @@ HELP: dict[type, str] = {
 
 def _flag(name: str, typed: Any, text: str, default: Any) -> Any:
     aliases = [SHORT[name]] if name in SHORT else None
-    documented = Annotated[typed, tyro.conf.arg(help=text, aliases=aliases)]
+    flag = name.rstrip("_") if name.endswith("_") else None
+    documented = Annotated[typed, tyro.conf.arg(name=flag, help=text, aliases=aliases)]
     if default is inspect.Parameter.empty:
         return name, documented
     return name, documented, dataclasses.field(default=default)

@@ -19,6 +19,8 @@ One line in `registry.py` makes it the command `inlaid neighbors`, with flags, h
   parameters of other types are for Python callers only.
 - `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is its help.
   Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
+- An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is `--from`.
+- A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).
 - `report` is keyword-only; notes and progress go there. An analysis prints nothing.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
 - The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
@@ -46,6 +48,7 @@ from inlaid.config import settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.messages import Message
+from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
 R = TypeVar("R")
@@ -64,6 +67,15 @@ class Result(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """The same for programs: what JSON can hold, so no NaN and no NumPy. `plain` helps."""
+        ...
+
+
+@runtime_checkable
+class HasVectors(Protocol):
+    """A result that can be saved as vectors: its command offers `--output`."""
+
+    def to_vectors(self, names: Sequence[str], *, report: Report = silent) -> Vectors:
+        """The vectors to save; `names` are those of the input files, in their order."""
         ...
 
 
@@ -99,6 +111,8 @@ class Analysis:
     inputs: tuple[Input, ...]
     settings: type | None
     """The dataclass of its settings; None where it has none."""
+    gives_vectors: bool = False
+    """Whether its result has `to_vectors` (see `HasVectors`)."""
 
     def settings_help(self) -> dict[str, str]:
         """The docstring of every setting."""
@@ -127,6 +141,7 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
         summary=_summary(function),
         inputs=tuple(_inputs(function, hints)),
         settings=kind,
+        gives_vectors=hasattr(hints.get("return"), "to_vectors"),
     )
     return called
 
