@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
     from inlaid.neural.checkpoint import load_model, save_model
-    from inlaid.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
+    from inlaid.pipeline import (
+        convert,
+        corpus,
+        demo,
+        info,
+        load,
+        phrases,
+        plan,
+        save,
+        tokenize,
+        train,
+        verify,
+    )
     from inlaid.study.compare.align import align
     from inlaid.study.compare.changes import changes, stability
     from inlaid.study.compare.compare import compare
@@ -60,6 +72,7 @@ _HOMES = {
     "load_model": "neural.checkpoint:load_model",
     "map_words": "study.map.layout:map_words",
     "phrases": "pipeline:phrases",
+    "plan": "pipeline:plan",
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
