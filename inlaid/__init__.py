@@ -67,7 +67,6 @@ _HOMES = {
     "demo": "pipeline:demo",
     "draw_map": "study.map.pictures:draw_map",
     "info": "pipeline:info",
-    "inspect": "study.explain.inspect:inspect",
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
     "map_words": "study.map.layout:map_words",

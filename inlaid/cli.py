@@ -23,7 +23,6 @@ COMMANDS = {
     "convert": "vectors",
     "info": "vectors",
     "verify": "vectors",
-    "inspect": "vectors",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")

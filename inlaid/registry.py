@@ -225,6 +225,12 @@ ENTRIES = (
     ),
     Entry(
         "analysis",
+        "inspect",
+        "study.explain.inspect:inspect",
+        "tables, parameters and memory of a checkpoint, without loading it",
+    ),
+    Entry(
+        "analysis",
         "geometry",
         "study.search.geometry:geometry",
         "hubness and anisotropy of a space",

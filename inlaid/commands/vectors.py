@@ -1,4 +1,4 @@
-"""Commands on files of vectors: convert, info, verify, inspect."""
+"""Commands on files of vectors: convert, info, verify."""
 
 from __future__ import annotations
 
@@ -77,14 +77,3 @@ def verify(path: Positional[Path]) -> None:
     from inlaid.pipeline import verify
 
     print(f"{path}: {verify(path):,} bytes, all as written")
-
-
-def inspect(path: Positional[Path]) -> None:
-    """What is inside a checkpoint, without loading it: tables, tied or not, parameters by part, memory.
-
-    Args:
-        path: a folder with config.json and weights, or a config.json alone
-    """
-    from inlaid.study.explain.inspect import inspect
-
-    print(inspect(path))
