@@ -312,7 +312,8 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 
 
 def entry(kind: str, name: str, *others: str) -> Entry:
-    """The entry of this name or alias, of one kind or of others; a wrong name raises UnknownName with the closest right one."""
+    """The entry of this name or alias, of one kind or of others; a wrong name raises UnknownName with the
+    closest right one."""
     found = entries(kind, *others)
     known = {each.name: each for each in found}
     for each in found:
@@ -325,7 +326,8 @@ def entry(kind: str, name: str, *others: str) -> Entry:
 
 
 def suggestion(name: str, among: Iterable[Entry]) -> Message:
-    """A sentence with the name that was meant, by what other tools call it or by spelling; otherwise with all names."""
+    """A sentence with the name that was meant, by what other tools call it or by spelling; otherwise with all
+    names."""
     known = list(among)
     meant = next((each.name for each in known if name in each.called_elsewhere), None)
     if meant is not None:

@@ -14,7 +14,13 @@ import pytest
 
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\n我 喜欢 吃 苹果\n我 喜欢 吃 香蕉\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+我 喜欢 吃 苹果
+我 喜欢 吃 香蕉
+"""
 
 
 @pytest.fixture

@@ -9,7 +9,12 @@ import pytest
 
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\nthe cow eats grass\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+the cow eats grass
+"""
 PAIRS = "cat\tdog\t9\ncat\tmat\t3\nfish\tmeat\t7\ndog\tgrass\t1\nwhale\tfish\t8\n"
 
 

@@ -47,7 +47,8 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
 
 
 def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
-    """The same flags, but the call is returned, not made: `parse` must not redirect what the command prints."""
+    """The same flags, but the call is returned, not made: `parse` must not redirect what the command
+    prints."""
     return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
 
 
@@ -115,7 +116,8 @@ LINT = {
 
 
 def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | None]) -> None:
-    """Tokens in alternating colours, then each with its id and its place in the text; tokenizers side by side."""
+    """Tokens in alternating colours, then each with its id and its place in the text; tokenizers side by
+    side."""
     from rich.columns import Columns
     from rich.console import Console
     from rich.table import Table
@@ -143,7 +145,8 @@ def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | Non
 
 @contextlib.contextmanager
 def drawn() -> Iterator[Report]:
-    """Where the library reports to: a progress bar for each stage; without a terminal, a line now and then."""
+    """Where the library reports to: a progress bar for each stage; without a terminal, a line now and
+    then."""
     from rich import progress
     from rich.console import Console
 
@@ -168,7 +171,8 @@ class _Drawing:
         self.console = console
         self.tasks: dict[str, Any] = {}
         self.began: dict[str, tuple[float, int]] = {}
-        """When the first event of a stage came, and how much was done by then: resumed work does not start at 0."""
+        """When the first event of a stage came, and how much was done by then: resumed work does not start at
+        0."""
         self.printed = time.monotonic()
         """When the last line was printed."""
 
@@ -193,7 +197,8 @@ class _Drawing:
             )
 
     def _figures(self, event: Progress, now: float) -> str:
-        """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has none."""
+        """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has
+        none."""
         when, done = self.began[event.stage]
         speed = event.figures.get("speed", (event.done - done) / max(now - when, 1e-3))
         remaining = ((event.total or 0) - event.done) / speed if speed else 0

@@ -11,7 +11,12 @@ import pytest
 import inlaid
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\nthe cow eats grass\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+the cow eats grass
+"""
 
 
 @pytest.fixture

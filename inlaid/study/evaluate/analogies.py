@@ -1,8 +1,8 @@
 """Thousands of analogies solved at once, by 3CosAdd and 3CosMul in one pass over the words.
 
-The questions have few distinct words (905 in the 19,544 questions of Google's set), so the cosines of these with
-all words are computed once. A question is then a sum of three rows instead of a matrix product; questions that
-share a and b share half of it.
+The questions have few distinct words (905 in the 19,544 questions of Google's set), so the cosines of these
+with all words are computed once. A question is then a sum of three rows instead of a matrix product;
+questions that share a and b share half of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ EPSILON = 1e-6
 
 @dataclass(frozen=True)
 class Solved:
-    """For each question the word that 3CosAdd found, and the one 3CosMul found; of equal scores, the lower id."""
+    """For each question the word that 3CosAdd found, and the one 3CosMul found; of equal scores, the lower
+    id."""
 
     add: np.ndarray
     multiply: np.ndarray
@@ -37,10 +38,11 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report = silent) -> Solved:
-    """Answer "a is to b as c is to ?" for ids `given` (question, 3); `left_out` (question, any) are no answers.
+    """Answer "a is to b as c is to ?" for ids `given` (question, 3), never with `left_out` (question, any).
 
     3CosAdd: the word d with the greatest cos(d, b) - cos(d, a) + cos(d, c).
-    3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), with cosines shifted to lie between 0 and 1.
+    3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), with cosines shifted to lie between 0
+    and 1.
     """
     asked, places = np.unique(given, return_inverse=True)
     places = places.reshape(given.shape)

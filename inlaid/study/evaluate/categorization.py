@@ -40,12 +40,11 @@ def right_of(clusters: np.ndarray, categories: Sequence[str]) -> np.ndarray:
 
 
 def grouped(questions: Iterable[Sequence[str]], sections: Iterable[str]) -> dict[str, list[str]]:
-    """Categories implied by analogies: within a section, the a and the c of a question are of one kind, and so are
-    b and d.
+    """Categories implied by analogies: a and c of a question are of one kind, and so are b and d.
 
-    So CA8's "geography" splits into operas, universities, currencies and so on. Left out are kinds that occur on
-    both sides (one of their words is an a in one question and a b in another), kinds of fewer than eight words,
-    and words of two kinds.
+    So CA8's "geography" splits into operas, universities, currencies and so on. Left out are kinds that occur
+    on both sides (one of their words is an a in one question and a b in another), kinds of fewer than eight
+    words, and words of two kinds.
     """
     parents: dict[tuple[str, str], tuple[str, str]] = {}
     sides: defaultdict[tuple[str, str], set[int]] = defaultdict(set)

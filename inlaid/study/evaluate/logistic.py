@@ -18,11 +18,11 @@ SMALLEST_STEP = 1e-10
 def classify(
     train: np.ndarray, labels: np.ndarray, test: np.ndarray, *, classes: int, penalty: float = 1.0
 ) -> np.ndarray:
-    """The likeliest class of each row of `test` after fitting to `train`, both (text, dim), with labels from 0.
+    """The likeliest class of each row of `test` after fitting to `train`, both (text, dim); labels from 0.
 
-    Minimizes the sum of log losses plus `penalty` / 2 times the squared weights (the bias is not penalized) by
-    L-BFGS. Features are centered and divided by one common scale, so that neither the scale of a space nor its
-    rotation matters.
+    Minimizes the sum of log losses plus `penalty` / 2 times the squared weights (the bias is not penalized)
+    by L-BFGS. Features are centered and divided by one common scale, so that neither the scale of a space nor
+    its rotation matters.
     """
     center = train.mean(axis=0)
     scale = np.sqrt(np.mean((train - center) ** 2)) or 1.0

@@ -1,4 +1,4 @@
-"""Which words of a task are in the vocabulary, and what to do about those that are not; vectors of sentences."""
+"""Which words of a task are in the vocabulary, and what to do about the others; vectors of sentences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class KnownWords:
         return self.vectors.table[: self.settings.top]
 
     def find(self, word: str) -> int | None:
-        """The id of a word as `vectors.find` has it or, with `fold_case`, of the first word that differs only in case."""
+        """The id of a word as `vectors.find` has it or, with `fold_case`, of the first word that differs only
+        in case."""
         if self.settings.fold_case:
             found = self._folded.get(word.upper())
             return self._folded.get(self._normalize(word).upper()) if found is None else found
@@ -58,7 +59,8 @@ class KnownWords:
         return np.array([-1 if (id := found[word]) is None else id for word in words], np.int64)
 
     def variants(self, ids: np.ndarray) -> np.ndarray:
-        """Ids (item, any) with those of all their case variants; rows are filled up by repeating their first id."""
+        """Ids (item, any) with those of all their case variants; rows are filled up by repeating their first
+        id."""
         if not self.settings.fold_case or not self._variants:
             return ids
         rows = [[other for id in row for other in (id, *self._variants.get(id, ()))] for row in ids.tolist()]

@@ -26,7 +26,8 @@ class Score:
     """Items whose words all have vectors."""
     total: int
     denominator: int
-    """Items the value is computed over: those used, or all of them where out-of-vocabulary ones count as wrong."""
+    """Items the value is computed over: those used, or all of them where out-of-vocabulary ones count as
+    wrong."""
     kind: str = ""
     section: str = ""
     others: tuple[Score, ...] = ()

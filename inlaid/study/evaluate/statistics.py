@@ -1,8 +1,8 @@
-"""Correlation, accuracy and AUC over weighted items; bootstrap intervals, a paired test, intervals over seeds.
+"""Correlation, accuracy and AUC; bootstrap intervals, a paired test, intervals over seeds.
 
-A statistic takes items (item, column) and weights (draw, item) and returns one number for each draw, NaN where it
-is undefined. A bootstrap draw is only a vector of weights, how often each item was drawn, so items are sorted once
-and not for every draw.
+A statistic takes items (item, column) and weights (draw, item) and returns one number for each draw, NaN
+where it is undefined. A bootstrap draw is only a vector of weights, how often each item was drawn, so items
+are sorted once and not for every draw.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def spearman(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def area(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """AUC: how often an item labelled 1 (first column) scores higher (second) than one labelled 0; ties count half."""
+    """AUC: how often an item labelled 1 (first column) scores higher (second) than one labelled 0; ties count
+    half."""
     right = weights * items[:, 0]
     wrong = weights * (1 - items[:, 0])
     with np.errstate(invalid="ignore"):
@@ -133,7 +134,8 @@ def interval(
 def paired(
     one: np.ndarray, two: np.ndarray, statistic: Statistic, *, seed: int, strata: np.ndarray | None = None
 ) -> Paired:
-    """The statistic of `one` minus that of `two`, by the paired bootstrap: every draw takes the same items of both."""
+    """The statistic of `one` minus that of `two`, by the paired bootstrap: every draw takes the same items of
+    both."""
     difference = value_of(one, statistic) - value_of(two, statistic)
     if len(one) < 2 or np.isnan(difference):
         return Paired(difference, NONE, np.nan)
@@ -183,7 +185,8 @@ def student(values: Sequence[float]) -> Interval:
 
 
 def student_point(freedom: int) -> float:
-    """The 97.5 % point of Student's t; beyond the table, by its expansion around the normal, to four digits."""
+    """The 97.5 % point of Student's t; beyond the table, by its expansion around the normal, to four
+    digits."""
     if freedom <= len(STUDENT):
         return STUDENT[freedom - 1]
     z = 1.959964

@@ -60,7 +60,8 @@ class Labelled:
 
     @property
     def dataset(self) -> Path:
-        """The dataset the file is a part of: its name without the part, or its folder where no name is left."""
+        """The dataset the file is a part of: its name without the part, or its folder where no name is
+        left."""
         rest = PART.sub("", re.sub(r"\.(?:txt|tsv|csv)$", "", self.path.name), count=1).strip("._-")
         return self.path.resolve().parent / rest
 

@@ -180,7 +180,8 @@ class SentencePairs:
 
 @dataclass(frozen=True)
 class Texts:
-    """Classification: logistic regression on mean word vectors, fitted to one part of the texts, tested on the other."""
+    """Classification: logistic regression on mean word vectors, fitted to one part of the texts, tested on
+    the other."""
 
     kind: ClassVar[str] = "classification"
     name: str
@@ -211,7 +212,8 @@ class Texts:
 
 
 def categories_of(task: Analogies, name: str = "") -> Categories:
-    """Categories from analogies, such as CA8's: operas, universities, currencies, each the b or d of one relation."""
+    """Categories from analogies, such as CA8's: operas, universities, currencies, each the b or d of one
+    relation."""
     found = grouping.grouped(task.questions, task.sections)
     pairs = [(word, category) for category, words in found.items() for word in words]
     return Categories(name or f"{task.name}-categories", task.language, *columns(pairs))

@@ -181,7 +181,8 @@ def test_tasks_of_words_do_without_numba():
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "import inlaid\n"
-        "vectors = inlaid.Vectors.of(['king', 'queen', 'boy', 'girl', 'cat'], [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
+        "words = ['king', 'queen', 'boy', 'girl', 'cat']\n"
+        "vectors = inlaid.Vectors.of(words, [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
         "print(len(inlaid.evaluate(vectors)))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
