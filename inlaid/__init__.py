@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from inlaid import registry
+
 if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
@@ -30,60 +32,49 @@ if TYPE_CHECKING:
         verify,
     )
     from inlaid.study.compare.align import align
-    from inlaid.study.compare.compare import changes, compare, stability
+    from inlaid.study.compare.changes import changes, stability
+    from inlaid.study.compare.compare import compare
     from inlaid.study.doctor.doctor import doctor
-    from inlaid.study.evaluate.evaluate import evaluate, evaluate_against, summarize
-    from inlaid.study.evaluate.oov import Policy
+    from inlaid.study.evaluate.evaluate import EvaluateSettings, evaluate, summarize
     from inlaid.study.evaluate.task_files import read_tasks
     from inlaid.study.explain.axis import axis
+    from inlaid.study.explain.cooccurrence import cooccurrence
     from inlaid.study.explain.dimensions import dimensions
     from inlaid.study.explain.explain import explain
     from inlaid.study.explain.fill import fill
     from inlaid.study.explain.inspect import inspect
     from inlaid.study.map.layout import map_words
+    from inlaid.study.map.map import map
     from inlaid.study.map.pictures import draw_map
+    from inlaid.study.search.analogy import analogy
     from inlaid.study.search.approximate import approximate
-    from inlaid.study.search.geometry import space_figures
-    from inlaid.study.search.neighbors import analogy, nearest, neighbors, neighbors_of_each
+    from inlaid.study.search.geometry import geometry
+    from inlaid.study.search.neighbors import neighbors
+    from inlaid.study.search.odd_one_out import odd_one_out
+    from inlaid.study.search.similarity import similarity
+    from inlaid.study.search.vector import vector
     from inlaid.vectors import Vectors
 
     __version__: str
 
 _HOMES = {
     "Corpus": "encode.corpus:Corpus",
-    "Policy": "study.evaluate.oov:Policy",
+    "EvaluateSettings": "study.evaluate.evaluate:EvaluateSettings",
     "Vectors": "vectors:Vectors",
-    "align": "study.compare.align:align",
-    "analogy": "study.search.neighbors:analogy",
     "approximate": "study.search.approximate:approximate",
-    "axis": "study.explain.axis:axis",
-    "changes": "study.compare.compare:changes",
-    "compare": "study.compare.compare:compare",
     "convert": "pipeline:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
-    "dimensions": "study.explain.dimensions:dimensions",
-    "doctor": "study.doctor.doctor:doctor",
     "draw_map": "study.map.pictures:draw_map",
-    "evaluate": "study.evaluate.evaluate:evaluate",
-    "evaluate_against": "study.evaluate.evaluate:evaluate_against",
-    "explain": "study.explain.explain:explain",
-    "fill": "study.explain.fill:fill",
     "info": "pipeline:info",
-    "inspect": "study.explain.inspect:inspect",
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
     "map_words": "study.map.layout:map_words",
-    "nearest": "study.search.neighbors:nearest",
-    "neighbors": "study.search.neighbors:neighbors",
-    "neighbors_of_each": "study.search.neighbors:neighbors_of_each",
     "phrases": "pipeline:phrases",
     "plan": "pipeline:plan",
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",
-    "space_figures": "study.search.geometry:space_figures",
-    "stability": "study.compare.compare:stability",
     "summarize": "study.evaluate.evaluate:summarize",
     "tokenize": "pipeline:tokenize",
     "train": "pipeline:train",
@@ -91,55 +82,19 @@ _HOMES = {
     "world": "collect.world:",
 }
 
-__all__ = [
-    "Corpus",
-    "Policy",
-    "Vectors",
-    "align",
-    "analogy",
-    "approximate",
-    "axis",
-    "changes",
-    "compare",
-    "convert",
-    "corpus",
-    "demo",
-    "dimensions",
-    "doctor",
-    "draw_map",
-    "evaluate",
-    "evaluate_against",
-    "explain",
-    "fill",
-    "info",
-    "inspect",
-    "load",
-    "load_model",
-    "map_words",
-    "nearest",
-    "neighbors",
-    "neighbors_of_each",
-    "phrases",
-    "plan",
-    "read_tasks",
-    "save",
-    "save_model",
-    "space_figures",
-    "stability",
-    "summarize",
-    "tokenize",
-    "train",
-    "verify",
-    "world",
-]
+_ANALYSES = {entry.name: entry.where for entry in registry.entries("analysis")}
+"""Every analysis of the registry is a Python name too."""
+
+__all__ = sorted([*_HOMES, *_ANALYSES])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("inlaid")
-    if name not in _HOMES:
+    where = _HOMES.get(name) or _ANALYSES.get(name)
+    if where is None:
         raise AttributeError(f"module 'inlaid' has no attribute '{name}'")
-    module, _, attribute = _HOMES[name].partition(":")
+    module, _, attribute = where.partition(":")
     if module.startswith("neural."):
         importlib.import_module("inlaid.errors").need("torch", extra="neural")
     home = importlib.import_module(f"inlaid.{module}")

@@ -1,5 +1,4 @@
-"""Parse, call, print: finds the command a user typed and runs it. Only this file, commands/ and terminal.py
-print."""
+"""Finds the command a user typed and runs it. Only this file and commands/ print."""
 
 from __future__ import annotations
 
@@ -8,8 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from inlaid.errors import InlaidError, UnknownName, did_you_mean
-from inlaid.terminal import later, listed, parse
+from inlaid import registry
+from inlaid.commands.terminal import later, listed, parse
+from inlaid.errors import InlaidError, UnknownName
+from inlaid.messages import Message
+from inlaid.registry import Entry
 
 COMMANDS = {
     "demo": "demo",
@@ -18,29 +20,17 @@ COMMANDS = {
     "corpus": "text",
     "phrases": "text",
     "train": "training",
-    "neighbors": "vectors",
-    "analogy": "vectors",
-    "evaluate": "vectors",
     "convert": "vectors",
     "info": "vectors",
     "verify": "vectors",
-    "inspect": "vectors",
-    "compare": "spaces",
-    "align": "spaces",
-    "explain": "explain",
-    "fill": "explain",
-    "axis": "explain",
-    "dimensions": "explain",
-    "doctor": "explain",
-    "map": "maps",
 }
-"""Every command and the file of commands/ it stands in."""
+"""Commands that are not analyses, and the file of commands/ each is in."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")
-"""Commands whose flags depend on what they are asked for; they parse for themselves."""
+"""Commands whose flags depend on what is asked for; they parse for themselves."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. 0: done. 2: the user can mend it, and one line says how. 130: interrupted."""
+    """Run one command. 0: done. 2: an error the user can fix, in one line. 130: interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     try:
@@ -59,17 +49,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> None:
-    name, rest = (words[0], words[1:]) if words else ("--help", [])
+    name = words[0] if words else "--help"
+    rest = words[1:]
+    analyses = {entry.name: entry for entry in registry.entries("analysis")}
     if name in ("-h", "--help"):
         print(_overview())
     elif name == "--version":
         from importlib import metadata
 
         print(f"inlaid {metadata.version('inlaid')}")
+    elif name.replace("-", "_") in analyses:
+        from inlaid.commands import analyses as generic
+
+        generic.run(analyses[name.replace("-", "_")], rest)
     elif name not in COMMANDS:
-        raise UnknownName(
-            f"There is no command '{name}'.{did_you_mean(name, COMMANDS) or ' Run `inlaid --help` for the list.'}"
-        )
+        raise UnknownName("There is no command '{name}'.{hint}", name=name, hint=_suggestion(name))
     elif name in READERS:
         _command(name)(rest)
     else:
@@ -81,12 +75,25 @@ def _command(name: str) -> Callable[..., None]:
     return getattr(module, f"{name}_command", None) or getattr(module, name)
 
 
+def _suggestion(name: str) -> Message:
+    """The command that was meant: by the name another tool has for it, or by spelling."""
+    commands = [Entry("command", each, "", "") for each in COMMANDS]
+    found = registry.suggestion(name.replace("-", "_"), [*commands, *registry.entries("analysis")])
+    if "close" in found.values:
+        return Message(" Did you mean '{close}'?", close=found.values["close"].replace("_", "-"))
+    return Message(" Run `inlaid --help` for the list.")
+
+
 def _overview() -> str:
     lines = {name: (_command(name).__doc__ or "").splitlines()[0] for name in COMMANDS}
+    analyses = {entry.name.replace("_", "-"): entry.summary for entry in registry.entries("analysis")}
     return "\n".join(
         [
-            "usage: inlaid COMMAND ...\n\nFrom raw text to vectors you can trust, look into and put to work.\n",
+            "usage: inlaid COMMAND ...\n",
+            "From raw text to vectors you can trust, look into and put to work.\n",
             listed(lines),
+            "\nanalyses of vectors and models:",
+            listed(analyses),
             "\n`inlaid COMMAND --help` explains one; --debug shows where an error came from.",
         ]
     )

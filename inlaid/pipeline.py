@@ -34,7 +34,7 @@ from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import Method
 from inlaid.messages import Message
 from inlaid.report import Note, Report, log
-from inlaid.study.search.neighbors import loss_of_packing
+from inlaid.study.search.packing import loss_of_packing
 from inlaid.vectors import Vectors
 
 
@@ -221,7 +221,7 @@ def save(
     if name == "native":
         native.write(vectors, path, report, dtype=dtype)
         if dtype != "float32":
-            report(Note(str(loss_of_packing(vectors, native.read(path)))))
+            report(loss_of_packing(vectors, native.read(path)).note())
         return
     if dtype != "float32":
         raise SettingError(

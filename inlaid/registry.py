@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ class Entry:
     extra: str = ""
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """Other names that people of the field type, each with the settings it stands for."""
+    called_elsewhere: tuple[str, ...] = ()
+    """Names that other tools have for something close to it; typed, they lead to "did you mean"."""
 
     def load(self) -> Any:
         module, _, attribute = self.where.partition(":")
@@ -172,6 +174,135 @@ ENTRIES = (
         "study.evaluate.world_tasks:world_outliers",
         "the word of another field is found, on the embedded world",
     ),
+    Entry(
+        "analysis",
+        "neighbors",
+        "study.search.neighbors:neighbors",
+        "the words nearest to a word",
+        called_elsewhere=("most_similar", "nearest", "similar", "nn"),
+    ),
+    Entry(
+        "analysis",
+        "analogy",
+        "study.search.analogy:analogy",
+        'the words nearest to a sum of words: "king - man + woman"',
+        called_elsewhere=("analogies", "formula"),
+    ),
+    Entry(
+        "analysis",
+        "vector",
+        "study.search.vector:vector",
+        "the vector of a word or of a formula",
+        called_elsewhere=("get_vector", "embedding", "embed"),
+    ),
+    Entry(
+        "analysis",
+        "similarity",
+        "study.search.similarity:similarity",
+        "the cosine of two words, of several, or of pairs in a file",
+        called_elsewhere=("cosine", "distance"),
+    ),
+    Entry(
+        "analysis",
+        "odd_one_out",
+        "study.search.odd_one_out:odd_one_out",
+        "the word of a list that does not belong",
+        called_elsewhere=("doesnt_match", "outlier"),
+    ),
+    Entry(
+        "analysis",
+        "cooccurrence",
+        "study.explain.cooccurrence:cooccurrence",
+        "how often words occur together in a corpus",
+        called_elsewhere=("counts", "cooccurrences"),
+    ),
+    Entry(
+        "analysis",
+        "evaluate",
+        "study.evaluate.evaluate:evaluate",
+        "scores on tasks with known answers, with intervals",
+        called_elsewhere=("score", "benchmark", "evaluate_word_pairs", "evaluate_word_analogies", "test"),
+    ),
+    Entry(
+        "analysis",
+        "inspect",
+        "study.explain.inspect:inspect",
+        "tables, parameters and memory of a checkpoint, without loading it",
+    ),
+    Entry(
+        "analysis",
+        "geometry",
+        "study.search.geometry:geometry",
+        "hubness and anisotropy of a space",
+        called_elsewhere=("hubness", "anisotropy", "isotropy", "hubs"),
+    ),
+    Entry(
+        "analysis",
+        "compare",
+        "study.compare.compare:compare",
+        "what changed between two spaces, and whether chance explains it",
+        called_elsewhere=("diff",),
+    ),
+    Entry(
+        "analysis",
+        "changes",
+        "study.compare.changes:changes",
+        "neighbors of a word kept, lost and gained between two spaces",
+    ),
+    Entry(
+        "analysis",
+        "stability",
+        "study.compare.changes:stability",
+        "neighbors of a word that several runs agree on",
+    ),
+    Entry(
+        "analysis",
+        "align",
+        "study.compare.align:align",
+        "one space aligned to another by a dictionary; translations",
+        called_elsewhere=("procrustes", "muse", "vecmap", "translate"),
+    ),
+    Entry(
+        "analysis",
+        "explain",
+        "study.explain.explain:explain",
+        "why two words are near: contexts, sentences, dimensions, n-grams",
+    ),
+    Entry(
+        "analysis",
+        "fill",
+        "study.explain.fill:fill",
+        "the words that best fit a blank: 这是一个___的苹果",
+        called_elsewhere=("predict_output_word",),
+    ),
+    Entry(
+        "analysis",
+        "axis",
+        "study.explain.axis:axis",
+        "where words lie between two lists of words",
+        called_elsewhere=("weat", "bias"),
+    ),
+    Entry(
+        "analysis",
+        "dimensions",
+        "study.explain.dimensions:dimensions",
+        "scores as dimensions are removed, and what each correlates with",
+        called_elsewhere=("ablation",),
+    ),
+    Entry(
+        "analysis",
+        "doctor",
+        "study.doctor.doctor:doctor",
+        "what is wrong with a space, and what to do about it",
+        called_elsewhere=("check", "diagnose"),
+    ),
+    Entry(
+        "analysis",
+        "map",
+        "study.map.map:map",
+        "words on a plane, as a picture or a page, and how far to trust it",
+        called_elsewhere=("plot", "tsne", "umap", "pca"),
+    ),
 )
 
 
@@ -181,17 +312,30 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 
 
 def entry(kind: str, name: str, *others: str) -> Entry:
-    """The entry of this name or alias, of one kind or of others; a wrong name raises UnknownName with the closest right one."""
+    """The entry of this name or alias, of one kind or of others; a wrong name raises UnknownName with the
+    closest right one."""
     found = entries(kind, *others)
     known = {each.name: each for each in found}
     for each in found:
         known.update(dict.fromkeys(each.aliases, each))
     if name not in known:
-        hint = did_you_mean(name, known)
-        if not hint:
-            hint = Message(" There are: {names}.", names=", ".join(each.name for each in found))
-        raise UnknownName("No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=hint)
+        raise UnknownName(
+            "No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=suggestion(name, found)
+        )
     return known[name]
+
+
+def suggestion(name: str, among: Iterable[Entry]) -> Message:
+    """A sentence with the name that was meant, by what other tools call it or by spelling; otherwise with all
+    names."""
+    known = list(among)
+    meant = next((each.name for each in known if name in each.called_elsewhere), None)
+    if meant is not None:
+        return Message(" Did you mean '{close}'?", close=meant)
+    names = ", ".join(each.name for each in known)
+    return did_you_mean(name, [other for each in known for other in (each.name, *each.aliases)]) or Message(
+        " There are: {names}.", names=names
+    )
 
 
 def find(kind: str, name: str) -> Any:

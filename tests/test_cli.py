@@ -14,7 +14,13 @@ import pytest
 
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\n我 喜欢 吃 苹果\n我 喜欢 吃 香蕉\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+我 喜欢 吃 苹果
+我 喜欢 吃 香蕉
+"""
 
 
 @pytest.fixture
@@ -46,7 +52,7 @@ def test_a_formula(vectors: Path, capsys: pytest.CaptureFixture[str]):
 def test_a_formula_without_blanks_is_read_and_said(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["analogy", str(vectors), "苹果-吃+香蕉", "-n", "2"]) == 0
     said = capsys.readouterr()
-    assert said.err == "note: read as 苹果 - 吃 + 香蕉\n"
+    assert said.err == "note: Read as 苹果 - 吃 + 香蕉.\n"
     assert main(["analogy", str(vectors), "苹果 - 吃 + 香蕉", "-n", "2"]) == 0
     assert capsys.readouterr().out == said.out
 
@@ -64,8 +70,8 @@ def test_several_words_stand_side_by_side(vectors: Path, capsys: pytest.CaptureF
 def test_neighbours_for_programs(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["neighbors", str(vectors), "cat", "苹果", "-n", "2", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert [each["query"] for each in said] == ["cat", "苹果"]
-    assert said[0]["neighbors"][0]["word"] == "dog"
+    assert [each["query"] for each in said["queries"]] == ["cat", "苹果"]
+    assert said["queries"][0]["neighbors"][0]["word"] == "dog"
     assert (
         main(
             [
@@ -85,8 +91,8 @@ def test_neighbours_for_programs(vectors: Path, capsys: pytest.CaptureFixture[st
         == 0
     )
     said = json.loads(capsys.readouterr().out)
-    assert said[0]["query"] == "cat + dog"
-    assert len(said[0]["neighbors"]) == 1
+    assert said["query"] == "cat + dog"
+    assert len(said["neighbors"]) == 1
 
 
 def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):

@@ -246,15 +246,27 @@ def test_blocks_are_found_wherever_they_are(markdown: str, languages: list[str],
     assert [block.language for block in read_blocks(tmp_path / "page.md")] == languages
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
-def test_the_tree_is_the_package(name: str):
+def _tree() -> Any:
+    """docs/tree.py, which writes what follows from the code."""
     spec = importlib.util.spec_from_file_location("tree", ROOT / "docs" / "tree.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_tree_is_the_package(name: str):
     text = (ROOT / name).read_text("utf-8")
-    assert text == module.written(text), "the package has changed: run `make docs`"
+    assert text == _tree().written(text), "the package has changed: run `make docs`"
+
+
+@pytest.mark.parametrize("name", ["docs/search.md", "docs/zh/search.md"])
+def test_the_table_of_analyses_is_the_registry(name: str):
+    text = (ROOT / name).read_text("utf-8")
+    assert "<!-- analyses -->" in text
+    assert text == _tree().with_analyses(text), "the registry has changed: run `make docs`"
 
 
 def test_every_module_says_what_it_is():

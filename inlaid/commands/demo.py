@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from inlaid.commands.terminal import drawn, print_rows
 from inlaid.errors import InlaidError
 from inlaid.report import Progress, Report
-from inlaid.terminal import drawn, print_rows
 
 if TYPE_CHECKING:
     from inlaid.vectors import Vectors
@@ -115,7 +115,8 @@ def vectors_of(language: Language, *, words: int, seed: int, report: Report) -> 
 
 
 def _answers(asked: Questions, spaces: Mapping[str, Vectors]) -> list[str | tuple[str, ...]]:
-    from inlaid.study.search.neighbors import analogy, neighbors
+    from inlaid.study.search.analogy import analogy
+    from inlaid.study.search.neighbors import neighbors
 
     rows: list[str | tuple[str, ...]] = []
     for word in asked.words:

@@ -11,7 +11,7 @@ import tyro
 from tyro.conf import Positional
 
 from inlaid.commands.options import Output, config_values, one_of, reading_options, text_of, values_of_group
-from inlaid.terminal import drawn, parse, print_report, print_tokens
+from inlaid.commands.terminal import drawn, parse, print_report, print_tokens
 
 
 def tokenize(words: list[str]) -> None:

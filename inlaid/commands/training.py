@@ -11,9 +11,9 @@ import tyro
 
 from inlaid import registry
 from inlaid.commands.options import config_values, reading_options, text_of
+from inlaid.commands.terminal import drawn, listed, parse, print_rows
 from inlaid.errors import Diverged
 from inlaid.report import Note, Report
-from inlaid.terminal import drawn, listed, parse, print_rows
 
 if TYPE_CHECKING:
     from inlaid.jobs.safety import Safety

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.compare.align import Aligning, align
-from inlaid.study.compare.procrustes import procrustes, straightened
+from inlaid.study.compare.align import AlignSettings, align
+from inlaid.study.compare.procrustes import normalized, procrustes
 from inlaid.vectors import Vectors
 
 linalg = pytest.importorskip("scipy.linalg", reason="SciPy comes with the extra `peers`")
@@ -24,8 +24,8 @@ def test_an_alignment_without_refinement_is_scipys():
         Vectors.of(words, x),
         Vectors.of(words, y),
         [(word, word) for word in words],
-        Aligning(refine=0, held_out=0.0),
+        AlignSettings(refine=0, held_out=0.0),
     )
     np.testing.assert_allclose(
-        made.rotation, linalg.orthogonal_procrustes(straightened(x), straightened(y))[0], atol=1e-5
+        made.rotation, linalg.orthogonal_procrustes(normalized(x), normalized(y))[0], atol=1e-5
     )

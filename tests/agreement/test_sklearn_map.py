@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.map.faithfulness import faithfulness
 from inlaid.study.map.layout import map_words
+from inlaid.study.map.quality import measure_map
 from inlaid.vectors import Vectors
 
 manifold = pytest.importorskip("sklearn.manifold", reason="scikit-learn comes with the extra `explore`")
@@ -21,7 +21,7 @@ def test_trustworthiness_and_continuity(size: int, k: int):
     space = random.standard_normal((size, 12))
     space = (space / np.linalg.norm(space, axis=1, keepdims=True)).astype(np.float32)
     places = (space[:, :2] + 0.1 * random.standard_normal((size, 2))).astype(np.float32)
-    found = faithfulness(space, places, k=k).figures
+    found = measure_map(space, places, k=k).quality
     assert found is not None
     assert found.trustworthiness == pytest.approx(
         manifold.trustworthiness(space, places, n_neighbors=k), abs=1e-6

@@ -80,7 +80,7 @@ def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
     Path("pairs.txt").write_text("cat\tdog\t9\ncat\tmat\t3\nfish\tmeat\t7\ndog\tgrass\t1\n", "utf-8")
     out = said(capsys, "dimensions", "one.inlaid", "pairs.txt", "--steps", "2", "--runs", "2", "-n", "2")
     assert "removed first" in out
-    assert "goes with" in out
+    assert "correlates with" in out
     found = json.loads(
         said(
             capsys,
@@ -96,7 +96,7 @@ def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
             "--json",
         )
     )
-    assert {each["order"] for each in found["removal"]} == {"most", "least", "random"}
+    assert {each["order"] for each in found["ablation"]} == {"most", "least", "random"}
     assert len(found["traits"]) == 2
 
 
@@ -124,7 +124,7 @@ MISTAKES = {
     "an empty list": (["axis", "one.inlaid", "--from", "--to", "cat"], "'from' is empty"),
     "a word on both sides": (
         ["axis", "one.inlaid", "--from", "cat", "--to", "cat", "dog"],
-        "stands in both lists",
+        "is in both lists",
     ),
     "no task": (["dimensions", "one.inlaid", "world-field"], "Did you mean 'world-fields'"),
     "no sample": (["doctor", "one.inlaid", "--sample", "1"], "expected at least 2"),

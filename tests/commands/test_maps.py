@@ -63,7 +63,7 @@ def test_named_words_as_a_picture(folder: Path, capsys: pytest.CaptureFixture[st
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["map", "v.inlaid", "cat", "猫", "-o", "map.html", "--method", "pca", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["faithfulness"] is None
+    assert found["quality"] is None
     assert [each["word"] for each in found["words"]] == ["cat", "猫"]
     assert found["words"][0]["true"] is None
     assert (
@@ -86,13 +86,13 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]):
         == 0
     )
     found = json.loads(capsys.readouterr().out)
-    assert (found["chosen"], found["total"], found["layout"]["seed"], len(found["words"])) == (
+    assert (found["chosen"], found["total"], found["settings"]["seed"], len(found["words"])) == (
         "sample",
         40,
         3,
         20,
     )
-    assert set(found["faithfulness"]) >= {"k", "false", "missing", "trustworthiness", "continuity"}
+    assert set(found["quality"]) >= {"k", "false", "missing", "trustworthiness", "continuity"}
 
 
 MISTAKES = {

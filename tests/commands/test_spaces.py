@@ -76,7 +76,7 @@ def test_compare_as_json(capsys: pytest.CaptureFixture[str]):
     assert found["moved"][0]["word"] == "w7"
     assert len(found["moved"]) == 3
     assert found["moved"][0]["p"] is None
-    assert found["sure"] is None
+    assert found["significant"] is None
     assert found["chance"] is None
     assert found["words"][0]["word"] == "w7"
 
@@ -88,8 +88,8 @@ def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixtur
     lines = [line.split() for line in said.out.splitlines()]
     assert lines[0][:4] == ["learned", "from", "95", "pairs;"]
     assert [line[:3] for line in lines[2:20]] == [
-        [rotation, by, at]
-        for rotation in ("dictionary", "refined", "weighed")
+        [mapping, by, at]
+        for mapping in ("procrustes", "refinement", "reweighting")
         for by in ("cosine", "csls")
         for at in ("1", "5", "10")
     ]
@@ -107,15 +107,15 @@ def test_align_as_json(capsys: pytest.CaptureFixture[str]):
     )
     found = json.loads(said.out)
     assert found["words"]["w3"][0]["word"] == "词3"
-    assert found["refined"] == []
-    assert {each["rotation"] for each in found["precision"]} == {"dictionary", "weighed"}
+    assert found["refinement"] == []
+    assert {each["mapping"] for each in found["precision"]} == {"procrustes", "reweighting"}
     assert "read from right to left" in " ".join(said.err.split())
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["align", "zh.inlaid", "en.inlaid", "other.txt"], "none of the 1 pairs"),
+        (["align", "zh.inlaid", "en.inlaid", "other.txt"], "None of the 1 pairs"),
         (["align", "zh.inlaid", "small.inlaid", "zh-en.txt"], "8 and 2 dimensions"),
         (["align", "zh.inlaid", "en.inlaid", "none.txt"], "There is no dictionary"),
         (

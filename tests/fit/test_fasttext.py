@@ -195,6 +195,6 @@ def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
     misspelt = max_n[:-2] + max_n[-1] + max_n[-2]
     assert vectors.find(misspelt) is None
     assert max_n in [each.word for each in inlaid.neighbors(vectors, misspelt, n=5)]
-    assert inlaid.neighbors(vectors, [misspelt, max_n], n=1)[0].word != max_n
+    assert inlaid.analogy(vectors, f"{misspelt} + {max_n}", n=1)[0].word != max_n
     with pytest.raises(UnknownWord):
         inlaid.neighbors(inlaid.Vectors.of(["cat"], [[1.0]]), "dog")

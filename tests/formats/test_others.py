@@ -138,7 +138,7 @@ def test_int8_says_what_it_lost_and_other_formats_refuse_it(tmp_path: Path):
     vectors = Vectors.of([f"w{n}" for n in range(100)], np.random.default_rng(1).standard_normal((100, 50)))
     events: list[Event] = []
     inlaid.save(vectors, tmp_path / "v.inlaid", dtype="int8", report=events.append)
-    assert "of 100 words each lies at a cosine of 0.9999" in str(events[0])
+    assert "Of 100 words, the cosine with the original vector is 0.9999" in str(events[0])
     found = inlaid.load(tmp_path / "v.inlaid")
     largest = np.abs(vectors.table).max(axis=1, keepdims=True)
     assert (np.abs(found.table - vectors.table) <= largest / 254 + 1e-6).all()

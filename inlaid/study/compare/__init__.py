@@ -1,1 +1,1 @@
-"""Two vector spaces: what changed, and one aligned to the other"""
+"""Two vector spaces: what changed between them, and one mapped onto the other"""

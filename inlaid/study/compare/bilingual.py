@@ -1,5 +1,4 @@
-"""Two vocabularies in one space: words of the one find words of the other by cosine or CSLS, and how often
-they are right."""
+"""Bilingual lexicon induction: translations retrieved in a shared space by cosine or CSLS, and precision at k."""
 
 from __future__ import annotations
 
@@ -15,106 +14,125 @@ from inlaid.shapes import Rows, Table
 from inlaid.study.compare.dictionaries import Pairs
 from inlaid.study.evaluate import statistics
 from inlaid.study.search import ranking
-from inlaid.study.search.ranking import Correction, Found
+from inlaid.study.search.ranking import Found, Penalties
 from inlaid.vectors import Vectors, lengths
 
 AT = (1, 5, 10)
-NOWHERE = 4.0
-"""How crowded it is around a word that points nowhere: no cosine makes up for it, so it translates
-nothing."""
-BLOCK = 1 << 12
-"""Rows between two signs of progress."""
+"""The k of precision at k."""
+NEVER = 4.0
+"""Mean similarity assigned to a zero vector: larger than any cosine can make up for, so CSLS never returns it."""
+QUERY_BLOCK = 1 << 12
+"""Rows between two progress events."""
 By = Literal["cosine", "csls"]
-Rotation = Literal["dictionary", "refined", "weighed", ""]
+Mapping = Literal["procrustes", "refinement", "reweighting", ""]
+"""How the source space was mapped: orthogonal Procrustes over the dictionary; the same after refinement; whitening
+and re-weighting after that."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Share of words whose first `at` answers hold a translation, with its 95 % interval."""
+    """Precision at k: share of words with a correct translation among the first `at` retrieved, with its 95 %
+    interval."""
 
-    rotation: Rotation
+    mapping: Mapping
     by: By
     at: int
     value: float
     low: float
     high: float
     used: int
-    """Words with a vector and with a translation that has one: those that were asked."""
+    """Words that were tested: those with a vector and at least one translation that has a vector."""
     total: int
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
-    """Two vocabularies in one space: words of the one find words of the other."""
+class Retrieval:
+    """Retrieval of target words for source words, both vocabularies in one space."""
 
     source: Vectors
     target: Vectors
     k: int = 10
-    """Nearest words of the other side that say how crowded it is around a word."""
+    """Nearest neighbours over which CSLS averages."""
     among: int = 200_000
-    """First words of the target that may be answers."""
-    crowd: int = 10_000
-    """First words of the source by which crowding is judged."""
+    """Retrieve only among this many first words of the target."""
+    csls_words: int = 10_000
+    """First words of the source among which CSLS looks for the neighbours of a target word."""
     report: Report = silent
 
     @functools.cached_property
-    def crowding(self) -> np.ndarray:
-        return crowding(self._candidates, _first(self.source, self.crowd), self.k, self.report)
+    def mean_similarities(self) -> np.ndarray:
+        return mean_similarities(self._candidates, _first(self.source, self.csls_words), self.k, self.report)
 
     @functools.cached_property
     def _candidates(self) -> Table:
         return _first(self.target, self.among)
 
-    def answers(self, ids: Sequence[int], *, n: int, by: By) -> list[Found]:
-        """The best words of the target for these words of the source, by cosine or CSLS."""
-        return _best(self.source.rows(ids), self._candidates, n, self.crowding if by == "csls" else None)
+    def best(self, ids: Sequence[int], *, n: int, by: By) -> list[Found]:
+        """The `n` best target words for each of these source words."""
+        similarities = self.mean_similarities if by == "csls" else None
+        return _best(self.source.rows(ids), self._candidates, n, similarities)
 
 
 def precision(
-    between: Between, pairs: Pairs, rotation: Rotation = "", *, at: Sequence[int] = AT, seed: int = 1
+    retrieval: Retrieval, pairs: Pairs, mapping: Mapping = "", *, at: Sequence[int] = AT, seed: int = 1
 ) -> list[Precision]:
-    """How many words find a translation among their first answers, by plain cosine and by CSLS; nothing if
-    none can be asked."""
-    wanted: dict[str, set[int | None]] = {}
-    for word, answer in pairs:
-        wanted.setdefault(word, set()).add(between.target.find(answer))
-    found = [(between.source.find(word), answers - {None}) for word, answers in wanted.items()]
-    rows = [(id, answers) for id, answers in found if id is not None and answers]
+    """Precision at each k of `at`, by cosine and by CSLS; empty if none of the pairs can be tested."""
+    translations: dict[str, set[int | None]] = {}
+    for word, translation in pairs:
+        translations.setdefault(word, set()).add(retrieval.target.find(translation))
+    found = [(retrieval.source.find(word), correct - {None}) for word, correct in translations.items()]
+    tested = [(id, correct) for id, correct in found if id is not None and correct]
+    if not tested:
+        return []
     scores: list[Precision] = []
-    for by in ("cosine", "csls") if rows else ():
-        found = between.answers([id for id, _ in rows], n=max(at), by=by)
+    ways: tuple[By, ...] = ("cosine", "csls")
+    for by in ways:
+        retrieved = retrieval.best([id for id, _ in tested], n=max(at), by=by)
         for k in at:
-            right = np.array(
-                [
-                    not answers.isdisjoint(each.ids[:k].tolist())
-                    for (_, answers), each in zip(rows, found, strict=True)
-                ],
-                float,
-            )
-            drawn = statistics.interval(right[:, None], statistics.mean, seed=seed)
+            hits = [
+                not correct.isdisjoint(each.ids[:k].tolist())
+                for (_, correct), each in zip(tested, retrieved, strict=True)
+            ]
+            right = np.array(hits, float)
+            interval = statistics.interval(right[:, None], statistics.mean, seed=seed)
             scores.append(
-                Precision(rotation, by, k, float(right.mean()), drawn.low, drawn.high, len(rows), len(wanted))
+                Precision(
+                    mapping=mapping,
+                    by=by,
+                    at=k,
+                    value=float(right.mean()),
+                    low=interval.low,
+                    high=interval.high,
+                    used=len(tested),
+                    total=len(translations),
+                )
             )
     return scores
 
 
-def crowding(rows: Rows, others: Table, k: int, report: Report = silent) -> np.ndarray:
-    """The mean cosine of each row with its nearest among the others."""
+def mean_similarities(rows: Rows, others: Table, k: int, report: Report = silent) -> np.ndarray:
+    """The mean cosine of each row with its `k` nearest among the others (r of CSLS, Conneau et al. 2018)."""
     found = np.empty(len(rows))
-    for start in counted(range(0, len(rows), BLOCK), "judging crowds", unit="blocks", report=report, every=1):
-        block = slice(start, start + BLOCK)
+    starts = range(0, len(rows), QUERY_BLOCK)
+    for start in counted(starts, "computing CSLS similarities", unit="blocks", report=report, every=1):
+        block = slice(start, start + QUERY_BLOCK)
         found[block] = [each.scores.mean() for each in _best(rows[block], others, k, None)]
-    return np.where(rows.any(axis=1), found, NOWHERE)
+    return np.where(rows.any(axis=1), found, NEVER)
 
 
-def mutual(here: Rows, there: Table, k: int = 10, report: Report = silent) -> np.ndarray:
-    """Ids of words that are each other's nearest by CSLS."""
-    onward, back = (
-        np.array([each.ids[0] for each in _best(rows, others, 1, crowding(others, rows, k, report))])
-        for rows, others in ((here, there), (there, here))
-    )
-    ids = np.flatnonzero((back[onward] == np.arange(len(onward))) & here.any(axis=1))
-    return np.stack([ids, onward[ids]], axis=1)
+def mutual_neighbors(source: Rows, target: Table, k: int = 10, report: Report = silent) -> np.ndarray:
+    """(pair, 2): ids of words that are each other's nearest neighbour by CSLS."""
+    forward = _nearest(source, target, k, report)
+    backward = _nearest(target, source, k, report)
+    mutual = backward[forward] == np.arange(len(forward))
+    ids = np.flatnonzero(mutual & source.any(axis=1))
+    return np.stack([ids, forward[ids]], axis=1)
+
+
+def _nearest(rows: Rows, others: Table, k: int, report: Report) -> np.ndarray:
+    """The id of the nearest of the others by CSLS, for each row."""
+    similarities = mean_similarities(others, rows, k, report)
+    return np.array([each.ids[0] for each in _best(rows, others, 1, similarities)])
 
 
 def _first(vectors: Vectors, words: int) -> Table:
@@ -122,6 +140,10 @@ def _first(vectors: Vectors, words: int) -> Table:
     return vectors.rows(np.arange(min(words, len(vectors))))
 
 
-def _best(rows: Rows, others: Table, n: int, crowded: np.ndarray | None) -> list[Found]:
-    correction = None if crowded is None else Correction(crowded[:, None] / 2, np.ones((len(rows), 1)))
-    return ranking.best(others, lengths(others), rows, n=n, correction=correction)
+def _best(rows: Rows, others: Table, n: int, similarities: np.ndarray | None) -> list[Found]:
+    """By cosine; by CSLS where the mean similarities of the others are given. Those of the rows do not change
+    the order."""
+    penalties = None
+    if similarities is not None:
+        penalties = Penalties(similarities[:, None] / 2, np.ones((len(rows), 1)))
+    return ranking.best(others, lengths(others), rows, n=n, penalties=penalties)

@@ -1,9 +1,7 @@
-"""Bilingual dictionaries: pairs of a word and its translation, from two columns or from CC-CEDICT, and what
-two spaces know of them.
+"""Bilingual dictionaries: pairs of a word and its translation, from two columns or from CC-CEDICT.
 
-chat 猫                                             a word and its translation, between them a tab or blanks 貓
-猫 [mao1] /cat/CL:隻|只[zhi1]/(dialect) to hide/     CC-CEDICT: glosses of a single English word count, "to hide"
-as hide
+chat 猫                                              two columns, separated by a tab or by spaces
+貓 猫 [mao1] /cat/CL:隻|只[zhi1]/(dialect) to hide/    CC-CEDICT: glosses of one English word; "to hide" is hide
 """
 
 from __future__ import annotations
@@ -20,31 +18,31 @@ from inlaid.report import Note, Report
 from inlaid.vectors import Vectors
 
 Pairs = list[tuple[str, str]]
-ENTRY = re.compile(r"(\S+) (\S+) \[[^\]]*\] /(.+)/\s*")
+CEDICT_LINE = re.compile(r"(\S+) (\S+) \[[^\]]*\] /(.+)/\s*")
 GLOSS = re.compile(r"(?:to |an? )?([A-Za-z]+(?:['-][A-Za-z]+)*)")
 
 
 def read_dictionary(path: Path) -> Pairs:
-    """All pairs of a file (or of one packed as .gz, .bz2, .xz, .zst), in its order, without repeats."""
+    """All pairs of a file (may be compressed: .gz, .bz2, .xz, .zst), in its order, without duplicates."""
     if not path.is_file():
-        raise SourceError(f"There is no dictionary '{path}'.")
+        raise SourceError("There is no dictionary '{path}'.", path=path)
     lines = list(_lines(path))
-    entries = lines and all(ENTRY.fullmatch(line) for _, line in lines[:10])
-    pairs = [
-        pair
-        for number, line in lines
-        for pair in (_entry(line) if entries else [_columns(line, path, number)])
-    ]
+    pairs = Pairs()
+    if lines and all(CEDICT_LINE.fullmatch(line) for _, line in lines[:10]):
+        for _, line in lines:
+            pairs.extend(_cedict_pairs(line))
+    else:
+        pairs = [_columns(line, path, number) for number, line in lines]
     if not pairs:
         raise SourceError(
-            f"{path} holds no pairs of words. Expected a word and its translation on each line, or CC-CEDICT."
+            "{path} has no pairs of words. Expected a word and its translation on each line, or CC-CEDICT.",
+            path=path,
         )
     return list(dict.fromkeys(pairs))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with something in them, with their numbers, without the comments at the top: further down # may
-    be a word."""
+    """Non-empty lines with their numbers, without the comments at the top: further down, # may be a word."""
     top = True
     with DecompressedFile(path) as file:
         for number, raw in enumerate(file, 1):
@@ -52,7 +50,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
             except UnicodeDecodeError:
                 raise FormatError(
-                    f"{path}:{number}: bytes that are not UTF-8. Convert the file to UTF-8."
+                    "{path}:{line}: bytes that are not UTF-8. Convert the file to UTF-8.",
+                    path=path,
+                    line=number,
                 ) from None
             top = top and line.startswith("#")
             if line.strip() and not top:
@@ -60,85 +60,94 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _columns(line: str, path: Path, number: int) -> tuple[str, str]:
-    parts = [part.strip() for part in (line.split("\t") if "\t" in line else line.split())]
-    if len(parts) != 2 or not all(parts):
+    columns = line.split("\t") if "\t" in line else line.split()
+    words = [column.strip() for column in columns]
+    if len(words) != 2 or not all(words):
         raise FormatError(
-            f"{path}:{number}: expected a word and its translation, found {line[:60]!r}. Mend the line or take it out."
+            "{path}:{line}: expected a word and its translation, found {found!r}. Fix or remove the line.",
+            path=path,
+            line=number,
+            found=line[:60],
         )
-    return parts[0], parts[1]
+    return words[0], words[1]
 
 
-def _entry(line: str) -> Iterator[tuple[str, str]]:
-    """Both scripts of an entry with each of its single-word glosses; remarks in brackets are no part of a
+def _cedict_pairs(line: str) -> Iterator[tuple[str, str]]:
+    """Both scripts of an entry with each of its single-word glosses; remarks in parentheses are not part of a
     gloss."""
-    entry = ENTRY.fullmatch(line)
+    entry = CEDICT_LINE.fullmatch(line)
     if not entry:
         return
-    for gloss in re.split("[/;]", re.sub(r"\([^)]*\)", "", entry[3])):
+    traditional, simplified, glosses = entry.groups()
+    for gloss in re.split("[/;]", re.sub(r"\([^)]*\)", "", glosses)):
         word = GLOSS.fullmatch(gloss.strip())
         if word:
-            yield from ((form, word[1]) for form in dict.fromkeys((entry[2], entry[1])))
+            for form in dict.fromkeys((simplified, traditional)):
+                yield form, word[1]
 
 
-# --- between two spaces
-# ---------------------------------------------------------------------------------------------------
+# --- between two spaces ---------------------------------------------------------------------------------------
 
 
-def directed(dictionary: Path | Pairs, source: Vectors, target: Vectors, report: Report) -> Pairs:
-    """The pairs, each with its word of the source first."""
+def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, report: Report) -> Pairs:
+    """The pairs, each with its source word first: a dictionary that fits better reversed is reversed."""
     pairs = read_dictionary(dictionary) if isinstance(dictionary, Path) else list(dictionary)
-    turned = [(answer, word) for word, answer in pairs]
-    fits = [len(set(both_know(source, target, each))) for each in (pairs, turned)]
-    if not any(fits):
-        shown = ", ".join(f"{word} {answer}" for word, answer in pairs[:3])
+    swapped = [(translation, word) for word, translation in pairs]
+    fit = len(set(in_vocabulary(source, target, pairs)))
+    fit_swapped = len(set(in_vocabulary(source, target, swapped)))
+    if fit == fit_swapped == 0:
         raise SourceError(
-            f"The spaces know none of the {len(pairs):,} pairs of the dictionary ({shown}, ...). Check its languages, script and case."
+            "None of the {pairs:,} pairs of the dictionary ({shown}, ...) is in the vocabularies of both spaces. "
+            "Check its languages, script and case.",
+            pairs=len(pairs),
+            shown=", ".join(f"{word} {translation}" for word, translation in pairs[:3]),
         )
-    if fits[1] > fits[0]:
-        report(
-            Note(
-                f"The dictionary is read from right to left: {fits[1]:,} of its pairs fit that way, {fits[0]:,} as written."
-            )
+    if fit_swapped <= fit:
+        return pairs
+    report(
+        Note(
+            "The dictionary is read from right to left: {swapped:,} of its pairs fit that way, {written:,} as written.",
+            swapped=fit_swapped,
+            written=fit,
         )
-    return turned if fits[1] > fits[0] else pairs
+    )
+    return swapped
 
 
 def split(pairs: Pairs, test: Pairs | None, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
-    """What to learn from and what to ask. A test asks only words that the dictionary does not have."""
+    """Training pairs and test pairs. Of a test dictionary, words that the training dictionary has are dropped."""
     words = list(dict.fromkeys(word for word, _ in pairs))
     if test is not None:
         known = set(words)
         return pairs, [pair for pair in test if pair[0] not in known]
     random = np.random.Generator(np.random.Philox(seed))
-    out = {words[n] for n in random.permutation(len(words))[: round(held_out * len(words))].tolist()}
-    return [pair for pair in pairs if pair[0] not in out], [pair for pair in pairs if pair[0] in out]
+    order = random.permutation(len(words))[: round(held_out * len(words))].tolist()
+    tested = {words[number] for number in order}
+    return [pair for pair in pairs if pair[0] not in tested], [pair for pair in pairs if pair[0] in tested]
 
 
-def known_ids(source: Vectors, target: Vectors, learned: Pairs, asked: Pairs) -> np.ndarray:
-    """Ids of the pairs to learn from, without any that shares a word with what will be asked: synonyms would
-    tell too."""
-    hidden = [set(side) for side in zip(*both_know(source, target, asked), strict=True)] or [
-        set[int](),
-        set[int](),
-    ]
-    pairs = sorted(
-        {
-            pair
-            for pair in both_know(source, target, learned)
-            if pair[0] not in hidden[0] and pair[1] not in hidden[1]
-        }
-    )
+def training_ids(source: Vectors, target: Vectors, training: Pairs, test: Pairs) -> np.ndarray:
+    """(pair, 2): ids of the training pairs, without any that shares a word with a test pair: synonyms would leak
+    the answer."""
+    tested = list(in_vocabulary(source, target, test))
+    tested_source = {id for id, _ in tested}
+    tested_target = {id for _, id in tested}
+    pairs = {
+        (source_id, target_id)
+        for source_id, target_id in in_vocabulary(source, target, training)
+        if source_id not in tested_source and target_id not in tested_target
+    }
     if not pairs:
         raise SourceError(
-            "No pair of the dictionary is left to learn from. Lower held_out, or bring a larger dictionary."
+            "No pair of the dictionary is left for training. Lower held_out, or use a larger dictionary."
         )
-    return np.array(pairs, np.int64)
+    return np.array(sorted(pairs), np.int64)
 
 
-def both_know(source: Vectors, target: Vectors, pairs: Pairs) -> Iterator[tuple[int, int]]:
-    """The pairs that both spaces know."""
-    for word, answer in pairs:
-        one = source.find(word)
-        other = target.find(answer)
-        if one is not None and other is not None:
-            yield one, other
+def in_vocabulary(source: Vectors, target: Vectors, pairs: Pairs) -> Iterator[tuple[int, int]]:
+    """The ids of the pairs that are in both vocabularies."""
+    for word, translation in pairs:
+        source_id = source.find(word)
+        target_id = target.find(translation)
+        if source_id is not None and target_id is not None:
+            yield source_id, target_id

@@ -1,10 +1,10 @@
-"""Spaces made ready to be turned, and the orthogonal matrix that turns one onto another.
+"""Orthogonal Procrustes, and whitening with re-weighting: linear maps that bring one space onto another.
 
     W = argmin ||X W - Y||  over orthogonal W  =  U Vᵀ, where Xᵀ Y = U S Vᵀ         (orthogonal Procrustes)
 
-An orthogonal matrix keeps every inner product, so nothing that a space has learned is lost. To translate,
-more is gained by two other matrices, one for each side (`weighed`), which let directions count by how well
-the pairs agree along them.
+An orthogonal matrix keeps every inner product, so nothing that a space has learned is lost. For translation, two
+other matrices are better, one for each side (`reweighted`): they weight directions by how well the pairs agree
+along them.
 """
 
 from __future__ import annotations
@@ -18,59 +18,58 @@ from inlaid.errors import SourceError
 from inlaid.shapes import Rows, Table, Vector
 from inlaid.vectors import Vectors, lengths
 
-FLAT = 1e-5
-"""A row shorter than this share of the others is what rounding left: it points nowhere."""
-BLOCK = 1 << 14
+ROUNDING = 1e-5
+"""A row shorter than this share of the others is rounding error and counts as zero."""
+ROW_BLOCK = 1 << 14
+"""Rows processed at a time."""
 
 
 def procrustes(x: Rows, y: Rows) -> Table:
-    """The orthogonal matrix, a rotation or a mirrored one, that brings the rows of `x` closest to those of
-    `y`."""
+    """The orthogonal matrix (a rotation, possibly with a reflection) that maps the rows of `x` closest to `y`."""
     left, _, right = np.linalg.svd(_product(x, y))
     return (left @ right).astype(np.float32)
 
 
-def weighed(x: Rows, y: Rows, power: float = 0.5) -> tuple[Table, Table]:
-    """For each side a matrix that brings pairs together and shrinks the directions along which they agree
-    less.
+def reweighted(x: Rows, y: Rows, exponent: float = 0.5) -> tuple[Table, Table]:
+    """A matrix for each side that maps pairs together and shrinks directions along which they agree less.
 
-    Both are whitened, turned onto each other, every direction multiplied by its correlation to a power, and
-    given back the spread it had (Artetxe, Labaka and Agirre 2018).
+    Whitening, orthogonal mapping, re-weighting by the cross-correlation to an exponent, de-whitening (Artetxe,
+    Labaka and Agirre 2018, steps 1 to 4).
     """
-    (white_x, back_x) = _whitening(x)
-    (white_y, back_y) = _whitening(y)
-    left, agreement, right = np.linalg.svd(white_x @ _product(x, y) @ white_y)
-    weights = np.diag(agreement**power)
-    sides = ((white_x, left, back_x), (white_y, right.T, back_y))
-    first, second = (
-        (white @ turn @ weights @ turn.T @ back @ turn).astype(np.float32) for white, turn, back in sides
-    )
-    return first, second
+    whitening_x, dewhitening_x = _whitening(x)
+    whitening_y, dewhitening_y = _whitening(y)
+    left, correlations, right = np.linalg.svd(whitening_x @ _product(x, y) @ whitening_y)
+    weights = np.diag(correlations**exponent)
+
+    def mapping(whitening: np.ndarray, rotation: np.ndarray, dewhitening: np.ndarray) -> Table:
+        made = whitening @ rotation @ weights @ rotation.T @ dewhitening @ rotation
+        return made.astype(np.float32)
+
+    return mapping(whitening_x, left, dewhitening_x), mapping(whitening_y, right.T, dewhitening_y)
 
 
-def straightened(table: Rows) -> Rows:
-    """Every row at length 1, the mean of all taken off, and at length 1 again; rows that point nowhere are
-    zeros."""
-    made = _straight(table, _mean(table))
+def normalized(table: Rows) -> Rows:
+    """Length normalization, mean centering, and length normalization again; zero rows stay zero."""
+    made = _normalized(table, _mean(table))
     if not made.any():
-        raise _same_way(len(table))
+        raise _one_direction(len(table))
     return made
 
 
 @dataclass(frozen=True, eq=False)
-class Straight:
-    """A space straightened and turned, row by row as they are asked for: a second table in memory is never
-    needed."""
+class NormalizedSpace:
+    """A space normalized as by `normalized`, then mapped; rows are computed on demand, so no second table is
+    held in memory."""
 
     space: Vectors
     mean: Vector
-    turn: Table | None = None
+    mapping: Table | None = None
 
     @classmethod
-    def of(cls, space: Vectors) -> Straight:
+    def of(cls, space: Vectors) -> NormalizedSpace:
         mean = _mean(space.table)
-        if not any(_straight(space.table[block], mean).any() for block in _blocks(len(space))):
-            raise _same_way(len(space))
+        if not any(_normalized(space.table[block], mean).any() for block in _blocks(len(space))):
+            raise _one_direction(len(space))
         return cls(space, mean)
 
     @property
@@ -78,8 +77,8 @@ class Straight:
         return self.space.stored.shape
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        rows = _straight(self.space.rows(ids), self.mean)
-        return rows if self.turn is None else rows @ self.turn
+        rows = _normalized(self.space.rows(ids), self.mean)
+        return rows if self.mapping is None else rows @ self.mapping
 
     def whole(self) -> Table:
         table = np.empty(self.shape, np.float32)
@@ -97,47 +96,49 @@ def _product(x: Rows, y: Rows) -> np.ndarray:
 
 
 def _whitening(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix that gives all directions the same spread, and the one that takes it back; what has no
-    spread stays nothing."""
+    """The whitening matrix and its inverse; directions without variance map to zero in both."""
     values, axes = np.linalg.eigh(_product(rows, rows))
-    held = values > FLAT * values.max()
-    size = np.sqrt(np.where(held, values, 1))
-    return (axes * np.where(held, 1 / size, 0)) @ axes.T, (axes * np.where(held, size, 0)) @ axes.T
+    varying = values > ROUNDING * values.max()
+    deviations = np.sqrt(np.where(varying, values, 1))
+    whitening = (axes * np.where(varying, 1 / deviations, 0)) @ axes.T
+    dewhitening = (axes * np.where(varying, deviations, 0)) @ axes.T
+    return whitening, dewhitening
 
 
 def _mean(table: Rows) -> Vector:
-    """Of the rows at length 1; rows of zeros do not count."""
+    """The mean of the unit rows; zero rows do not count."""
     total = np.zeros(table.shape[1])
-    pointing = 0
+    nonzero = 0
     for block in _blocks(len(table)):
         rows = _unit(table[block])
         total = total + rows.sum(axis=0, dtype=np.float64)
-        pointing = pointing + int(rows.any(axis=1).sum())
-    return (total / max(pointing, 1)).astype(np.float32)
+        nonzero = nonzero + int(rows.any(axis=1).sum())
+    return (total / max(nonzero, 1)).astype(np.float32)
 
 
-def _straight(table: Rows, mean: Vector) -> Rows:
+def _normalized(table: Rows, mean: Vector) -> Rows:
     rows = _unit(table)
-    pointing = rows.any(axis=1)
+    nonzero = rows.any(axis=1)
     rows -= mean
     size = lengths(rows)
-    pointing &= size > FLAT
-    rows[~pointing] = 0
-    rows /= np.where(pointing, size, 1)[:, None]
+    nonzero &= size > ROUNDING
+    rows[~nonzero] = 0
+    rows /= np.where(nonzero, size, 1)[:, None]
     return rows
 
 
 def _unit(table: Rows) -> Rows:
-    """A copy with every row at length 1; zeros stay zeros."""
+    """A copy with every row at length 1; zero rows stay zero."""
     size = lengths(table)[:, None]
     return table / np.where(size == 0, 1, size)
 
 
-def _same_way(words: int) -> SourceError:
+def _one_direction(words: int) -> SourceError:
     return SourceError(
-        f"All {words:,} words of a space point the same way: there is nothing to turn. Train it on more text."
+        "All {words:,} words of a space have the same direction, so it cannot be aligned. Train it on more text.",
+        words=words,
     )
 
 
 def _blocks(rows: int) -> Iterator[slice]:
-    return (slice(start, start + BLOCK) for start in range(0, rows, BLOCK))
+    return (slice(start, start + ROW_BLOCK) for start in range(0, rows, ROW_BLOCK))

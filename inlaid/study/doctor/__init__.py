@@ -1,1 +1,1 @@
-"""What is wrong with a vector space, and what to do"""
+"""What is wrong with a vector space, and what to do about it"""

@@ -1,80 +1,129 @@
-"""What is wrong with a space, how much of it, and what to do: one look at its rows, its shape and its
-words."""
+"""What is wrong with a space, how serious it is, and what to do: checks of its rows, its geometry and its words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from inlaid.encode.corpus import Corpus
+from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
-from inlaid.study.doctor import row_checks, shape_checks, word_checks
-from inlaid.study.doctor.findings import Examining, Finding, Patient
+from inlaid.study.analysis import Row, analysis
+from inlaid.study.doctor import broken_words, geometry_checks, row_checks, word_checks
+from inlaid.study.doctor.findings import SEVERITIES, DoctorSettings, Finding, Severity, Space
 from inlaid.vectors import Vectors
+
+SHOWN_SEVERITIES: dict[str, tuple[Severity, ...]] = {
+    "all": ("serious", "warning", "note"),
+    "warnings": ("serious", "warning"),
+    "serious": ("serious",),
+}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found, the most serious first, and what it rests on."""
+    """What was found, the most serious first, and how much was examined."""
 
     words: int
     dim: int
     sampled: int
-    seed: int
     findings: tuple[Finding, ...]
+    settings: DoctorSettings
 
     @property
     def serious(self) -> tuple[Finding, ...]:
         return tuple(each for each in self.findings if each.severity == "serious")
 
     @property
-    def verdict(self) -> str:
-        found = {
-            name: sum(each.severity == name for each in self.findings)
-            for name in ("serious", "warning", "note")
+    def shown(self) -> tuple[Finding, ...]:
+        """The findings that the settings ask for."""
+        severities = SHOWN_SEVERITIES[self.settings.show]
+        return tuple(each for each in self.findings if each.severity in severities)
+
+    @property
+    def verdict(self) -> Message:
+        counts = [_count(name, sum(each.severity == name for each in self.findings)) for name in SEVERITIES]
+        present = [each for each in counts if each is not None]
+        if not present:
+            return Message("Nothing found.")
+        found = _listed(present)
+        if self.serious:
+            return Message("Found {found}.", found=found)
+        return Message("Nothing serious: {found}.", found=found)
+
+    def rows(self) -> list[Row]:
+        rows: list[Row] = [f"{self.words:,} words x {self.dim}. {self.verdict}"]
+        for each in self.shown:
+            examples = f" Examples: {'; '.join(each.examples)}." if each.examples else ""
+            rows.append(f"\n{each.severity}: {each.message}{examples}")
+            rows.append(f"  {each.advice}")
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "words": self.words,
+            "dim": self.dim,
+            "sampled": self.sampled,
+            "seed": self.settings.seed,
+            "findings": [each.to_dict() for each in self.shown],
+            "verdict": str(self.verdict),
         }
-        said = ", ".join(
-            f"{count} {PLURALS[name] if count > 1 else name}" for name, count in found.items() if count
-        )
-        return (
-            "Nothing found."
-            if not said
-            else f"Nothing serious: {said}."
-            if not self.serious
-            else f"Found {said}."
-        )
 
 
-PLURALS = {"serious": "serious", "warning": "warnings", "note": "notes"}
-RANKS = ("serious", "warning", "note")
-
-
+@analysis
 def doctor(
     vectors: Vectors,
+    settings: DoctorSettings | None = None,
     *,
     corpus: Corpus | None = None,
-    settings: Examining | None = None,
     report: Report = silent,
 ) -> Diagnosis:
-    """Examine a space. With a corpus, words that are frequent there and missing here are named too.
+    """What is wrong with a space, and what to do about it.
 
-    >>> doctor(vectors).verdict
+    >>> str(doctor(vectors).verdict)
     'Nothing found.'
+
+    Args:
+        vectors: a file of vectors
+        corpus: the folder of a corpus whose frequent words should have vectors
     """
-    settings = settings or Examining()
-    patient = Patient(vectors, settings, report)
-    checks: list[Callable[[], list[Finding]]] = [
-        lambda check=check: check(patient) for check in (*row_checks.CHECKS, *shape_checks.CHECKS)
-    ]
-    checks += [lambda check=check: check(vectors) for check in word_checks.CHECKS]
+    settings = settings or DoctorSettings()
+    space = Space(vectors, settings, report)
+    space_checks = (*row_checks.CHECKS, *geometry_checks.CHECKS)
+    checks: list[Callable[[], list[Finding]]] = [partial(check, space) for check in space_checks]
+    checks += [partial(check, vectors) for check in (broken_words.broken, *word_checks.CHECKS)]
     if corpus is not None:
-        checks.append(lambda: word_checks.missing_in_corpus(vectors, corpus))
-    found = [
-        each
-        for check in counted(checks, "examining", unit="checks", report=report, every=1)
-        for each in check()
-    ]
-    found.sort(key=lambda each: RANKS.index(each.severity))
+        checks.append(partial(word_checks.missing_in_corpus, vectors, corpus))
+    found = list[Finding]()
+    for check in counted(checks, "examining", unit="checks", report=report, every=1):
+        found += check()
+    found.sort(key=lambda each: SEVERITIES.index(each.severity))
     return Diagnosis(
-        len(vectors), vectors.dim, min(settings.sample, len(vectors)), settings.seed, tuple(found)
+        words=len(vectors),
+        dim=vectors.dim,
+        sampled=min(settings.sample, len(vectors)),
+        findings=tuple(found),
+        settings=settings,
     )
+
+
+def _count(severity: Severity, count: int) -> Message | None:
+    """How many findings of one severity; None for none."""
+    if count == 0:
+        return None
+    if severity == "serious":
+        return Message("{count} serious", count=count)
+    if severity == "warning":
+        return Message("1 warning") if count == 1 else Message("{count} warnings", count=count)
+    return Message("1 note") if count == 1 else Message("{count} notes", count=count)
+
+
+def _listed(items: list[Message]) -> Message:
+    """One to three messages as a list."""
+    if len(items) == 1:
+        return items[0]
+    if len(items) == 2:
+        return Message("{first}, {second}", first=items[0], second=items[1])
+    return Message("{first}, {second}, {third}", first=items[0], second=items[1], third=items[2])

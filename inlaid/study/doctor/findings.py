@@ -1,23 +1,29 @@
-"""What a doctor looks at: a space, a sample of it and its figures; and what a finding is."""
+"""What a finding is, and what the checks share: a space, a sample of it and its geometry."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from inlaid.config import Count, Positive, check
+from inlaid.config import Count, Range, check
 from inlaid.encode.vocabulary import Words
+from inlaid.messages import Message
 from inlaid.report import Report
-from inlaid.study.search.geometry import SpaceFigures, space_figures
+from inlaid.study.search.geometry import Geometry, geometry
 from inlaid.vectors import Vectors
 
 Severity = Literal["serious", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("serious", "warning", "note")
+"""The most serious first."""
 SHOWN = 5
+"""Examples of a finding."""
 FEWEST = 4
-"""Words that have a shape: fewer are not asked about hubs and frequency."""
+"""Words from which on hubs and frequency can be measured."""
+SMALLEST_SHARE = 0.0001
+"""Shares below this would be shown as 0.00 %."""
 
 
 @dataclass(frozen=True)
@@ -27,64 +33,86 @@ class Finding:
     check: str
     severity: Severity
     figure: float | int
-    sentence: str
-    advice: str
+    message: Message
+    advice: Message
     examples: tuple[str, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "check": self.check,
+            "severity": self.severity,
+            "figure": self.figure,
+            "message": str(self.message),
+            "advice": str(self.advice),
+            "examples": list(self.examples),
+        }
 
-def by_share(share: float) -> Severity:
-    """More than one word in a hundred is serious, more than one in a thousand a warning: answers meet such
-    words all the time."""
-    return "serious" if share > 0.01 else "warning" if share > 0.001 else "note"
+
+def severity_of(share: float, *, warning: float = 0.001, serious: float = 0.01) -> Severity:
+    """By the share of words; of one word in a hundred, neighbour lists are full."""
+    if share > serious:
+        return "serious"
+    if share > warning:
+        return "warning"
+    return "note"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examining:
-    """How much of a large space is looked at."""
+class DoctorSettings:
+    """How much of a large space is examined, and what is shown."""
 
-    sample: Positive = 20_000
-    """Words looked at where all would take too long."""
+    sample: Annotated[int, Range(2)] = 20_000
+    """Words examined where all would take too long."""
+    show: Literal["all", "warnings", "serious"] = "all"
+    """Which findings to show."""
     seed: Count = 1
-    """Draws the sample."""
+    """Seed of the sample."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
 @dataclass(eq=False)
-class Patient:
-    """A space, and what several checks ask of it."""
+class Space:
+    """A space, and what several checks need of it."""
 
     vectors: Vectors
-    settings: Examining
+    settings: DoctorSettings
     report: Report
 
     @functools.cached_property
-    def figures(self) -> SpaceFigures | None:
-        """Of the sampled words that point anywhere: a row of zeros has no neighbours, only ties. None where
-        too few are left."""
+    def figures(self) -> Geometry | None:
+        """Geometry of the sampled words without zero rows, which have no neighbours, only ties. None where too few
+        are left."""
         ids = self.sample(max(FEWEST, self.settings.sample))
         ids = ids[self.vectors.lengths[ids] > 0]
         if len(ids) < FEWEST:
             return None
-        held = Vectors(Words.of([self.vectors.words[id] for id in ids.tolist()]), self.vectors.rows(ids))
-        return space_figures(held, sample=len(ids), seed=self.settings.seed, report=self.report)
+        words = Words.of([self.vectors.words[id] for id in ids.tolist()])
+        sampled = Vectors(words, self.vectors.rows(ids))
+        return geometry(sampled, sample=len(ids), seed=self.settings.seed, report=self.report)
 
     def sample(self, most: int) -> np.ndarray:
-        """Ids in rising order: all, or a sample."""
-        random = np.random.Generator(np.random.Philox(self.settings.seed))
+        """Ids in ascending order: all, or a random sample."""
         words = len(self.vectors)
-        return np.arange(words) if words <= most else np.sort(random.choice(words, most, replace=False))
+        if words <= most:
+            return np.arange(words)
+        random = np.random.Generator(np.random.Philox(self.settings.seed))
+        return np.sort(random.choice(words, most, replace=False))
 
 
-def some_of(vectors: Vectors, ids: np.ndarray) -> tuple[str, ...]:
+def example_words(vectors: Vectors, ids: np.ndarray) -> tuple[str, ...]:
     return tuple(vectors.words[id] for id in ids[:SHOWN].tolist())
 
 
-def some_words(count: int, vectors: Vectors) -> str:
-    """
-    >>> some_words(6, Vectors.of([f"w{n}" for n in range(2000)], np.ones((2000, 1))))
+def words_of(count: int, vectors: Vectors) -> Message:
+    """How many words, and their share.
+
+    >>> str(words_of(6, Vectors.of([f"w{n}" for n in range(2000)], np.ones((2000, 1)))))
     '6 of 2,000 words (0.30%)'
     """
-    share = count / len(vectors)
-    return f"{count:,} of {len(vectors):,} words" + (f" ({share:.2%})" if share >= 0.0001 else "")
+    total = len(vectors)
+    share = count / total
+    if share < SMALLEST_SHARE:
+        return Message("{count:,} of {total:,} words", count=count, total=total)
+    return Message("{count:,} of {total:,} words ({share:.2%})", count=count, total=total, share=share)

@@ -1,8 +1,7 @@
-"""The company that a few words keep in a corpus: exact counts of their contexts, and the sentences that bring
-them.
+"""Co-occurrence counts of a few words in a corpus, and the sentences in which they occur.
 
-One scan in blocks; only the windows of the words asked about are opened, so no table of all pairs is ever
-made. Counts are those of `inlaid.feed.cooccurrence`.
+One scan in blocks; only the windows of the given words are opened, so the full co-occurrence matrix is never built.
+Counts are those of `inlaid.feed.cooccurrence`.
 """
 
 from __future__ import annotations
@@ -16,24 +15,23 @@ import numpy as np
 from inlaid.encode.corpus import Corpus
 from inlaid.report import Progress, Report, silent
 
-BLOCK = 1 << 20
-"""Tokens looked at together."""
+TOKEN_BLOCK = 1 << 20
+"""Tokens scanned together."""
 SHOWN = 40
 """Tokens of a sentence that are shown, around the word."""
 
 
 @dataclass(frozen=True, eq=False)
-class Company:
-    """How often each word of the vocabulary stands near the words asked about."""
+class ContextCounts:
+    """How often each word of the vocabulary is a context of some given words."""
 
     counts: np.ndarray
-    """(asked, word): pairs of tokens at most a window apart."""
+    """(given, word): pairs of tokens at most a window apart."""
     sums: np.ndarray
-    """(word,): pairs that each word of the vocabulary is part of, with whatever other."""
+    """(word,): pairs that each word of the vocabulary is part of, with any other."""
 
     def positive_pmi(self, smoothing: float) -> np.ndarray:
-        """(asked, word): how much more often they meet than chance would have it, on a log scale; below
-        chance it is 0."""
+        """(given, word): positive pointwise mutual information, with context distribution smoothing."""
         smoothed = self.sums**smoothing
         own = self.counts.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -43,80 +41,81 @@ class Company:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the corpus as it was encoded: rare words are missing, and of a long one only what stands
+    """A sentence of the corpus as it was encoded: words outside the vocabulary are missing, and a long one is cut
     around the word."""
 
     text: str
     weight: float
-    """The weights of the contexts in it that were asked for, summed."""
+    """Sum of the weights of the contexts in it."""
 
 
-def company(corpus: Corpus, asked: Sequence[int], *, window: int, report: Report = silent) -> Company:
-    """Count the contexts of the ids `asked`, at most `window` tokens apart inside a sentence."""
+def count_contexts(
+    corpus: Corpus, ids: Sequence[int], *, window: int, report: Report = silent
+) -> ContextCounts:
+    """Count the contexts of some ids, at most `window` tokens away in the same sentence."""
     size = len(corpus.vocabulary)
-    counts = np.zeros((len(asked), size))
+    counts = np.zeros((len(ids), size))
     sums = np.zeros(size)
     for block in _blocks(corpus, report, "counting contexts"):
-        sums += _sums(block, window, size)
-        for row, id in enumerate(asked):
-            for near in block.around(np.flatnonzero(block.ids == id), window):
+        sums += _pair_sums(block, window, size)
+        for row, id in enumerate(ids):
+            for near in block.contexts(np.flatnonzero(block.ids == id), window):
                 counts[row] += np.bincount(near[near >= 0], minlength=size)
-    return Company(counts, sums)
+    return ContextCounts(counts, sums)
 
 
-def sentences_of(
+def heaviest_sentences(
     corpus: Corpus, id: int, weights: np.ndarray, *, window: int, n: int, report: Report = silent
 ) -> tuple[Sentence, ...]:
-    """The `n` different sentences of a word whose contexts weigh most, heaviest first; weights has a number
-    for each word."""
+    """The `n` distinct sentences of a word whose contexts weigh most, heaviest first; weights (word,)."""
     best: list[tuple[float, int]] = []
     seen: set[bytes] = set()
-    padded = np.append(weights, 0.0)  # what lies outside the sentence has id -1 and weighs nothing
+    padded = np.append(weights, 0.0)  # positions outside the sentence have id -1 and weigh nothing
     for block in _blocks(corpus, report, "reading sentences"):
-        places = np.flatnonzero(block.ids == id)
-        weight = sum((padded[near] for near in block.around(places, window)), np.zeros(len(places)))
+        positions = np.flatnonzero(block.ids == id)
+        contexts = block.contexts(positions, window)
+        weight = sum((padded[near] for near in contexts), np.zeros(len(positions)))
         for order in np.argsort(-weight, kind="stable").tolist():
             if weight[order] <= 0 or (len(best) == n and weight[order] <= best[0][0]):
                 break
-            place = int(places[order]) + block.start
-            text = _clip(corpus, place).tobytes()
+            position = int(positions[order]) + block.start
+            text = _excerpt(corpus, position).tobytes()
             if text not in seen:
                 seen.add(text)
-                heapq.heappush(best, (float(weight[order]), -place))
-                best = heapq.nlargest(n, best)[::-1]  # n is small; the least stands first
-    return tuple(Sentence(_text(corpus, -place), weight) for weight, place in sorted(best, reverse=True))
+                heapq.heappush(best, (float(weight[order]), -position))
+                best = heapq.nlargest(n, best)[::-1]  # n is small; the lightest comes first
+    return tuple(Sentence(_text(corpus, -at), weight) for weight, at in sorted(best, reverse=True))
 
 
-def meetings(
+def cooccurring_sentences(
     corpus: Corpus, first: int, second: int, *, n: int, report: Report = silent
 ) -> tuple[int, tuple[Sentence, ...]]:
-    """In how many sentences two words stand together, and the first `n` different ones."""
+    """How many sentences contain both words, and the first `n` distinct ones."""
     total = 0
     found = dict[bytes, int]()
-    for block in _blocks(corpus, report, "looking for meetings"):
-        ones = np.flatnonzero(block.ids == first)
+    for block in _blocks(corpus, report, "finding co-occurrences"):
+        positions = np.flatnonzero(block.ids == first)
+        sentences = block.sentence[positions]
         if first == second:
-            held = np.unique(block.sentence[ones])
+            with_both = np.unique(sentences)
         else:
-            held = np.intersect1d(block.sentence[ones], block.sentence[block.ids == second])
-        total += len(held)
+            with_both = np.intersect1d(sentences, block.sentence[block.ids == second])
+        total += len(with_both)
         if len(found) < n:
-            at = ones[np.searchsorted(block.sentence[ones], held)]
-            for place in (at + block.start).tolist():
-                found.setdefault(_clip(corpus, place).tobytes(), place)
+            first_positions = positions[np.searchsorted(sentences, with_both)]
+            for position in (first_positions + block.start).tolist():
+                found.setdefault(_excerpt(corpus, position).tobytes(), position)
                 if len(found) >= n:
                     break
-    return total, tuple(Sentence(_text(corpus, place), 0.0) for place in found.values())
+    return total, tuple(Sentence(_text(corpus, position), 0.0) for position in found.values())
 
 
-# --- blocks
-# -------------------------------------------------------------------------------------------------------------
+# --- blocks ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """Whole sentences: their ids, and for each token its sentence and that sentence's bounds in this
-    block."""
+class _SentenceBlock:
+    """Whole sentences: their ids, and for each token its sentence and the bounds of that sentence in the block."""
 
     start: int
     ids: np.ndarray
@@ -124,53 +123,52 @@ class _Block:
     low: np.ndarray
     high: np.ndarray
 
-    def around(self, places: np.ndarray, window: int) -> Iterator[np.ndarray]:
-        """The ids at each distance before and behind some places; -1 where the sentence has ended."""
-        for step in (*range(-window, 0), *range(1, window + 1)):
-            near = places + step
-            inside = (near >= self.low[places]) & (near < self.high[places])
+    def contexts(self, positions: np.ndarray, window: int) -> Iterator[np.ndarray]:
+        """The ids at each offset of the window around some positions; -1 outside the sentence."""
+        for offset in (*range(-window, 0), *range(1, window + 1)):
+            near = positions + offset
+            inside = (near >= self.low[positions]) & (near < self.high[positions])
             if inside.any():
                 yield np.where(inside, self.ids[np.where(inside, near, 0)], -1)
 
 
-def _blocks(corpus: Corpus, report: Report, stage: str) -> Iterator[_Block]:
+def _blocks(corpus: Corpus, report: Report, stage: str) -> Iterator[_SentenceBlock]:
     offsets = corpus.offsets
     first = 0
     while first < len(offsets) - 1:
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + BLOCK, "right")) - 1)
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + TOKEN_BLOCK, "right")) - 1)
         start = int(offsets[first])
         stop = int(offsets[last])
         lengths = np.diff(offsets[first : last + 1])
-        starts = offsets[first:last] - start
-        low = np.repeat(starts, lengths)
-        yield _Block(
-            start,
-            corpus.ids[start:stop],
-            np.repeat(np.arange(first, last), lengths),
-            low,
-            low + np.repeat(lengths, lengths),
+        low = np.repeat(offsets[first:last] - start, lengths)
+        yield _SentenceBlock(
+            start=start,
+            ids=corpus.ids[start:stop],
+            sentence=np.repeat(np.arange(first, last), lengths),
+            low=low,
+            high=low + np.repeat(lengths, lengths),
         )
         report(Progress(stage, stop, len(corpus.ids), "words"))
         first = last
 
 
-def _sums(block: _Block, window: int, size: int) -> np.ndarray:
-    place = np.arange(len(block.ids))
-    pairs = np.minimum(place - block.low, window) + np.minimum(block.high - 1 - place, window)
-    return np.bincount(block.ids, pairs, size)
+def _pair_sums(block: _SentenceBlock, window: int, size: int) -> np.ndarray:
+    """(word,): pairs that each word of the vocabulary is part of."""
+    position = np.arange(len(block.ids))
+    before = np.minimum(position - block.low, window)
+    after = np.minimum(block.high - 1 - position, window)
+    return np.bincount(block.ids, before + after, size)
 
 
-def _clip(corpus: Corpus, place: int) -> np.ndarray:
-    """The ids of the sentence that holds a place; of a long one those around the place."""
-    number = int(np.searchsorted(corpus.offsets, place, "right")) - 1
+def _excerpt(corpus: Corpus, position: int) -> np.ndarray:
+    """The ids of the sentence at a position; of a long one, those around the position."""
+    number = int(np.searchsorted(corpus.offsets, position, "right")) - 1
     low = int(corpus.offsets[number])
     high = int(corpus.offsets[number + 1])
-    return (
-        corpus.ids[low:high]
-        if high - low <= SHOWN
-        else corpus.ids[max(low, place - SHOWN // 2) : min(high, place + SHOWN // 2)]
-    )
+    if high - low <= SHOWN:
+        return corpus.ids[low:high]
+    return corpus.ids[max(low, position - SHOWN // 2) : min(high, position + SHOWN // 2)]
 
 
-def _text(corpus: Corpus, place: int) -> str:
-    return " ".join(corpus.vocabulary.words[id] for id in _clip(corpus, place).tolist())
+def _text(corpus: Corpus, position: int) -> str:
+    return " ".join(corpus.vocabulary.words[id] for id in _excerpt(corpus, position).tolist())

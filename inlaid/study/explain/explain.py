@@ -1,14 +1,14 @@
-"""Why two words are near: shared contexts, sentences, dimensions, n-grams.
+"""Why two words are near: shared contexts, sentences, dimensions, subword n-grams.
 
-Every part adds up to something that can be checked: the shares of the dimensions to the cosine of the two
-vectors, those of the n-grams to the cosine of the vectors the n-grams make, the weights of the contexts to
-the cosine of the two rows of positive PMI, which is the nearness that the text itself shows.
+Every part adds up to something that can be checked: the shares of the dimensions to the cosine of the two vectors,
+those of the n-grams to the cosine of the vectors that the n-grams make, the weights of the shared contexts to the
+cosine of the two rows of positive PMI, which is the similarity that the text itself shows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,35 +17,36 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Vector
-from inlaid.study.explain.contexts import Sentence, company, meetings, sentences_of
+from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.explain.contexts import Sentence, cooccurring_sentences, count_contexts, heaviest_sentences
 from inlaid.vectors import Vectors
 
 WINDOW = 5
-"""Where neither the caller nor the card says how far a context may stand."""
+"""Used where neither the caller nor the card of the vectors gives a window."""
 
 
 @runtime_checkable
 class HasParts(Protocol):
-    """Subwords that can say what they make a vector of."""
+    """Subwords that can list the n-grams a vector is made of."""
 
     def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
-        """The n-grams of a word with their vectors, and its own row where `id` names one; the word's vector
-        is their mean."""
+        """The n-grams of a word with their vectors, and its own row where `id` is given; the word's vector is their
+        mean."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explaining:
+class ExplainSettings:
     """How much to show, and what counts as a context."""
 
     n: Positive = 10
-    """Contexts, dimensions and n-grams to name."""
+    """How many contexts, dimensions and n-grams to show."""
     sentences: Positive = 3
-    """Sentences to show, of each kind."""
+    """How many sentences to show, of each kind."""
     window: Positive | None = None
-    """Words on each side that count as contexts; None: as the vectors were trained, or 5."""
+    """Words on each side that count as contexts; as in training when not given."""
     smoothing: Fraction = 0.75
-    """Power on context counts; below 1 it tames rare contexts."""
+    """Exponent of the context counts in PMI; below 1 it lowers the PMI of rare contexts."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -53,7 +54,7 @@ class Explaining:
 
 @dataclass(frozen=True)
 class SharedContext:
-    """A word that stands near both."""
+    """A context of both words."""
 
     word: str
     first_count: float
@@ -61,20 +62,20 @@ class SharedContext:
     first_pmi: float
     second_pmi: float
     weight: float
-    """Its part of the cosine of the two rows of positive PMI."""
+    """Its share of the cosine of the two rows of positive PMI."""
 
 
 @dataclass(frozen=True)
-class Share:
-    """A dimension, numbered from 0, and its part of the cosine."""
+class DimensionShare:
+    """A dimension, numbered from 0, and its share of the cosine."""
 
     dimension: int
     share: float
 
 
 @dataclass(frozen=True)
-class PartShare:
-    """An n-gram of each word, and the part of the cosine their product makes."""
+class NgramShare:
+    """An n-gram of each word, and the share of their product in the cosine."""
 
     first: str
     second: str
@@ -82,7 +83,7 @@ class PartShare:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InText:
+class TextEvidence:
     """What the corpus says about two words."""
 
     window: int
@@ -91,14 +92,36 @@ class InText:
     cosine: float
     """Of the two rows of positive PMI: the weights of all shared contexts sum to it."""
     shared: int
-    """Contexts with positive PMI with both."""
+    """Contexts with positive PMI with both words."""
     contexts: tuple[SharedContext, ...]
-    together: int
-    """Sentences that hold both."""
-    meetings: tuple[Sentence, ...]
+    cooccurrences: int
+    """Sentences that contain both words."""
+    of_both: tuple[Sentence, ...]
+    """Sentences that contain both words."""
     of_first: tuple[Sentence, ...]
     """Sentences of the first word whose contexts weigh most."""
     of_second: tuple[Sentence, ...]
+
+    def rows(self, first: str, second: str) -> list[Row]:
+        rows: list[Row] = [
+            f"in the text: {first} {self.first_count:,} times, {second} {self.second_count:,} times; "
+            f"in one sentence {self.cooccurrences:,} times",
+            f"\nshared contexts: {self.shared:,}, their weights sum to {self.cosine:.3f}",
+            ("  weight", "context", f"pmi {first}", f"pmi {second}", f"near {first}", f"near {second}"),
+        ]
+        for each in self.contexts:
+            pmi = (f"{each.first_pmi:.2f}", f"{each.second_pmi:.2f}")
+            counts = (f"{each.first_count:,.0f}", f"{each.second_count:,.0f}")
+            rows.append((f"  {each.weight:.3f}", each.word, *pmi, *counts))
+        titles = {
+            "sentences of both": self.of_both,
+            f"sentences of {first}": self.of_first,
+            f"sentences of {second}": self.of_second,
+        }
+        for title, sentences in titles.items():
+            if sentences:
+                rows += [f"\n{title}", *(f"  {each.text}" for each in sentences)]
+        return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,150 +131,192 @@ class Explanation:
     first: str
     second: str
     cosine: float
-    dimensions: tuple[Share, ...]
-    """All of them, the largest share first, whatever its sign; they sum to the cosine."""
-    parts: tuple[PartShare, ...] = ()
-    """Every pair of n-grams, largest first, where the vectors are made of n-grams; they sum to the cosine of
-    what these make."""
-    text: InText | None = None
-    notes: tuple[str, ...] = ()
+    dimensions: tuple[DimensionShare, ...]
+    """All of them, largest absolute share first; they sum to the cosine."""
+    ngrams: tuple[NgramShare, ...] = ()
+    """Every pair of n-grams, largest absolute share first, where the vectors have subwords; they sum to the cosine of
+    the vectors that the n-grams make."""
+    text: TextEvidence | None = None
+    """None without a corpus."""
+    notes: tuple[Note, ...] = ()
+    settings: ExplainSettings
 
     @property
     def half(self) -> int:
-        """How many dimensions it takes, largest first, to make up half of all that the shares say, for and
-        against."""
+        """How many dimensions, largest first, make up half of the sum of absolute shares."""
         sizes = np.cumsum([abs(each.share) for each in self.dimensions])
-        return int(np.searchsorted(sizes, sizes[-1] / 2)) + 1 if len(sizes) and sizes[-1] > 0 else 0
+        if not len(sizes) or sizes[-1] <= 0:
+            return 0
+        return int(np.searchsorted(sizes, sizes[-1] / 2)) + 1
+
+    def rows(self) -> list[Row]:
+        n = self.settings.n
+        rows: list[Row] = [f"{self.first} ~ {self.second}: cosine {self.cosine:.3f}"]
+        if self.text is not None:
+            rows += self.text.rows(self.first, self.second)
+        rows.append(f"\ndimensions (half of the shares in {self.half} of {len(self.dimensions)})")
+        rows += [(f"  {each.share:+.3f}", str(each.dimension)) for each in self.dimensions[:n]]
+        if self.ngrams:
+            rows.append("\nn-grams")
+            rows += [(f"  {each.share:+.3f}", each.first, each.second) for each in self.ngrams[:n]]
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        return plain(replace(self, ngrams=self.ngrams[: self.settings.n]))
 
 
+@analysis
 def explain(
     vectors: Vectors,
     first: str,
     second: str,
+    settings: ExplainSettings | None = None,
     *,
     corpus: Corpus | None = None,
-    settings: Explaining | None = None,
     report: Report = silent,
 ) -> Explanation:
-    """Say why two words are near: by dimension, by n-gram where there are any and, given a corpus, by what
-    stands in the text.
+    """Why two words are near: shared contexts, sentences, dimensions, n-grams.
 
     >>> explain(vectors, "香蕉", "苹果", corpus=corpus).text.contexts[0].word
+
+    Args:
+        vectors: a file of vectors
+        first: a word
+        second: another word
+        corpus: the folder of the corpus they were trained on; without it there are no contexts and no sentences
     """
-    settings = settings or Explaining()
-    one = vectors[first].astype(np.float64)
-    two = vectors[second].astype(np.float64)
-    shares = shares_of(one, two, first, second)
+    settings = settings or ExplainSettings()
+    shares = cosine_shares(vectors[first], vectors[second], first, second)
     order = np.argsort(-np.abs(shares), kind="stable")
-    notes = list[str]()
     text = None
+    notes: tuple[Note, ...] = ()
     if corpus is not None:
-        hash = corpus.manifest.get("hash")
-        if vectors.card.corpus and vectors.card.corpus != hash:
-            notes.append(
-                "The vectors were not learned from this corpus: its contexts may not be those that made them."
-            )
-        text = _in_text(vectors, corpus, first, second, settings, report)
-        if text.together == 0 and not text.shared:
-            notes.append("The corpus shows no reason: the words never meet and share no context.")
+        text = _text_evidence(vectors, corpus, (first, second), settings, report)
+        notes = tuple(_notes(vectors, corpus, text))
     for note in notes:
-        report(Note(note))
+        report(note)
     return Explanation(
         first=first,
         second=second,
         cosine=float(shares.sum()),
-        dimensions=tuple(Share(id, float(shares[id])) for id in order.tolist()),
-        parts=_parts(vectors, first, second),
+        dimensions=tuple(DimensionShare(id, float(shares[id])) for id in order.tolist()),
+        ngrams=_ngram_shares(vectors, first, second),
         text=text,
-        notes=tuple(notes),
+        notes=notes,
+        settings=settings,
     )
 
 
-def shares_of(
+def cosine_shares(
     one: np.ndarray, two: np.ndarray, first: str = "the first", second: str = "the second"
 ) -> np.ndarray:
-    """x_i y_i / (|x| |y|) for each dimension i; they sum to the cosine."""
+    """x_i y_i / (|x| |y|) for each dimension i, in float64; they sum to the cosine."""
     for row, name in ((one, first), (two, second)):
         if not row.any():
-            raise SettingError(f"'{name}' is a vector of zeros: it points nowhere, so nothing is near to it.")
-    one, two = (
-        row / np.abs(row).max() for row in (one, two)
-    )  # very long and very short ones keep their direction
-    return one * two / (np.linalg.norm(one) * np.linalg.norm(two))
+            raise SettingError(
+                "'{name}' has a zero vector, which has no direction: nothing is near it.", name=name
+            )
+    x = _scaled(one)
+    y = _scaled(two)
+    return x * y / (np.linalg.norm(x) * np.linalg.norm(y))
 
 
-def _parts(vectors: Vectors, first: str, second: str) -> tuple[PartShare, ...]:
+def _scaled(row: np.ndarray) -> np.ndarray:
+    """Divided by its largest component, so that squares of very large and very small numbers stay finite."""
+    wide = row.astype(np.float64)
+    return wide / np.abs(wide).max()
+
+
+def _notes(vectors: Vectors, corpus: Corpus, text: TextEvidence) -> list[Note]:
+    notes = list[Note]()
+    if vectors.card.corpus and vectors.card.corpus != corpus.manifest.get("hash"):
+        notes.append(
+            Note(
+                "The vectors were not trained on this corpus: its contexts may differ from those in training."
+            )
+        )
+    if text.cooccurrences == 0 and not text.shared:
+        notes.append(Note("The corpus shows no reason: the words never co-occur and share no context."))
+    return notes
+
+
+def _ngram_shares(vectors: Vectors, first: str, second: str) -> tuple[NgramShare, ...]:
     if not isinstance(vectors.subwords, HasParts):
         return ()
-    ones, twos = (vectors.subwords.parts(word, vectors.find(word)) for word in (first, second))
-    if not ones or not twos:
+    first_ngrams = vectors.subwords.parts(first, vectors.find(first))
+    second_ngrams = vectors.subwords.parts(second, vectors.find(second))
+    if not first_ngrams or not second_ngrams:
         return ()
-    left, right = (np.stack([row for _, row in some]).astype(np.float64) for some in (ones, twos))
+    left = np.stack([row for _, row in first_ngrams]).astype(np.float64)
+    right = np.stack([row for _, row in second_ngrams]).astype(np.float64)
     length = float(np.linalg.norm(left.sum(axis=0)) * np.linalg.norm(right.sum(axis=0)))
     if length == 0:
         return ()
     products = left @ right.T / length
     order = np.argsort(-np.abs(products).ravel(), kind="stable")
-    places = zip(*np.unravel_index(order, products.shape), strict=True)
+    cells = zip(*np.unravel_index(order, products.shape), strict=True)
     return tuple(
-        PartShare(ones[row][0], twos[column][0], float(products[row, column])) for row, column in places
+        NgramShare(first_ngrams[row][0], second_ngrams[column][0], float(products[row, column]))
+        for row, column in cells
     )
 
 
-def _in_text(
-    vectors: Vectors, corpus: Corpus, first: str, second: str, settings: Explaining, report: Report
-) -> InText:
-    ids = [_id_in(corpus, vectors, word) for word in (first, second)]
-    window = settings.window or _window(vectors, corpus)
-    held = company(corpus, ids, window=window, report=report)
-    pmi = held.positive_pmi(settings.smoothing)
-    lengths = np.linalg.norm(pmi, axis=1)
-    weights = pmi[0] * pmi[1] / (lengths.prod() or 1.0)
-    order = [id for id in np.argsort(-weights, kind="stable")[: settings.n].tolist() if weights[id] > 0]
-    words = corpus.vocabulary.words
-    counts = corpus.vocabulary.counts
-    together, some = meetings(corpus, ids[0], ids[1], n=settings.sentences, report=report)
-    of_first, of_second = (
-        sentences_of(corpus, id, weights, window=window, n=settings.sentences, report=report) for id in ids
-    )
-    return InText(
+def _text_evidence(
+    vectors: Vectors, corpus: Corpus, pair: tuple[str, str], settings: ExplainSettings, report: Report
+) -> TextEvidence:
+    first = _corpus_id(corpus, vectors, pair[0])
+    second = _corpus_id(corpus, vectors, pair[1])
+    window = settings.window or _training_window(vectors, corpus)
+    found = count_contexts(corpus, [first, second], window=window, report=report)
+    pmi = found.positive_pmi(settings.smoothing)
+    norms = np.linalg.norm(pmi, axis=1)
+    weights = pmi[0] * pmi[1] / (norms.prod() or 1.0)
+    heaviest = np.argsort(-weights, kind="stable")[: settings.n].tolist()
+    contexts = [
+        SharedContext(
+            word=corpus.vocabulary.words[id],
+            first_count=float(found.counts[0, id]),
+            second_count=float(found.counts[1, id]),
+            first_pmi=float(pmi[0, id]),
+            second_pmi=float(pmi[1, id]),
+            weight=float(weights[id]),
+        )
+        for id in heaviest
+        if weights[id] > 0
+    ]
+    n = settings.sentences
+    cooccurrences, of_both = cooccurring_sentences(corpus, first, second, n=n, report=report)
+    return TextEvidence(
         window=window,
-        first_count=int(counts[ids[0]]),
-        second_count=int(counts[ids[1]]),
+        first_count=int(corpus.vocabulary.counts[first]),
+        second_count=int(corpus.vocabulary.counts[second]),
         cosine=float(weights.sum()),
         shared=int((weights > 0).sum()),
-        contexts=tuple(
-            SharedContext(
-                words[id],
-                float(held.counts[0, id]),
-                float(held.counts[1, id]),
-                float(pmi[0, id]),
-                float(pmi[1, id]),
-                float(weights[id]),
-            )
-            for id in order
-        ),
-        together=together,
-        meetings=some,
-        of_first=of_first,
-        of_second=of_second,
+        contexts=tuple(contexts),
+        cooccurrences=cooccurrences,
+        of_both=of_both,
+        of_first=heaviest_sentences(corpus, first, weights, window=window, n=n, report=report),
+        of_second=heaviest_sentences(corpus, second, weights, window=window, n=n, report=report),
     )
 
 
-def _id_in(corpus: Corpus, vectors: Vectors, word: str) -> int:
-    """The id in the corpus, which may have other ids than the vectors; the word is looked for as the vectors
-    write it."""
+def _corpus_id(corpus: Corpus, vectors: Vectors, word: str) -> int:
+    """The id in the corpus, which may differ from that in the vectors; looked up in the spelling of the vectors."""
     row = vectors.find(word)
     found = corpus.vocabulary.words.find(word if row is None else vectors.words[row])
     if found is None:
         raise SourceError(
-            f"'{word}' has a vector, but is not among the {len(corpus.vocabulary):,} words of the corpus. "
-            "Name the corpus the vectors were learned from, or leave the corpus out."
+            "'{word}' has a vector, but is not among the {count:,} words of the corpus. "
+            "Name the corpus the vectors were trained on, or leave the corpus out.",
+            word=word,
+            count=len(corpus.vocabulary),
         )
     return found
 
 
-def _window(vectors: Vectors, corpus: Corpus) -> int:
-    """What the method used; the whole sentence where it used that."""
+def _training_window(vectors: Vectors, corpus: Corpus) -> int:
+    """The window of the training; the longest sentence where the whole sentence was used."""
     window = vectors.card.settings.get("window", WINDOW)
-    return int(np.diff(corpus.offsets).max(initial=1)) if window is None else int(window)
+    if window is None:
+        return int(np.diff(corpus.offsets).max(initial=1))
+    return int(window)

@@ -1,113 +1,160 @@
-"""What the two tables of a method say together: fill a blank; is one the pseudo-inverse of the other?
+"""Fill a blank by the two tables of a method that learns two, such as word2vec.
 
-A method such as word2vec learns two vectors a word: one as a word, in `vectors.table`, and one as a context,
-in `vectors.contexts`. A dot product across the two is what it was trained to get right: how well a word fits
-its surroundings.
+It learns two vectors for each word: one as a center, in `vectors.table`, and one as a context, in `vectors.contexts`. A
+dot product across the two is what was trained: how well a word fits its surroundings.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from inlaid.collect.normalize import normalizer
-from inlaid.config import settings_of
-from inlaid.encode.tokenizers import Word
+from inlaid.config import Positive, check, settings_of
+from inlaid.encode.tokenizers import Word, read_dictionary
 from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.report import Report, silent
+from inlaid.study.analysis import Row, analysis, plain
 from inlaid.vectors import LazyTable, Vectors
 
 BLANK = re.compile(r"[_＿]{2,}")
 WINDOW = 5
-BLOCK = 1 << 16
+"""Used where the card of the vectors gives no window."""
+ROW_BLOCK = 1 << 16
 
-Rule = Literal["cbow", "skipgram"]
+Objective = Literal["cbow", "skipgram"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FillSettings:
+    """How words for a blank are scored."""
+
+    n: Positive = 10
+    """How many words to return."""
+    prior: bool = True
+    """Add the log frequency of a word, where counts are known; without it, only how well it fits."""
+    include: bool = False
+    """Let words of the text be answers."""
+    objective: Objective | None = None
+    """Score as this objective does; as in training when not given."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A word for the blank, its score, and its share of the chances of all words."""
+    """A word for the blank, its score, and its softmax probability over the vocabulary."""
 
     word: str
     score: float
-    share: float
+    probability: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """Words for a blank, the best first, and what they were judged by."""
+    """Words for a blank, the best first, and what they were scored by."""
 
     words: tuple[Candidate, ...]
     context: tuple[str, ...]
-    """Known words around the blank, in the order of the text."""
+    """Words around the blank that have a vector, in the order of the text."""
     unknown: tuple[str, ...]
-    """Words of the text that have no vector."""
-    rule: Rule
+    """Words of the text that are out of vocabulary."""
+    objective: Objective
     prior: bool
-    """Whether how frequent a word is counted too."""
+    """Whether the frequency of a word counted."""
+
+    def rows(self) -> list[Row]:
+        rows: list[Row] = [(f"{each.score:+.3f}", each.word) for each in self.words]
+        if self.unknown:
+            rows.append(f"without a vector: {' '.join(self.unknown)}")
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        return plain(self)
 
 
+@analysis
 def fill(
     vectors: Vectors,
     text: str,
+    settings: FillSettings | None = None,
     *,
-    n: int = 10,
-    dictionary: tuple[str, ...] = (),
-    prior: bool = True,
-    include: bool = False,
-    rule: Rule | None = None,
+    dictionary: Path | Collection[str] | None = None,
+    report: Report = silent,
 ) -> Filled:
-    """The `n` words that fit a blank, written ___, by both tables of a method that has two.
+    """The words that best fit a blank, by the two tables of a method such as sgns: "这是一个___的苹果".
 
-    cbow      the weighted mean of the vectors of the words around, against each word's context vector
-    skipgram  each word's vector against the context vectors of the words around, summed
+    cbow      the weighted mean of the vectors of the context words, times each word's context vector
+    skipgram  each word's vector times the context vectors of the context words, summed
 
-    Nearer words weigh more, as in training, where each center draws its own window. Negative sampling learns
-    how much better than chance a word fits; with `prior`, and where counts are known, how frequent it is
-    comes on top: its chance to stand there. Words of the text are left out unless `include`. No method with
-    two tables knows order: these are words of the neighbourhood.
+    Nearer words weigh more, as in training, where each center draws its own window. Negative sampling learns how much
+    better than chance a word fits; `prior` adds its log frequency, which gives its probability at that position. No
+    method with two tables knows word order: these are words of the neighbourhood.
 
     >>> fill(vectors, "这是一个___的苹果", n=3)
+
+    Args:
+        vectors: a file of vectors of a method with two tables, such as sgns
+        text: a sentence with a blank, written ___
+        dictionary: Chinese words that are always one token, one a line; as in training when not given
     """
+    settings = settings or FillSettings()
     if vectors.contexts is None:
         raise SettingError(
-            f"Filling a blank takes two tables, and these vectors{_by(vectors)} have one. Train with sgns, or keep both tables when saving."
+            "Filling a blank takes two tables; these vectors have one. "
+            "Train with sgns, or keep both tables when saving."
         )
-    if n < 1:
-        raise SettingError(f"n is {n}; expected at least 1.")
-    rule = rule or ("cbow" if vectors.card.settings.get("objective") == "cbow" else "skipgram")
+    objective = settings.objective or _training_objective(vectors)
+    before, after = _around_blank(vectors, text, _words_of(dictionary))
     window = int(vectors.card.settings.get("window") or WINDOW)
-    around = _around(vectors, text, dictionary)
-    known = [[(word, id) for word in side if (id := vectors.find(word)) is not None] for side in around]
-    # a corpus drops unknown words before windows are drawn
-    left = known[0][-window:]
-    right = known[1][:window]
+    # A corpus drops unknown words before windows are drawn.
+    left = _known(vectors, before)[-window:]
+    right = _known(vectors, after)[:window]
     if not left and not right:
-        raise UnknownWord(f"No word around the blank of '{text}' has a vector. Write more of the sentence.")
+        raise UnknownWord(
+            "No word around the blank of '{text}' has a vector. Write more of the sentence.", text=text
+        )
     ids = np.array([id for _, id in left + right])
-    steps = np.array([*range(len(left), 0, -1), *range(1, len(right) + 1)])
-    weights = (window + 1 - steps) / window  # how often a drawn window reaches so far
-    scores = _scores(vectors, ids, weights, rule)
-    prior = prior and vectors.counts is not None
+    distances = np.array([*range(len(left), 0, -1), *range(1, len(right) + 1)])
+    weights = (window + 1 - distances) / window  # how often a window drawn from 1 to `window` reaches so far
+    scores = _scores(vectors, ids, weights, objective)
+    prior = settings.prior and vectors.counts is not None
     if prior:
-        scores += _prior(vectors, rule)
-    if not include:
+        scores += _log_prior(vectors, objective)
+    if not settings.include:
         scores[ids] = -np.inf
     return Filled(
-        words=_best(vectors, scores, n),
+        words=_best(vectors, scores, settings.n),
         context=tuple(word for word, _ in left + right),
-        unknown=tuple(word for side in around for word in side if vectors.find(word) is None),
-        rule=rule,
+        unknown=tuple(word for word in before + after if vectors.find(word) is None),
+        objective=objective,
         prior=prior,
     )
 
 
-def _scores(vectors: Vectors, ids: np.ndarray, weights: np.ndarray, rule: Rule) -> np.ndarray:
+def _training_objective(vectors: Vectors) -> Objective:
+    return "cbow" if vectors.card.settings.get("objective") == "cbow" else "skipgram"
+
+
+def _words_of(dictionary: Path | Collection[str] | None) -> tuple[str, ...]:
+    if dictionary is None:
+        return ()
+    return read_dictionary(dictionary) if isinstance(dictionary, Path) else tuple(dictionary)
+
+
+def _known(vectors: Vectors, words: list[str]) -> list[tuple[str, int]]:
+    return [(word, id) for word in words if (id := vectors.find(word)) is not None]
+
+
+def _scores(vectors: Vectors, ids: np.ndarray, weights: np.ndarray, objective: Objective) -> np.ndarray:
     contexts = vectors.contexts if vectors.contexts is not None else vectors.stored
-    if rule == "cbow":
+    if objective == "cbow":
         total = 1.0 if vectors.card.settings.get("cbow_combine") == "sum" else weights.sum()
         return _times(contexts, weights @ vectors.rows(ids).astype(np.float64) / total)
     rows = contexts[ids] if isinstance(contexts, np.ndarray) else contexts.rows(ids)
@@ -115,48 +162,64 @@ def _scores(vectors: Vectors, ids: np.ndarray, weights: np.ndarray, rule: Rule) 
 
 
 def _times(table: np.ndarray | LazyTable, row: np.ndarray) -> np.ndarray:
-    """Each row of the table times one row, in float64, some at a time."""
+    """Each row of the table times one row, in float64, block by block."""
     size = table.shape[0]
-    out = np.empty(table.shape[0])
-    for start in range(0, size, BLOCK):
-        stop = min(start + BLOCK, size)
+    out = np.empty(size)
+    for start in range(0, size, ROW_BLOCK):
+        stop = min(start + ROW_BLOCK, size)
         rows = table[start:stop] if isinstance(table, np.ndarray) else table.rows(np.arange(start, stop))
         out[start:stop] = rows.astype(np.float64) @ row
     return out
 
 
-def _prior(vectors: Vectors, rule: Rule) -> np.ndarray:
-    """What the frequency of a word adds: CBOW learns against noise drawn by count^power, skip-gram's word is
-    given beforehand."""
+def _log_prior(vectors: Vectors, objective: Objective) -> np.ndarray:
+    """What the frequency of a word adds to its score.
+
+    CBOW learns scores relative to the noise distribution, count^noise_exponent. In skip-gram the word is the center,
+    which is given, so its whole frequency is missing.
+    """
     settings = vectors.card.settings
     counts = vectors.counts if vectors.counts is not None else np.ones(len(vectors))
-    power = 0.0 if settings.get("loss") == "softmax" else float(settings.get("noise_exponent", 0.75))
-    return (power if rule == "cbow" else 1.0) * np.log(np.maximum(counts, 1))
+    exponent = 1.0
+    if objective == "cbow":
+        softmax = settings.get("loss") == "softmax"
+        exponent = 0.0 if softmax else float(settings.get("noise_exponent", 0.75))
+    return exponent * np.log(np.maximum(counts, 1))
 
 
 def _best(vectors: Vectors, scores: np.ndarray, n: int) -> tuple[Candidate, ...]:
     order = np.lexsort((np.arange(len(scores)), -scores))[:n]
     if scores.max() == -np.inf:
         return ()
-    chances = np.exp(scores - scores.max())
-    chances /= chances.sum()
-    held = [id for id in order.tolist() if scores[id] > -np.inf]
-    return tuple(Candidate(vectors.words[id], float(scores[id]), float(chances[id])) for id in held)
+    probabilities = np.exp(scores - scores.max())
+    probabilities /= probabilities.sum()
+    return tuple(
+        Candidate(vectors.words[id], float(scores[id]), float(probabilities[id]))
+        for id in order.tolist()
+        if scores[id] > -np.inf
+    )
 
 
-def _around(vectors: Vectors, text: str, dictionary: tuple[str, ...]) -> list[list[str]]:
-    """The words before and behind the blank, cut as the training text was."""
+def _around_blank(vectors: Vectors, text: str, dictionary: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The words before and after the blank, tokenized as the training text was."""
     sides = BLANK.split(text)
     if len(sides) != 2:
-        raise SettingError(f"The text holds {len(sides) - 1} blanks; expected one, written ___: '{text}'.")
-    cut = _cutter(vectors, dictionary)
-    around = [cut(side) for side in sides]
-    if not any(around):
-        raise SourceError(f"There is no word around the blank of '{text}'. Write the sentence it stands in.")
-    return around
+        raise SettingError(
+            "The text holds {blanks} blanks; expected one, written ___: '{text}'.",
+            blanks=len(sides) - 1,
+            text=text,
+        )
+    tokenize = _tokenize(vectors, dictionary)
+    before = tokenize(sides[0])
+    after = tokenize(sides[1])
+    if not before and not after:
+        raise SourceError(
+            "There is no word around the blank of '{text}'. Write the whole sentence.", text=text
+        )
+    return before, after
 
 
-def _cutter(vectors: Vectors, dictionary: tuple[str, ...]) -> Callable[[str], list[str]]:
+def _tokenize(vectors: Vectors, dictionary: tuple[str, ...]) -> Callable[[str], list[str]]:
     encoding = dict(vectors.card.encoding)
     if not encoding:
         return Word(dictionary=dictionary).words
@@ -167,57 +230,3 @@ def _cutter(vectors: Vectors, dictionary: tuple[str, ...]) -> Callable[[str], li
     tokenizer = settings_of(Encoding, encoding).make_tokenizer()
     normalize = normalizer(encoding.get("normalize", ()))
     return lambda text: tokenizer.words(normalize(text))
-
-
-def _by(vectors: Vectors) -> str:
-    return f", by {vectors.card.method}," if vectors.card.method else ""
-
-
-# --- is one table the pseudo-inverse of the other?
-# ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class PseudoInverse:
-    """How far the contexts are from the pseudo-inverse of the table, both as matrices."""
-
-    cosine: float
-    """Of all their numbers: 1 if one is the other times a positive number."""
-    missed: float
-    """The share of the contexts' squares that no multiple of the pseudo-inverse explains: 0 if it is one, 1
-    if nothing is."""
-    missed_by_any: float
-    """The same after the best linear map of the dimensions: what the pseudo-inverse cannot be turned into at
-    all."""
-
-
-def pseudo_inverse(vectors: Vectors) -> PseudoInverse:
-    """Measure the claim that word2vec's second table is the pseudo-inverse of its first, and so says nothing
-    new.
-
-    If it were, `missed` would be 0. A number well above 0 says that the second table holds what the first
-    does not determine.
-    """
-    if vectors.contexts is None:
-        raise SettingError(f"These vectors{_by(vectors)} have one table; the question is about two.")
-    contexts = vectors.contexts if isinstance(vectors.contexts, np.ndarray) else vectors.contexts.whole()
-    if contexts.shape[1] != vectors.dim:
-        raise SettingError(
-            f"The tables have {vectors.dim} and {contexts.shape[1]} dimensions; expected as many in both."
-        )
-    gram, cross, own = (np.zeros((vectors.dim, vectors.dim)) for _ in range(3))
-    for start in range(0, len(vectors), BLOCK):
-        one, two = (part[start : start + BLOCK].astype(np.float64) for part in (vectors.table, contexts))
-        gram = gram + one.T @ one
-        cross = cross + one.T @ two
-        own = own + two.T @ two
-    inverse = np.linalg.pinv(gram, hermitian=True)  # pinv(W)^T = W (W^T W)^-1: never larger than dim x dim
-    size = float(np.trace(inverse))
-    total = float(np.trace(own))
-    if size <= 0 or total <= 0:
-        raise SettingError("One of the tables is all zeros: there is nothing to compare.")
-    cosine = float(np.trace(inverse @ cross)) / np.sqrt(size * total)
-    explained = float(np.trace(cross.T @ inverse @ cross)) / total
-    return PseudoInverse(
-        cosine=float(cosine), missed=float(1 - cosine**2), missed_by_any=float(max(0.0, 1 - explained))
-    )

@@ -1,1 +1,1 @@
-"""Words on a plane, and how far to trust it"""
+"""Words on a plane: layouts, their quality, pictures and pages"""

@@ -1,111 +1,146 @@
-"""Approximate search through faiss: some neighbours missed, how many is measured and said."""
+"""Approximate search through faiss: some neighbors are missed, and the recall is measured."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from inlaid.config import Positive, check
 from inlaid.errors import SettingError, need
 from inlaid.report import Note, Report, silent
-from inlaid.study.search.neighbors import Neighbor, Query, ids_of, ranking, row_of
+from inlaid.study.search import ranking
+from inlaid.study.search.found import Neighbor, NeighborLists, Neighbors
+from inlaid.study.search.queries import Asked, Query, asked_for
 from inlaid.vectors import Vectors
+
+ROWS = 1 << 16
+"""Rows added to an index at a time, so that there is no third table."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Approximate:
-    """How to build an approximate index, and how hard it is to look."""
+class ApproximateSettings:
+    """How to build an approximate index, and how thoroughly to search it."""
 
     kind: Literal["hnsw", "ivf"] = "hnsw"
-    """hnsw: a graph of near words, fast to ask and slow to build; ivf: words in lists around centers, of
-    which a few are read."""
-    links: Positive = 32
-    """hnsw: near words each word is linked with."""
-    care: Positive = 100
-    """hnsw: words looked at for the links of one word while building."""
-    effort: Positive = 128
-    """hnsw: words kept in view while asking; more find more and take longer."""
-    lists: Positive | None = None
-    """ivf: how many lists; four times the square root of the words when None."""
-    probes: Positive = 32
+    """hnsw: a graph of near words, fast to search and slow to build; ivf: inverted lists, of which a few are
+    read."""
+    M: Positive = 32
+    """hnsw: links of each word in the graph."""
+    ef_construction: Positive = 100
+    """hnsw: candidates kept while the graph is built."""
+    ef_search: Positive = 128
+    """hnsw: candidates kept while searching; more find more and take longer."""
+    nlist: Positive | None = None
+    """ivf: number of lists; four times the square root of the number of words by default."""
+    nprobe: Positive = 32
     """ivf: lists read for a query."""
     seed: int = 1
-    """Which words recall is measured on, and where the centers of lists begin."""
+    """Which words recall is measured on, and where the centroids of the lists start."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Nearby:
+class ApproximateIndex:
     """An approximate index of a space. It holds a second table, of unit vectors."""
 
     vectors: Vectors
-    settings: Approximate
+    settings: ApproximateSettings
     index: Any
     recall: float
     """The share of the 10 nearest words it finds, over `queries` words of the space."""
     queries: int
 
-    def neighbors(self, query: Query, *, n: int = 10, include: bool = False) -> list[Neighbor]:
+    @overload
+    def neighbors(self, words: Query, *, n: int = 10, include: bool = False) -> Neighbors: ...
+    @overload
+    def neighbors(
+        self, words: list[Any] | tuple[Any, ...], *, n: int = 10, include: bool = False
+    ) -> NeighborLists: ...
+    def neighbors(
+        self, words: Query | Sequence[Query], *, n: int = 10, include: bool = False
+    ) -> Neighbors | NeighborLists:
         """Like `inlaid.neighbors`, of those that the index finds; their scores are exact."""
-        return self.neighbors_of_each([query], n=n, include=include)[0]
+        alone = isinstance(words, (str, np.ndarray))
+        queries = [words] if alone else words
+        found = self.search(
+            [asked_for(self.vectors, query, silent) for query in queries], n=n, include=include
+        )
+        return found[0] if alone else NeighborLists(tuple(found))
 
-    def neighbors_of_each(
-        self, queries: Sequence[Query], *, n: int = 10, include: bool = False
-    ) -> list[list[Neighbor]]:
-        """The same for many queries, one list each."""
+    def search(self, asked: Sequence[Asked], *, n: int, include: bool) -> list[Neighbors]:
+        """The same for prepared queries."""
         if n < 1:
-            raise SettingError(f"n is {n}; expected at least 1.")
-        if not len(queries):
+            raise SettingError("n is {n}; expected at least 1.", n=n)
+        if not asked:
             return []
-        known = [ids_of(self.vectors, query) for query in queries]
-        rows = np.stack([row_of(self.vectors, query, ids) for query, ids in zip(queries, known, strict=True)])
-        more = 0 if include else max(map(len, known))
-        found = _ask(self.index, rows, min(n + more, len(self.vectors)))
-        return [
-            self._scored(row, [id for id in ids if id >= 0 and (include or id not in given)], n)
-            for row, ids, given in zip(rows, found.tolist(), known, strict=True)
-        ]
+        rows = np.stack([each.row for each in asked])
+        more = 0 if include else max(len(each.ids) for each in asked)
+        found = _candidates(self.index, rows, min(n + more, len(self.vectors)))
+        lists: list[Neighbors] = []
+        for query, ids in zip(asked, found.tolist(), strict=True):
+            kept = [id for id in ids if id >= 0 and (include or id not in query.ids)]
+            lists.append(Neighbors(query.name, self._scored(query.row, kept, n)))
+        return lists
 
-    def _scored(self, row: np.ndarray, ids: list[int], n: int) -> list[Neighbor]:
+    def _scored(self, row: np.ndarray, ids: list[int], n: int) -> tuple[Neighbor, ...]:
         few = np.sort(np.array(ids, np.int64))
         table = self.vectors.table
         best = ranking.best(table[few], self.vectors.lengths[few], row[None], n=n)[0]
         pairs = zip(few[best.ids].tolist(), best.scores.tolist(), strict=True)
-        return [Neighbor(self.vectors.words[id], score) for id, score in pairs]
+        return tuple(Neighbor(self.vectors.words[id], score) for id, score in pairs)
 
 
 def approximate(
-    vectors: Vectors, settings: Approximate | None = None, *, queries: int = 200, report: Report = silent
-) -> Nearby:
-    """Build an approximate index and measure its recall against exact search. Building on several threads
-    varies a little."""
-    faiss = need("faiss", extra="ann")
-    settings = settings or Approximate()
+    vectors: Vectors,
+    settings: ApproximateSettings | None = None,
+    *,
+    queries: int = 200,
+    report: Report = silent,
+) -> ApproximateIndex:
+    """Build an approximate index and measure its recall against exact search on `queries` words.
+
+    Indexes built on several threads vary a little from run to run.
+    """
+    settings = settings or ApproximateSettings()
     if not len(vectors):
         raise SettingError("There are no words to build an index of.")
-    if settings.kind == "hnsw":
-        index = faiss.IndexHNSWFlat(vectors.dim, settings.links, faiss.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction = settings.care
-        index.hnsw.efSearch = settings.effort
-    else:
-        lists = min(settings.lists or int(4 * len(vectors) ** 0.5), len(vectors))
-        index = faiss.IndexIVFFlat(
-            faiss.IndexFlatIP(vectors.dim), vectors.dim, lists, faiss.METRIC_INNER_PRODUCT
-        )
-        index.nprobe = min(settings.probes, lists)
-        index.cp.seed = settings.seed
-        index.cp.min_points_per_centroid = 1  # it warns otherwise; recall is measured anyway
-        index.train(_unit_rows(vectors, slice(None, None, max(1, len(vectors) // (64 * lists)))))
-    for start in range(0, len(vectors), 1 << 16):  # in blocks: no third table
-        index.add(_unit_rows(vectors, slice(start, start + (1 << 16))))
+    index = _hnsw(vectors, settings) if settings.kind == "hnsw" else _ivf(vectors, settings)
+    for start in range(0, len(vectors), ROWS):
+        index.add(_unit_rows(vectors, slice(start, start + ROWS)))
     recall, asked = _recall(vectors, index, min(queries, len(vectors)), settings.seed)
-    report(Note(f"{settings.kind}: finds {recall:.1%} of the 10 nearest words, measured on {asked:,} words"))
-    return Nearby(vectors, settings, index, recall, asked)
+    report(
+        Note(
+            "{kind} finds {recall:.1%} of the 10 nearest words, measured on {count:,} words.",
+            kind=settings.kind,
+            recall=recall,
+            count=asked,
+        )
+    )
+    return ApproximateIndex(vectors, settings, index, recall, asked)
+
+
+def _hnsw(vectors: Vectors, settings: ApproximateSettings) -> Any:
+    faiss = need("faiss", extra="ann")
+    index = faiss.IndexHNSWFlat(vectors.dim, settings.M, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = settings.ef_construction
+    index.hnsw.efSearch = settings.ef_search
+    return index
+
+
+def _ivf(vectors: Vectors, settings: ApproximateSettings) -> Any:
+    faiss = need("faiss", extra="ann")
+    nlist = min(settings.nlist or int(4 * len(vectors) ** 0.5), len(vectors))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(vectors.dim), vectors.dim, nlist, faiss.METRIC_INNER_PRODUCT)
+    index.nprobe = min(settings.nprobe, nlist)
+    index.cp.seed = settings.seed
+    index.cp.min_points_per_centroid = 1  # it warns otherwise; recall is measured anyway
+    index.train(_unit_rows(vectors, slice(None, None, max(1, len(vectors) // (64 * nlist)))))
+    return index
 
 
 def _recall(vectors: Vectors, index: Any, queries: int, seed: int) -> tuple[float, int]:
@@ -116,11 +151,11 @@ def _recall(vectors: Vectors, index: Any, queries: int, seed: int) -> tuple[floa
     asked = rows[rows.any(axis=1)]
     n = min(10, len(vectors))
     exact = ranking.best(vectors.table, vectors.lengths, asked, n=n)
-    found = _ask(index, asked, n)
-    hits = [
+    found = _candidates(index, asked, n)
+    shares = [
         len(set(each.ids.tolist()) & set(got)) / n for each, got in zip(exact, found.tolist(), strict=True)
     ]
-    return float(np.mean(hits)) if hits else 1.0, len(asked)
+    return float(np.mean(shares)) if shares else 1.0, len(asked)
 
 
 def _unit_rows(vectors: Vectors, some: slice) -> np.ndarray:
@@ -128,5 +163,5 @@ def _unit_rows(vectors: Vectors, some: slice) -> np.ndarray:
     return np.ascontiguousarray(vectors.table[some] / size, np.float32)
 
 
-def _ask(index: Any, rows: np.ndarray, n: int) -> np.ndarray:
+def _candidates(index: Any, rows: np.ndarray, n: int) -> np.ndarray:
     return index.search(np.ascontiguousarray(rows, np.float32), n)[1]

@@ -3,10 +3,11 @@
     formula = [sign] term {sign term}          sign = + -      also ＋ － −
     term    = [number *] (word | ( formula ))  *    also ＊ ×   ( ) also （ ）
 
-Signs stand between blanks, so that e-mail is a word; brackets need none. A word with blanks or brackets goes
-between double quotes ("new york", “new york” or 「new york」), where a backslash takes the next character as it
-is. A number is a weight only before *; elsewhere it is a word. Signs without blanks around them (国王-男人+女人)
-are read as signs only where the whole is no known word and every piece is one.
+Signs have spaces around them, so that e-mail is a word; parentheses need none, and neither does the * after a
+number and before a parenthesis. A word with spaces or parentheses goes between double quotes ("new york",
+“new york” or 「new york」), where a backslash takes the next character literally. A number is a weight only
+before *; elsewhere it is a word. Signs without spaces (国王-男人+女人) are read as signs only where the
+whole is not a known word and every piece is one.
 """
 
 from __future__ import annotations
@@ -17,18 +18,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 
 SIGNS = {"+": "+", "＋": "+", "-": "-", "－": "-", "−": "-", "*": "*", "＊": "*", "×": "*"}
-BRACKETS = {"(": "(", "（": "(", ")": ")", "）": ")"}
+PARENTHESES = {"(": "(", "（": "(", ")": ")", "）": ")"}
 QUOTES = {'"': '"', "“": "”", "「": "」"}
 NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-SPECIAL = re.compile(rf"[\s{re.escape(''.join([*SIGNS, *BRACKETS, *QUOTES, *QUOTES.values()]))}\\]")
+WEIGHT = re.compile(
+    rf"(?P<sign>[+＋\-－−]?)(?P<number>{NUMBER.pattern})(?P<times>[*＊×])", re.ASCII | re.IGNORECASE
+)
+"""A number and its *, without a space between them."""
+SPECIAL = re.compile(rf"[\s{re.escape(''.join([*SIGNS, *PARENTHESES, *QUOTES, *QUOTES.values()]))}\\]")
 GLUED = re.compile(rf"([{re.escape(''.join(SIGNS))}])")
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word and how much of it."""
+    """A word and its weight."""
 
     weight: float
     word: str
@@ -36,7 +42,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Formula:
-    """A sum of weighted words, brackets multiplied out; its text reads back as the same sum."""
+    """A sum of weighted words, parentheses multiplied out; its text reads back as the same sum."""
 
     terms: tuple[Term, ...]
 
@@ -50,55 +56,60 @@ class Formula:
 @dataclass(frozen=True)
 class _Token:
     kind: str
-    """A sign, a bracket, "word", "number" (a word unless * follows), or "end"."""
+    """A sign, a parenthesis, "word", "number" (a word unless * follows), or "end"."""
     text: str
     place: int
 
 
 def parse(formula: str, known: Callable[[str], bool] | None = None) -> Formula:
-    """Read a formula; what cannot be read raises SettingError with its place. `known` tells words, for signs
-    without blanks.
+    """Read a formula; SettingError says where that fails. `known` tells words, for signs without spaces.
 
     >>> parse("2 * king - (man - 0.5 * woman)").terms
     (Term(weight=2.0, word='king'), Term(weight=-1.0, word='man'), Term(weight=0.5, word='woman'))
     """
     tokens = [*_tokens(formula, known), _Token("end", "", len(formula))]
     terms: list[Term] = []
-    outer: list[
-        float
-    ] = []  # what each open bracket is multiplied by; a list, so that depth costs no recursion
-    # start: of the formula or of a bracket, where a sign may be left out or stand alone
+    # What each open parenthesis is multiplied by: a list, so that no depth exhausts the stack.
+    factors: list[float] = []
     here = 0
-    weight = 1.0
-    start = True
+    opening = True  # at the start of the formula or of a parenthesis, where a sign may be missing
     while True:
-        weight = outer[-1] if outer else 1.0
+        weight = factors[-1] if factors else 1.0
         if tokens[here].kind in ("+", "-"):
             weight *= -1 if tokens[here].kind == "-" else 1
             here += 1
-        elif not start:
-            raise _wrong(formula, tokens[here], "+ or - between words")
+        elif not opening:
+            raise _cannot_read(formula, tokens[here], Message("+ or - between words"))
         if tokens[here].kind == "number" and tokens[here + 1].kind == "*":
             weight *= float(tokens[here].text)
-            here += 2
             if not math.isfinite(weight):
-                raise _wrong(formula, tokens[here - 2], "weights that multiply to a finite number")
-        start = tokens[here].kind == "("
-        if start:
-            outer.append(weight)
-        elif tokens[here].kind in ("word", "number"):
-            terms.append(Term(weight, tokens[here].text))
-        else:
-            raise _wrong(formula, tokens[here], "a word")
-        here += 1
-        while not start and outer and tokens[here].kind == ")":
-            outer.pop()
+                raise _cannot_read(formula, tokens[here], Message("weights whose product is finite"))
+            here += 2
+        opening = tokens[here].kind == "("
+        if opening:
+            factors.append(weight)
             here += 1
-        if not start and tokens[here].kind == "end":
+            continue
+        if tokens[here].kind not in ("word", "number"):
+            raise _cannot_read(formula, tokens[here], Message("a word"))
+        terms.append(Term(weight, tokens[here].text))
+        here += 1
+        while factors and tokens[here].kind == ")":
+            factors.pop()
+            here += 1
+        if tokens[here].kind == "end":
             break
-    if outer:
-        raise _wrong(formula, tokens[here], f"{len(outer)} more ')'")
+    if factors:
+        raise _cannot_read(formula, tokens[here], Message("{count} more ')'", count=len(factors)))
     return Formula(tuple(terms))
+
+
+def reads_alone(formula: str, read: Formula) -> bool:
+    """Whether the formula means `read` without knowing any word, so that nothing about it was guessed."""
+    try:
+        return parse(formula) == read
+    except SettingError:
+        return False
 
 
 def _tokens(formula: str, known: Callable[[str], bool] | None) -> Iterator[_Token]:
@@ -107,18 +118,17 @@ def _tokens(formula: str, known: Callable[[str], bool] | None) -> Iterator[_Toke
         letter = formula[here]
         if letter.isspace():
             here += 1
-        elif letter in BRACKETS:
-            yield _Token(BRACKETS[letter], letter, here)
+        elif letter in PARENTHESES:
+            yield _Token(PARENTHESES[letter], letter, here)
             here += 1
         elif letter in QUOTES:
             word, end = _read_quoted(formula, here)
             yield _Token("word", word, here)
             here = end
         else:
-            end = next(
-                (at for at in range(here, len(formula)) if formula[at].isspace() or formula[at] in BRACKETS),
-                len(formula),
-            )
+            end = here
+            while end < len(formula) and not formula[end].isspace() and formula[end] not in PARENTHESES:
+                end += 1
             yield from _chunk(formula[here:end], here, known)
             here = end
 
@@ -133,37 +143,48 @@ def _read_quoted(formula: str, start: int) -> tuple[str, int]:
         word += formula[here : here + 1]
         here += 1
     if here >= len(formula) or not word:
-        raise _wrong(
-            formula, _Token("word", formula[start], start), f"a word between {formula[start]} and {close}"
-        )
+        expected = Message("a word between {open} and {close}", open=formula[start], close=close)
+        raise _cannot_read(formula, _Token("word", formula[start], start), expected)
     return word, here + 1
 
 
 def _chunk(text: str, place: int, known: Callable[[str], bool] | None) -> Iterator[_Token]:
-    """What stands between blanks and brackets: a sign, a number, a word, or words and signs glued
-    together."""
-    pieces = [piece for piece in GLUED.split(text) if piece]
-    if text in SIGNS or NUMBER.fullmatch(text) or len(pieces) == 1 or not known or known(text):
-        yield _token(text, place)
-        return
-    words = [piece for piece in pieces if piece not in SIGNS and not NUMBER.fullmatch(piece)]
-    glued = all(known(word) for word in words)
-    for piece in pieces if glued else [text]:
+    """What lies between spaces and parentheses: a sign, a number, a word, or words and signs without
+    spaces."""
+    for piece in _pieces(text, known):
         yield _token(piece, place)
         place += len(piece)
 
 
+def _pieces(text: str, known: Callable[[str], bool] | None) -> list[str]:
+    """A weight is always cut from its *; signs elsewhere only where the whole is no word and every piece is
+    one."""
+    weight = WEIGHT.fullmatch(text)
+    if weight:
+        return [piece for piece in weight.group("sign", "number", "times") if piece]
+    pieces = [piece for piece in GLUED.split(text) if piece]
+    if text in SIGNS or NUMBER.fullmatch(text) or len(pieces) == 1 or known is None or known(text):
+        return [text]
+    words = [piece for piece in pieces if piece not in SIGNS and not NUMBER.fullmatch(piece)]
+    return pieces if all(known(word) for word in words) else [text]
+
+
 def _token(text: str, place: int) -> _Token:
-    kind = SIGNS.get(text) or ("number" if NUMBER.fullmatch(text) else "word")
-    return _Token(kind, text, place)
+    if text in SIGNS:
+        return _Token(SIGNS[text], text, place)
+    return _Token("number" if NUMBER.fullmatch(text) else "word", text, place)
 
 
-def _wrong(formula: str, token: _Token, expected: str) -> SettingError:
-    shown = f"{formula[max(0, token.place - 30) : token.place]} >>> {formula[token.place : token.place + 30]}"
-    found = f"'{token.text}'" if token.text else "the end"
+def _cannot_read(formula: str, token: _Token, expected: Message) -> SettingError:
+    before = formula[max(0, token.place - 30) : token.place]
+    after = formula[token.place : token.place + 30]
     return SettingError(
-        f"Cannot read the formula at character {token.place + 1}: expected {expected}, found {found}: {shown.strip()} "
-        "Write words joined by + and -, with blanks around the signs: king - man + woman."
+        "Cannot read the formula at character {place}: expected {expected}, found {found}: {shown} "
+        "Write words joined by + and -, with spaces around the signs: king - man + woman.",
+        place=token.place + 1,
+        expected=expected,
+        found=f"'{token.text}'" if token.text else Message("the end"),
+        shown=f"{before} >>> {after}".strip(),
     )
 
 
@@ -172,7 +193,11 @@ def _sign(weight: float) -> str:
 
 
 def _weight(size: float) -> str:
-    return "" if size == 1 else f"{size:.17g} * " if size != float(f"{size:g}") else f"{size:g} * "
+    if size == 1:
+        return ""
+    if size == float(f"{size:g}"):
+        return f"{size:g} * "
+    return f"{size:.17g} * "
 
 
 def _quoted(word: str) -> str:

@@ -1,21 +1,44 @@
-"""Figures of a space: hubs that are everybody's neighbour, words that are nobody's, and how much all vectors
-point one way."""
+"""Geometry of a space: hubness (hubs and anti-hubs) and anisotropy (how far vectors share a direction)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
+from inlaid.config import Positive, Range, check
 from inlaid.errors import SettingError
 from inlaid.report import Report, counted, silent
+from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.search import ranking
 from inlaid.vectors import Vectors, lengths
 
 HUBS = 10
-"""The biggest, named."""
+"""How many of the biggest hubs are named."""
+DIRECTIONS = 10
+"""How many principal directions are reported."""
 WIDE = 4096
-"""Above so many dimensions as many rows give the principal directions; a larger matrix would not fit."""
+"""With more dimensions than this, the principal directions come from as many rows: a larger matrix would not
+fit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeometrySettings:
+    """How many words and pairs the figures are measured on."""
+
+    k: Positive = 10
+    """Nearest neighbors counted for hubness."""
+    sample: Annotated[int, Range(2)] = 20_000
+    """Words drawn from a larger space; they are then each other's only neighbors."""
+    pairs: Positive = 100_000
+    """Random pairs for the mean cosine."""
+    seed: int = 1
+    """Seed of the sample and the pairs."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -27,8 +50,8 @@ class Hub:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpaceFigures:
-    """What a space looks like, over `sampled` of its words drawn with `seed`."""
+class Geometry:
+    """Hubness and anisotropy of a space, over `sampled` of its words drawn with `seed`."""
 
     words: int
     dim: int
@@ -36,71 +59,92 @@ class SpaceFigures:
     seed: int
     k: int
     skewness: float
-    """Of how often words are among the k nearest of others: 0 when all equally often, above 1 with marked
-    hubs (Radovanović 2010)."""
+    """Of the k-occurrence, how often words are among the k nearest of others: 0 when all equally often, above
+    1 with marked hubs (Radovanović 2010)."""
     hubs: tuple[Hub, ...]
-    """The words found most often; each would be found k times if there were none."""
+    """The words with the highest k-occurrence; without hubs each would have k."""
     antihubs: float
-    """The share of words among the nearest of none."""
+    """The share of words that are among the nearest of none."""
     mean_cosine: float
-    """Of random pairs; 0 when vectors point in all directions alike."""
+    """Of random pairs; 0 when the vectors are isotropic."""
     low: float
     """Lower end of its 95 % interval."""
     high: float
     pairs: int
     mean_length: float
-    """Length of the mean of the unit vectors: 0 when they balance, 1 when all are the same."""
+    """Length of the mean unit vector: 0 when the vectors balance, 1 when all are the same."""
     variance: tuple[float, ...]
     """Shares of the variance of unit vectors along the first principal directions."""
     zeros: int
     """Words in the sample whose vectors are zeros."""
 
+    def rows(self) -> Sequence[Row]:
+        directions = ", ".join(f"{share:.1%}" for share in self.variance[:3])
+        return [
+            f"{self.words:,} words x {self.dim}, measured on {self.sampled:,} words",
+            "",
+            ("hubness", f"{self.skewness:.2f}", f"skewness of the {self.k}-occurrence; above 1: marked hubs"),
+            ("anti-hubs", f"{self.antihubs:.1%}", f"of words are among the {self.k} nearest of none"),
+            (
+                "mean cosine",
+                f"{self.mean_cosine:+.3f}",
+                f"of random pairs ({self.low:+.3f} to {self.high:+.3f})",
+            ),
+            ("mean vector", f"{self.mean_length:.3f}", "length of the mean unit vector; 0: isotropic"),
+            ("variance", directions, "along the first principal directions"),
+            ("zero vectors", f"{self.zeros:,}", ""),
+            "",
+            (f"among the {self.k} nearest of", "hub"),
+            *((f"{hub.times:,} words", hub.word) for hub in self.hubs),
+        ]
 
-def space_figures(
-    vectors: Vectors,
-    *,
-    k: int = 10,
-    sample: int = 20_000,
-    pairs: int = 100_000,
-    seed: int = 1,
-    report: Report = silent,
-) -> SpaceFigures:
-    """Hubness and anisotropy of a space; larger ones by a sample of words, which are then each other's only
-    neighbours."""
-    if min(k, sample - 1, pairs) < 1:
-        raise SettingError(f"k is {k}, sample {sample}, pairs {pairs}; expected at least 1, 2 and 1.")
+    def to_dict(self) -> dict[str, Any]:
+        return plain(self)
+
+
+@analysis
+def geometry(
+    vectors: Vectors, settings: GeometrySettings | None = None, *, report: Report = silent
+) -> Geometry:
+    """Hubness and anisotropy of a space; of a large space, by a sample of its words.
+
+    Args:
+        vectors: a file of vectors
+    """
+    settings = settings or GeometrySettings()
     if len(vectors) < 2:
-        raise SettingError(f"{len(vectors)} word makes no space: its figures need at least 2.")
-    random = np.random.Generator(np.random.Philox(seed))
+        raise SettingError("{count} word has no geometry: expected at least 2.", count=len(vectors))
+    random = np.random.Generator(np.random.Philox(settings.seed))
     ids = np.arange(len(vectors))
-    if len(vectors) > sample:
-        ids = np.sort(random.choice(len(vectors), sample, replace=False))
+    if len(vectors) > settings.sample:
+        ids = np.sort(random.choice(len(vectors), settings.sample, replace=False))
     table = vectors.table[ids]
     unit = table / np.where(lengths(table) == 0, 1, lengths(table))[:, None]
-    times = occurrences(unit, k=min(k, len(ids) - 1), report=report)
+    k = min(settings.k, len(ids) - 1)
+    times = occurrences(unit, k=k, report=report)
     most = np.lexsort((np.arange(len(ids)), -times))[:HUBS]
-    mean, half = _cosine_of_pairs(unit, pairs, random)
-    return SpaceFigures(
+    mean, half = _cosine_of_pairs(unit, settings.pairs, random)
+    return Geometry(
         words=len(vectors),
         dim=vectors.dim,
         sampled=len(ids),
-        seed=seed,
-        k=min(k, len(ids) - 1),
+        seed=settings.seed,
+        k=k,
         skewness=_skewness(times),
         hubs=tuple(Hub(vectors.words[int(ids[place])], int(times[place])) for place in most),
         antihubs=float((times == 0).mean()),
         mean_cosine=mean,
         low=mean - half,
         high=mean + half,
-        pairs=pairs,
+        pairs=settings.pairs,
         mean_length=float(np.linalg.norm(unit.mean(axis=0, dtype=np.float64))),
-        variance=tuple(_variance(unit)[:10].tolist()),
+        variance=tuple(_variance(unit)[:DIRECTIONS].tolist()),
         zeros=int((~table.any(axis=1)).sum()),
     )
 
 
 def occurrences(table: np.ndarray, *, k: int, report: Report = silent) -> np.ndarray:
-    """How many other rows have each row among their k nearest."""
+    """The k-occurrence: how many other rows have each row among their k nearest."""
     times = np.zeros(len(table), np.int64)
     sizes = lengths(table)
     starts = list(range(0, len(table), ranking.QUERIES))

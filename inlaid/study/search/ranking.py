@@ -43,7 +43,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Correction:
+class Penalties:
     """What is taken off the cosine of each query and word: words @ queries, of few columns."""
 
     words: Doubles
@@ -77,10 +77,10 @@ def best(
     *,
     n: int,
     without: Sequence[Sequence[int]] = (),
-    correction: Correction | None = None,
+    penalties: Penalties | None = None,
     filter: Filter | None = None,
 ) -> list[Found]:
-    """The `n` words with the highest cosine minus correction, for each query; `without` lists ids each may
+    """The `n` words with the highest cosine minus penalties, for each query; `without` lists ids each may
     not find.
 
     A row of zeros has cosine 0 with everything. Fewer than `n` come back where there are fewer words.
@@ -89,11 +89,11 @@ def best(
     left_out = without or [()] * len(queries)
     for start in range(0, len(queries), QUERIES):
         here = slice(start, start + QUERIES)
-        taken = correction and Correction(correction.words, correction.queries[here])
+        taken = penalties and Penalties(penalties.words, penalties.queries[here])
         asked = _Asked(table, lengths, _unit(queries[here]), n, left_out[here], taken)
         kernels = (
             _kernels()
-            if filter and not correction and len(asked.queries) <= FEW and table.shape[1] <= WIDEST
+            if filter and not penalties and len(asked.queries) <= FEW and table.shape[1] <= WIDEST
             else None
         )
         found += _by_codes(asked, filter, kernels) if filter and kernels else _by_floats(asked)
@@ -109,7 +109,7 @@ class _Asked:
     queries: Doubles
     n: int
     without: Sequence[Sequence[int]]
-    correction: Correction | None
+    penalties: Penalties | None
 
     def exact(self, query: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Scores of pairs of a query and a word in float64. A sum over one row is the same wherever the row
@@ -120,8 +120,8 @@ class _Asked:
             rows = self.table[ids[some]].astype(np.float64)
             lengths = np.sqrt((rows * rows).sum(axis=1))
             scores[some] = (rows * self.queries[query[some]]).sum(axis=1) / np.where(lengths == 0, 1, lengths)
-            if self.correction:
-                scores[some] -= (self.correction.words[ids[some]] * self.correction.queries[query[some]]).sum(
+            if self.penalties:
+                scores[some] -= (self.penalties.words[ids[some]] * self.penalties.queries[query[some]]).sum(
                     axis=1
                 )
         return scores
@@ -130,8 +130,8 @@ class _Asked:
         """No float32 score of a query is further than this from the exact one: each operation may lose 2^-24
         of what it handles."""
         size = np.ones(len(self.queries))
-        if self.correction and len(self.correction.words):
-            size += np.abs(self.correction.queries) @ np.abs(self.correction.words).max(axis=0)
+        if self.penalties and len(self.penalties.words):
+            size += np.abs(self.penalties.queries) @ np.abs(self.penalties.words).max(axis=0)
         return (self.table.shape[1] + 16) * 2.0**-24 * size
 
 
@@ -146,8 +146,8 @@ def _by_floats(asked: _Asked) -> list[Found]:
     for start in range(0, words, step):
         block = slice(start, min(start + step, words))
         scores = _cosines(asked.table[block], asked.lengths[block], queries)
-        if asked.correction:
-            scores -= (asked.correction.queries @ asked.correction.words[block].T).astype(np.float32)
+        if asked.penalties:
+            scores -= (asked.penalties.queries @ asked.penalties.words[block].T).astype(np.float32)
         _leave_out(scores, asked.without, start)
         enough = np.maximum(_reached(scores, asked.n) - 2 * slack, best.last(asked.n, count) - slack)
         query, ids = np.nonzero((scores >= enough[:, None]) & (scores > -np.inf))

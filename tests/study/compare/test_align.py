@@ -1,4 +1,4 @@
-"""Spaces that are turned copies of each other, the embedded world in two languages, and what cannot be
+"""Spaces that are rotated copies of each other, the embedded world in two languages, and what cannot be
 aligned."""
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from inlaid import pipeline
 from inlaid.collect import world
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Event, Note, Progress, silent
-from inlaid.study.compare.align import Aligning, Alignment, align
-from inlaid.study.search.neighbors import analogy, neighbors
+from inlaid.study.compare.align import Alignment, AlignSettings, align
+from inlaid.study.search.analogy import analogy
+from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Card, Vectors
 
 DIM = 20
 
 
-def turned_copy(
+def rotated_copy(
     words: int = 300, noise: float = 0.0, dim: int = DIM
 ) -> tuple[Vectors, Vectors, list[tuple[str, str]]]:
-    """A space and the same space turned, shifted and renamed: w0 is v0, and so on."""
+    """A space and the same space rotated, with noise, and renamed: w0 is v0, and so on."""
     random = np.random.default_rng(1)
     table = random.standard_normal((words, dim))
     rotation = np.linalg.qr(random.standard_normal((dim, dim)))[0]
@@ -46,11 +47,11 @@ def bilingual(spaces: dict[str, Vectors]) -> Alignment:
 
 
 def scores(alignment: Alignment) -> dict[tuple[str, str, int], float]:
-    return {(each.rotation, each.by, each.at): each.value for each in alignment.precision}
+    return {(each.mapping, each.by, each.at): each.value for each in alignment.precision}
 
 
 def test_a_planted_rotation_is_found():
-    source, target, pairs = turned_copy()
+    source, target, pairs = rotated_copy()
     made = align(source, target, pairs)
     assert set(scores(made).values()) == {1.0}
     assert made.precision[0].used == made.precision[0].total == 60
@@ -60,29 +61,31 @@ def test_a_planted_rotation_is_found():
 
 
 def test_refinement_finds_what_few_pairs_leave_open():
-    source, target, pairs = turned_copy(words=600, noise=0.2)
+    source, target, pairs = rotated_copy(words=600, noise=0.2)
     made = align(source, target, pairs[:15], test=pairs[100:])
     found = scores(made)
-    assert found["dictionary", "csls", 1] < 0.7
-    assert found["refined", "csls", 1] > 0.95
-    assert made.refined[-1] > 500
+    assert found["procrustes", "csls", 1] < 0.7
+    assert found["refinement", "csls", 1] > 0.95
+    assert made.refinement[-1] > 500
 
 
-def test_weighed_directions_translate_better_and_leave_the_joint_space_as_it_is():
-    """Half of the directions of the target are noise: along these the pairs do not agree."""
-    source, clean, pairs = turned_copy(words=800)
+def test_reweighting_translates_better_and_leaves_the_joint_space_as_it_is():
+    """Half of the dimensions of the target are noise: along these the pairs do not agree."""
+    source, clean, pairs = rotated_copy(words=800)
     rows = clean.table.copy()
     rows[:, : DIM // 2] = 2 * np.random.default_rng(2).standard_normal((800, DIM // 2))
     target = dataclasses.replace(clean, stored=rows)
-    made, plain = (align(source, target, pairs, Aligning(weigh=weigh)) for weigh in (True, False))
+    made, plain = (
+        align(source, target, pairs, AlignSettings(reweight=reweight)) for reweight in (True, False)
+    )
     found = scores(made)
-    assert found["weighed", "csls", 1] > found["refined", "csls", 1] + 0.1
-    assert "weighed" not in {each.rotation for each in plain.precision}
+    assert found["reweighting", "csls", 1] > found["refinement", "csls", 1] + 0.1
+    assert "reweighting" not in {each.mapping for each in plain.precision}
     np.testing.assert_array_equal(made.joint().table, plain.joint().table)
 
 
 def test_a_joint_space_is_written_without_a_table_of_its_own(tmp_path: Path):
-    made = align(*turned_copy())
+    made = align(*rotated_copy())
     joint = made.joint(("left", "right"))
     pipeline.save(joint, tmp_path / "joint.inlaid")
     assert "table" not in vars(joint)
@@ -95,16 +98,16 @@ def test_a_joint_space_is_written_without_a_table_of_its_own(tmp_path: Path):
 
 def test_held_out_words_are_never_learned_from():
     """Synonyms on the other side are left out too: with w0..w9 all meaning v0, asking one hides them all."""
-    source, target, pairs = turned_copy(words=100)
+    source, target, pairs = rotated_copy(words=100)
     pairs = [(f"w{n}", f"v{n // 10 * 10}") for n in range(50)] + pairs[50:]
-    made = align(source, target, pairs, Aligning(refine=0))
+    made = align(source, target, pairs, AlignSettings(refine=0))
     asked = {pair[0] for pair in pairs} if made.precision[0].total == 20 else set()
     assert asked
     assert made.pairs < 80
 
 
 def test_a_test_dictionary_asks_only_what_was_not_learned():
-    source, target, pairs = turned_copy(words=100)
+    source, target, pairs = rotated_copy(words=100)
     made = align(source, target, pairs[:60], test=pairs[40:])
     assert made.pairs == 60
     assert made.precision[0].total == 40
@@ -124,8 +127,8 @@ def test_orthogonal_matrices_keep_inner_products_and_symmetric_ones_do_not(
 
 def test_the_world_in_two_languages(bilingual: Alignment):
     found = scores(bilingual)
-    assert found["refined", "csls", 1] > 0.5
-    assert found["refined", "csls", 10] > 0.9
+    assert found["refinement", "csls", 1] > 0.5
+    assert found["refinement", "csls", 10] > 0.9
     joint = bilingual.joint(("zh", "en"))
     assert neighbors(joint, "男人", n=1)[0].word == "man"
     assert "男人" in [each.word for each in analogy(joint, "女人 - woman + man", n=1)]
@@ -134,7 +137,7 @@ def test_the_world_in_two_languages(bilingual: Alignment):
 
 
 def test_a_joint_space_keeps_words_apart_that_both_have():
-    source, target, _ = turned_copy(words=30)
+    source, target, _ = rotated_copy(words=30)
     same = [*source.words[:28], "dna", "left:dna"]
     other = [*target.words[:28], "dna", "extra"]
     source, target = (
@@ -159,21 +162,21 @@ def heard(*given, **named) -> list[str]:
     return [event.text for event in events if isinstance(event, Note)]
 
 
-def test_a_dictionary_the_other_way_round_is_turned():
-    source, target, pairs = turned_copy()
+def test_a_reversed_dictionary_is_recognized():
+    source, target, pairs = rotated_copy()
     assert heard(source, target, pairs) == []
     said = heard(source, target, [(answer, word) for word, answer in pairs])
     assert said == ["The dictionary is read from right to left: 300 of its pairs fit that way, 0 as written."]
 
 
-def test_few_pairs_are_said():
-    source, target, pairs = turned_copy()
+def test_few_pairs_give_a_note():
+    source, target, pairs = rotated_copy()
     assert "fewer than the 20 dimensions" in heard(source, target, pairs[:10])[0]
-    assert align(source, target, pairs[:1], Aligning(held_out=0.0)).precision == ()
+    assert align(source, target, pairs[:1], AlignSettings(held_out=0.0)).precision == ()
 
 
-def test_words_come_as_the_corpus_was_written():
-    source, target, pairs = turned_copy()
+def test_dictionary_words_are_normalized_as_the_corpus_was():
+    source, target, pairs = rotated_copy()
     source = dataclasses.replace(source, card=Card(encoding={"normalize": ["lower"]}))
     assert align(source, target, [(word.upper(), answer) for word, answer in pairs]).pairs == 240
 
@@ -184,14 +187,14 @@ def test_words_come_as_the_corpus_was_written():
         (
             lambda s, t, _: (s, t, [("x", "y"), ("猫", "cat")]),
             SourceError,
-            "none of the 2 pairs of the dictionary .x y, 猫 cat",
+            "None of the 2 pairs of the dictionary .x y, 猫 cat",
         ),
         (lambda s, t, p: (s, t, p[:1]), SourceError, "No pair of the dictionary is left"),
-        (lambda _, t, p: (turned_copy(dim=7)[0], t, p), SettingError, "7 and 20 dimensions"),
+        (lambda _, t, p: (rotated_copy(dim=7)[0], t, p), SettingError, "7 and 20 dimensions"),
         (
             lambda _, t, p: (Vectors.of(["w0"], np.ones((1, DIM))), t, p),
             SourceError,
-            "All 1 words of a space point the same way",
+            "All 1 words of a space have the same direction",
         ),
         (
             lambda s, t, p: (s, Vectors.of(list(t.words), np.full((300, DIM), 0.3)), p),
@@ -205,14 +208,14 @@ def test_words_come_as_the_corpus_was_written():
         ),
     ],
 )
-def test_what_cannot_be_aligned_is_said(change, error: type[Exception], said: str):
-    settings = Aligning(held_out=1.0) if "left" in said else Aligning(held_out=0.0)
+def test_what_cannot_be_aligned_is_an_error(change, error: type[Exception], said: str):
+    settings = AlignSettings(held_out=1.0) if "left" in said else AlignSettings(held_out=0.0)
     with pytest.raises(error, match=said):
-        align(*change(*turned_copy()), settings)
+        align(*change(*rotated_copy()), settings)
 
 
 def test_rows_of_zeros_translate_nothing():
-    source, target, pairs = turned_copy()
+    source, target, pairs = rotated_copy()
     tables = [side.table.copy() for side in (source, target)]
     for table in tables:
         table[:20] = 0
@@ -221,7 +224,7 @@ def test_rows_of_zeros_translate_nothing():
     )
     made = align(source, target, pairs[40:])
     assert set(scores(made).values()) == {1.0}
-    assert max(made.refined) <= 280
+    assert max(made.refinement) <= 280
     zeros = {f"v{n}" for n in range(20)}
     assert zeros.isdisjoint(
         each.word for found in made.translate([f"w{n}" for n in range(30, 60)], n=10) for each in found

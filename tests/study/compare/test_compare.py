@@ -13,7 +13,9 @@ from inlaid import pipeline
 from inlaid.collect import world
 from inlaid.errors import SettingError, SourceError, UnknownWord
 from inlaid.report import Event, Note, Progress, silent
-from inlaid.study.compare.compare import Comparing, Ranked, _adjusted, changes, compare, stability
+from inlaid.study.compare.changes import Ranked, changes, stability
+from inlaid.study.compare.compare import CompareSettings, compare
+from inlaid.study.evaluate.false_discovery import benjamini_hochberg
 from inlaid.vectors import Vectors
 
 SWAPPED = {"beijing": "father", "paris": "brother", "tokyo": "uncle"}
@@ -46,8 +48,8 @@ def runs() -> list[Vectors]:
 def test_runs_of_one_method_give_few_false_alarms(runs: list[Vectors]):
     alarms = 0
     words = 0
-    for turn in range(len(runs)):
-        first, second, *seeds = runs[turn:] + runs[:turn]
+    for shift in range(len(runs)):
+        first, second, *seeds = runs[shift:] + runs[:shift]
         found = compare(first, second, seeds=seeds)
         alarms += sum(each.p is not None and each.p < 0.05 for each in found.moved)
         words += len(found.moved)
@@ -60,16 +62,17 @@ def test_runs_of_one_method_give_few_false_alarms(runs: list[Vectors]):
 def test_words_that_changed_places_are_found(runs: list[Vectors]):
     planted = {*SWAPPED, *SWAPPED.values()}
     found = compare(runs[0], made(9, SWAPPED), seeds=runs[1:4])
-    sure = {each.word for each in found.moved if each.p is not None and each.p < 0.05}
-    assert planted <= sure
+    significant = {each.word for each in found.moved if each.p is not None and each.p < 0.05}
+    assert planted <= significant
     assert {each.word for each in found.moved[:6]} == planted
-    assert len(sure - planted) <= 2
+    assert len(significant - planted) <= 2
+    assert found.significant == len(significant)
     assert all(
         one.p <= other.p for one, other in pairwise(found.moved) if one.p is not None and other.p is not None
     )
 
 
-def test_a_turned_space_has_not_changed():
+def test_a_rotated_space_has_not_changed():
     random = np.random.default_rng(1)
     rows = random.standard_normal((200, 10))
     rotation = np.linalg.qr(random.standard_normal((10, 10)))[0]
@@ -100,14 +103,16 @@ def test_dimensions_and_vocabularies_may_differ():
     rows = np.random.default_rng(1).standard_normal((100, 12)) * np.r_[np.ones(6), np.full(6, 0.01)]
     first = space(rows)
     second = Vectors.of([*(f"w{n}" for n in range(20, 100)), "new"], np.vstack([rows[20:, :6], np.ones(6)]))
-    found = compare(first, second, Comparing(sample=50))
+    found = compare(first, second, CompareSettings(sample=50))
     assert (found.common, found.only_first, found.only_second, found.compared) == (80, 20, 1, 50)
     assert found.overlap.value > 0.95
     assert max(each.distance for each in found.moved) < 0.01
 
 
-def test_false_alarms_are_shared_out_as_benjamini_and_hochberg_do():
-    np.testing.assert_allclose(_adjusted(np.array([0.01, 0.04, 0.03, 0.5])), [0.04, 0.16 / 3, 0.16 / 3, 0.5])
+def test_p_values_are_adjusted_by_benjamini_and_hochberg():
+    np.testing.assert_allclose(
+        benjamini_hochberg(np.array([0.01, 0.04, 0.03, 0.5])), [0.04, 0.16 / 3, 0.16 / 3, 0.5]
+    )
 
 
 # --- one word
@@ -155,16 +160,16 @@ def rows(words: int = 20) -> np.ndarray:
     [
         (space(rows()), space(rows(), "v"), "have 0 words in common"),
         (space(rows(1)), space(rows()), "have 1 words in common"),
-        (space(np.ones((20, 5))), space(rows()), "All 20 words of a space point the same way"),
-        (space(np.zeros((20, 5))), space(rows()), "Only 0 common words have a vector other than zeros"),
+        (space(np.ones((20, 5))), space(rows()), "All 20 words of a space have the same direction"),
+        (space(np.zeros((20, 5))), space(rows()), "Only 0 common words have a vector other than zero"),
     ],
 )
-def test_what_cannot_be_compared_is_said(first: Vectors, second: Vectors, said: str):
+def test_what_cannot_be_compared_is_an_error(first: Vectors, second: Vectors, said: str):
     with pytest.raises(SourceError, match=said):
         compare(first, second)
 
 
-def test_rows_of_zeros_are_left_out_and_said():
+def test_zero_rows_are_left_out_with_a_note():
     zeros = rows()
     zeros[3] = 0
     events: list[Event] = []

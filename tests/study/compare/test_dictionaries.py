@@ -55,7 +55,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: bytes, said:
 
 def test_nothing_to_read(tmp_path: Path):
     (tmp_path / "empty.txt").touch()
-    with pytest.raises(SourceError, match="holds no pairs"):
+    with pytest.raises(SourceError, match="has no pairs"):
         read_dictionary(tmp_path / "empty.txt")
     with pytest.raises(SourceError, match="There is no dictionary"):
         read_dictionary(tmp_path / "none.txt")

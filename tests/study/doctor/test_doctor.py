@@ -1,4 +1,4 @@
-"""A healthy space of the world is found healthy; every planted sickness is found."""
+"""A good space of the embedded world gives no alarm; every planted defect is found."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from inlaid import pipeline
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import FormatError, SettingError
 from inlaid.report import silent
-from inlaid.study.doctor.doctor import Examining, doctor
-from inlaid.study.doctor.findings import Finding
-from inlaid.study.doctor.shape_checks import frequency_share
+from inlaid.study.doctor.doctor import doctor
+from inlaid.study.doctor.findings import DoctorSettings, Finding
+from inlaid.study.doctor.geometry_checks import frequency_share
 from inlaid.vectors import Vectors
 
 
 @pytest.fixture(params=["english", "chinese"])
-def healthy(request: pytest.FixtureRequest) -> tuple[Vectors, Corpus]:
+def sound(request: pytest.FixtureRequest) -> tuple[Vectors, Corpus]:
     return request.getfixturevalue(request.param)
 
 
@@ -33,21 +33,21 @@ def round_space(words: int = 1000, dim: int = 20, seed: int = 1) -> Vectors:
     )
 
 
-def sick(vectors: Vectors, rows: np.ndarray) -> Vectors:
+def damaged(vectors: Vectors, rows: np.ndarray) -> Vectors:
     return dataclasses.replace(vectors, stored=rows.astype(np.float32))
 
 
-def test_the_world_has_nothing_serious(healthy: tuple[Vectors, Corpus]):
-    diagnosis = doctor(healthy[0], corpus=healthy[1])
+def test_the_world_has_nothing_serious(sound: tuple[Vectors, Corpus]):
+    diagnosis = doctor(sound[0], corpus=sound[1])
     assert diagnosis.serious == ()
-    assert diagnosis.verdict.startswith("Nothing")
+    assert str(diagnosis.verdict).startswith("Nothing")
     assert not any(each.check == "missing in corpus" for each in diagnosis.findings)
 
 
 def test_a_round_space_has_nothing_at_all():
     diagnosis = doctor(round_space())
     assert diagnosis.findings == ()
-    assert diagnosis.verdict == "Nothing found."
+    assert str(diagnosis.verdict) == "Nothing found."
     assert (diagnosis.words, diagnosis.dim, diagnosis.sampled) == (1000, 20, 1000)
 
 
@@ -56,17 +56,17 @@ def test_zeros_and_copies():
     rows = vectors.table.copy()
     rows[3:5] = 0
     rows[10:80] = rows[500]
-    seen = {each.check: each for each in doctor(sick(vectors, rows)).findings}
+    seen = {each.check: each for each in doctor(damaged(vectors, rows)).findings}
     assert (seen["zeros"].figure, seen["zeros"].severity, seen["zeros"].examples) == (
         2,
         "warning",
         ("w3", "w4"),
     )
-    assert (seen["doubles"].figure, seen["doubles"].severity) == (71, "serious")
-    assert seen["doubles"].examples == ("w10 = w11 = w12",)
+    assert (seen["duplicates"].figure, seen["duplicates"].severity) == (71, "serious")
+    assert seen["duplicates"].examples == ("w10 = w11 = w12",)
     rows = vectors.table.copy()
     rows[7] = rows[8]
-    few = found(sick(vectors, rows), "doubles")
+    few = found(damaged(vectors, rows), "duplicates")
     assert few is not None
     assert (few.figure, few.severity) == (2, "warning")
 
@@ -77,11 +77,11 @@ def test_a_handful_among_thousands_is_a_note():
     rows[5] = 0
     rows[100] = np.random.default_rng(2).uniform(-0.5 / 20, 0.5 / 20, 20)
     rows[8] = rows[7]
-    seen = {each.check: each.severity for each in doctor(sick(vectors, rows)).findings}
-    assert seen == {"zeros": "note", "untrained": "note", "doubles": "note"}
+    seen = {each.check: each.severity for each in doctor(damaged(vectors, rows)).findings}
+    assert seen == {"zeros": "note", "untrained": "note", "duplicates": "note"}
 
 
-def test_few_words_are_asked_for_no_shape():
+def test_the_geometry_of_few_words_is_not_checked():
     """With no more words than dimensions size is the finding; of twenty words, frequency always explains a
     lot."""
     random = np.random.default_rng(1)
@@ -93,18 +93,18 @@ def test_near_copies_are_not_exact_ones():
     vectors = round_space()
     rows = vectors.table.copy()
     rows[:300] = 2 * rows[300:600] + 1e-3
-    seen = {each.check: each for each in doctor(sick(vectors, rows)).findings}
-    assert "doubles" not in seen
-    assert seen["near doubles"].figure == pytest.approx(0.6)
-    assert seen["near doubles"].severity == "serious"
+    seen = {each.check: each for each in doctor(damaged(vectors, rows)).findings}
+    assert "duplicates" not in seen
+    assert seen["near duplicates"].figure == pytest.approx(0.6)
+    assert seen["near duplicates"].severity == "serious"
 
 
-def test_vectors_that_lean_one_way():
+def test_anisotropic_vectors():
     vectors = round_space()
-    leaning = found(sick(vectors, vectors.table + 2), "one way")
-    assert leaning is not None
-    assert leaning.severity == "serious"
-    assert leaning.figure > 0.7
+    anisotropic = found(damaged(vectors, vectors.table + 2), "anisotropy")
+    assert anisotropic is not None
+    assert anisotropic.severity == "serious"
+    assert anisotropic.figure > 0.7
 
 
 def test_hubs():
@@ -122,24 +122,24 @@ def test_frequency():
     vectors = round_space()
     rows = vectors.table.copy()
     rows[:, 0] = np.linspace(-8, 8, 1000)
-    ill = found(sick(vectors, rows), "frequency")
-    assert ill is not None
-    assert ill.severity == "serious"
+    biased = found(damaged(vectors, rows), "frequency")
+    assert biased is not None
+    assert biased.severity == "serious"
     assert frequency_share(vectors) < 0.02
-    assert ill.figure == pytest.approx(frequency_share(sick(vectors, rows)))
+    assert biased.figure == pytest.approx(frequency_share(damaged(vectors, rows)))
     assert found(vectors, "frequency") is None
 
 
 def test_lengths():
     vectors = round_space()
-    normal = found(sick(vectors, vectors.unit), "lengths")
+    normal = found(damaged(vectors, vectors.unit), "lengths")
     assert normal is not None
     assert normal.severity == "note"
-    assert "length 1" in normal.sentence
-    longer = found(sick(vectors, vectors.unit * np.linspace(9, 1, 1000)[:, None]), "lengths")
+    assert "length 1" in str(normal.message)
+    longer = found(damaged(vectors, vectors.unit * np.linspace(9, 1, 1000)[:, None]), "lengths")
     assert longer is not None
     assert longer.figure == pytest.approx(1)
-    assert "Frequent words have the longer" in longer.sentence
+    assert "Frequent words have the longer" in str(longer.message)
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0])
@@ -149,7 +149,7 @@ def test_rows_that_were_never_trained(scale: float, dim: int):
     vectors = round_space(1000, dim)
     rows = vectors.table.copy()
     rows[100:200] = np.random.default_rng(2).uniform(-scale / dim, scale / dim, (100, dim))
-    seen = found(sick(vectors, rows), "untrained")
+    seen = found(damaged(vectors, rows), "untrained")
     assert seen is not None
     assert seen.figure >= 97
     assert seen.severity == "serious"
@@ -164,7 +164,7 @@ def test_size_and_dead_dimensions():
     vectors = round_space()
     rows = vectors.table.copy()
     rows[:, 3:5] = 1
-    dead = found(sick(vectors, rows), "flat")
+    dead = found(damaged(vectors, rows), "constant")
     assert dead is not None
     assert dead.figure == 2
 
@@ -175,7 +175,7 @@ def test_one_word_and_two_words_and_constant_rows():
     seen = {
         each.check for each in doctor(Vectors.of([f"w{id}" for id in range(50)], np.ones((50, 3)))).serious
     }
-    assert {"doubles", "one way"} <= seen
+    assert {"duplicates", "anisotropy"} <= seen
 
 
 def test_nan_is_refused_before_any_question():
@@ -195,18 +195,18 @@ def test_a_corpus_says_which_words_are_missing():
 def test_large_spaces_are_sampled_with_a_seed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("inlaid.study.doctor.row_checks.SCORES", 1000)
     vectors = round_space(3000)
-    diagnosis = doctor(vectors, settings=Examining(sample=200, seed=3))
-    assert (diagnosis.sampled, diagnosis.seed) == (200, 3)
-    assert diagnosis == doctor(vectors, settings=Examining(sample=200, seed=3))
+    diagnosis = doctor(vectors, settings=DoctorSettings(sample=200, seed=3))
+    assert (diagnosis.sampled, diagnosis.settings.seed) == (200, 3)
+    assert diagnosis == doctor(vectors, settings=DoctorSettings(sample=200, seed=3))
 
 
 def test_serious_findings_come_first():
     vectors = round_space()
     rows = vectors.unit.copy()
     rows[:60] = rows[200]
-    severities = [each.severity for each in doctor(sick(vectors, rows)).findings]
+    severities = [each.severity for each in doctor(damaged(vectors, rows)).findings]
     assert severities == sorted(severities, key=["serious", "warning", "note"].index)
-    assert doctor(sick(vectors, rows)).verdict.startswith("Found 1 serious, ")
+    assert str(doctor(damaged(vectors, rows)).verdict).startswith("Found 1 serious, ")
 
 
 def test_too_few_words_for_a_regression():

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlaid.study.doctor.word_checks import COMMON, broken, is_mojibake, kind_of, missing, spelled_twice
+from inlaid.study.doctor.broken_words import broken, is_mojibake, kind_of
+from inlaid.study.doctor.findings import Finding
+from inlaid.study.doctor.word_checks import ENGLISH, case, missing, script, width
 from inlaid.vectors import Vectors
 
 BROKEN = {
@@ -24,7 +26,7 @@ BROKEN = {
     "control characters": ["a\x00b", "soft\u00adhyphen", "zero\u200bwidth", "\ufeffword", "\ue000"],
     "markup": ["&amp;", "&#39;", "&nbsp", "<br", "</ref>", "x&lt;y"],
     "unused": ["[unused12]", "<unused3>", "madeupword0001"],
-    "blanks": [" ", "new york", "\u3000"],
+    "whitespace": [" ", "new york", "\u3000"],
     "punctuation": ["。", "...", "——", "«"],
 }
 SOUND = [
@@ -81,6 +83,10 @@ def test_findings_count_and_show_what_cannot_be_seen():
     assert {each.check: each.severity for each in broken(space(["word", "cafÃ©"]))} == {"mojibake": "serious"}
 
 
+def spelled_twice(vectors: Vectors) -> list[Finding]:
+    return [*case(vectors), *width(vectors), *script(vectors)]
+
+
 def test_one_word_in_several_spellings():
     seen = {
         each.check: each
@@ -96,9 +102,7 @@ def test_one_word_in_several_spellings():
 
 
 def test_missing_words_of_the_languages_spoken():
-    english, days, numerals = (
-        COMMON["English"][group].split() for group in ("function words", "days", "numerals")
-    )
+    english, days, numerals = (ENGLISH.groups[group] for group in ("function words", "days", "numerals"))
     assert missing(space([*english, *days, *numerals])) == []
     assert missing(space([*english, *map(str.capitalize, days), *numerals])) == []
     seen = {each.check: each for each in missing(space([*english[:-2], *days[1:], *numerals]))}

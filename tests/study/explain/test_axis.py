@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from inlaid.errors import SettingError, UnknownWord
-from inlaid.study.explain import axis as module
-from inlaid.study.explain.axis import Settings, axis
+from inlaid.study.explain import word_lists
+from inlaid.study.explain.axis import AxisSettings, axis
 from inlaid.vectors import Vectors
 
 DIM = 30
@@ -51,7 +51,8 @@ def test_a_planted_axis_is_found_and_words_lie_along_it():
 def test_random_lists_are_not_apart():
     """On average over many: p is even, and left out words fall on either side alike."""
     found = [
-        axis(planted(6, apart=0, seed=seed), *lists(6), settings=Settings(draws=200)) for seed in range(60)
+        axis(planted(6, apart=0, seed=seed), *lists(6), settings=AxisSettings(draws=200))
+        for seed in range(60)
     ]
     p = np.array([each.p for each in found])
     assert 0.35 < p.mean() < 0.65
@@ -73,7 +74,7 @@ def test_words_of_the_lists_are_placed_by_the_others():
     assert found.margin == pytest.approx(np.mean([signs[each.member] * each.value for each in found.words]))
 
 
-def test_shuffling_is_exact_where_there_are_few_ways():
+def test_the_permutation_test_is_exact_where_there_are_few_permutations():
     """All C(6, 3) labellings, each with its own margins worked out the long way."""
     vectors = planted(3, apart=0.8, seed=5)
     found = axis(vectors, *lists(3))
@@ -102,7 +103,7 @@ def test_pairs_share_a_direction_that_lists_hide():
     starts = 3 * random.standard_normal((8, DIM))
     rows = np.concatenate([starts, starts + 2 * np.eye(DIM)[0]])
     vectors = Vectors.of([f"from{id}" for id in range(8)] + [f"to{id}" for id in range(8)], rows)
-    found = axis(vectors, *lists(8), settings=Settings(paired=True))
+    found = axis(vectors, *lists(8), settings=AxisSettings(paired=True))
     assert found.direction[0] > 0.9
     assert found.accuracy == 1
     assert found.p == pytest.approx(found.smallest_p)
@@ -119,14 +120,14 @@ def test_one_word_a_side_makes_an_axis_but_no_test():
     assert math.isnan(places["low"].low)
 
 
-def test_the_same_seed_gives_the_same_bands_in_any_blocks(monkeypatch: pytest.MonkeyPatch):
+def test_the_same_seed_gives_the_same_intervals_in_any_blocks(monkeypatch: pytest.MonkeyPatch):
     vectors = planted(10, apart=1)
     one = axis(vectors, *lists(10), words=["middle"])
     assert one.words == axis(vectors, *lists(10), words=["middle"]).words
-    other = axis(vectors, *lists(10), words=["middle"], settings=Settings(seed=2))
+    other = axis(vectors, *lists(10), words=["middle"], settings=AxisSettings(seed=2))
     assert one.words != other.words
-    monkeypatch.setattr(module, "HELD", 1)
-    small = axis(vectors, *lists(10), words=["middle"], settings=Settings(draws=50))
+    monkeypatch.setattr(word_lists, "NUMBERS_HELD", 1)
+    small = axis(vectors, *lists(10), words=["middle"], settings=AxisSettings(draws=50))
     assert small.words[0].low < small.words[0].high
 
 
@@ -137,9 +138,9 @@ def test_words_of_the_lists_asked_for_again_stand_once():
 
 MISTAKES = {
     "empty": (([], ["to0"]), "'from' is empty"),
-    "overlap": ((["from0", "to0"], ["to0"]), "'to0' stands in both lists"),
+    "overlap": ((["from0", "to0"], ["to0"]), "'to0' is in both lists"),
     "twice": ((["from0", "from0"], ["to0"]), "names a word twice"),
-    "zeros": ((["from0"], ["zero"]), "'zero' is a vector of zeros"),
+    "zeros": ((["from0"], ["zero"]), "'zero' has a zero vector"),
     "same": ((["from0"], ["copy"]), "no axis between them"),
 }
 
@@ -160,9 +161,9 @@ def test_more_mistakes():
     with pytest.raises(UnknownWord, match="Did you mean 'from0'"):
         axis(vectors, ["from0x"], ["to0"])
     with pytest.raises(SettingError, match="found 2 and 1 words"):
-        axis(vectors, ["from0", "from1"], ["to0"], settings=Settings(paired=True))
+        axis(vectors, ["from0", "from1"], ["to0"], settings=AxisSettings(paired=True))
     constant = Vectors.of(["a", "b", "c", "d"], np.ones((4, 3)))
     with pytest.raises(SettingError, match="no axis"):
         axis(constant, ["a", "b"], ["c", "d"])
     with pytest.raises(SettingError, match="same vector twice"):
-        axis(constant, ["a", "b"], ["c", "d"], settings=Settings(paired=True))
+        axis(constant, ["a", "b"], ["c", "d"], settings=AxisSettings(paired=True))

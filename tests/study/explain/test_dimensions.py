@@ -8,7 +8,8 @@ import pytest
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.study.evaluate.evaluate import evaluate
-from inlaid.study.explain.dimensions import Removing, dimensions, keeping, removal, rotated, traits
+from inlaid.study.explain.dimensions import DimensionsSettings, ablation, dimensions, keep_dimensions, rotated
+from inlaid.study.explain.traits import traits
 from inlaid.vectors import Vectors
 
 TASKS = ("world-fields", "world-analogies")
@@ -27,14 +28,14 @@ def test_a_planted_trait_is_found_in_its_dimension():
     assert len(found) == 2 * 8  # all words are as long as each other, so length goes with nothing
 
 
-def test_noise_goes_with_nothing():
+def test_noise_correlates_with_nothing():
     random = np.random.default_rng(2)
     words = [f"w{'x' * (id % 7)}{id}" for id in range(400)]
     found = [traits(Vectors.of(words, random.standard_normal((400, 20))))[0].p for _ in range(10)]
     assert np.mean(np.array(found) < 0.05) <= 0.2
 
 
-def test_p_is_corrected_for_all_that_was_looked_at():
+def test_p_is_adjusted_for_all_dimensions_and_traits():
     found = traits(
         Vectors.of([f"w{id}" for id in range(100)], np.random.default_rng(3).standard_normal((100, 50)))
     )
@@ -74,7 +75,7 @@ def test_no_dimension_is_one_meaning_and_none_is_without(english: tuple[Vectors,
     assert len(told) > vectors.dim / 2  # most dimensions go with something
     whole = evaluate(vectors, ["world-fields"])[0].value
     without = [
-        evaluate(keeping(vectors, np.delete(np.arange(60), gone)), ["world-fields"])[0].value
+        evaluate(keep_dimensions(vectors, np.delete(np.arange(60), gone)), ["world-fields"])[0].value
         for gone in range(0, 60, 6)
     ]
     assert min(without) > whole - 0.05  # and no single one is missed
@@ -82,7 +83,7 @@ def test_no_dimension_is_one_meaning_and_none_is_without(english: tuple[Vectors,
 
 def test_quality_falls_as_dimensions_go(english: tuple[Vectors, Corpus]):
     vectors, _ = english
-    points = removal(vectors, ["world-fields"], settings=Removing(steps=6, runs=2))
+    points = ablation(vectors, ["world-fields"], settings=DimensionsSettings(steps=6, runs=2))
     assert {each.left for each in points} == {60, 50, 40, 30, 20, 10}
     curve = {(each.order, each.left): each for each in points}
     for order in ("most", "least", "random"):
@@ -94,21 +95,23 @@ def test_quality_falls_as_dimensions_go(english: tuple[Vectors, Corpus]):
 
 def test_one_at_a_time_and_the_same_again(english: tuple[Vectors, Corpus]):
     vectors, _ = english
-    small = keeping(vectors, np.arange(4))
-    one, again = (removal(small, ["world-fields"], settings=Removing(steps=4, runs=1)) for _ in range(2))
+    small = keep_dimensions(vectors, np.arange(4))
+    one, again = (
+        ablation(small, ["world-fields"], settings=DimensionsSettings(steps=4, runs=1)) for _ in range(2)
+    )
     assert [each.left for each in one if each.order == "most"] == [4, 3, 2, 1]
     assert one == again
 
 
 def test_kept_dimensions_are_the_last_of_the_order(english: tuple[Vectors, Corpus]):
     vectors, _ = english
-    np.testing.assert_array_equal(keeping(vectors, np.array([3, 1])).table, vectors.table[:, [1, 3]])
+    np.testing.assert_array_equal(keep_dimensions(vectors, np.array([3, 1])).table, vectors.table[:, [1, 3]])
 
 
 def test_both_in_one(english: tuple[Vectors, Corpus]):
     vectors, _ = english
-    found = dimensions(vectors, ["world-fields"], settings=Removing(steps=1, runs=1))
-    assert found.removal
+    found = dimensions(vectors, ["world-fields"], settings=DimensionsSettings(steps=1, runs=1))
+    assert found.ablation
     assert found.traits
 
 
@@ -127,7 +130,7 @@ def test_of_a_large_space_the_first_words_are_scored(english: tuple[Vectors, Cor
     larger = Vectors.of(
         [*vectors.words, *(f"w{id}" for id in range(500))], np.concatenate([vectors.table, noise])
     )
-    settings = Removing(steps=1, runs=1, top=len(vectors))
-    assert removal(larger, TASKS, settings=settings) == removal(
+    settings = DimensionsSettings(steps=1, runs=1, top=len(vectors))
+    assert ablation(larger, TASKS, settings=settings) == ablation(
         Vectors.of(list(vectors.words), vectors.table), TASKS, settings=settings
     )

@@ -10,12 +10,12 @@ import pytest
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError, SourceError, UnknownWord
-from inlaid.study.explain.explain import Explaining, explain, shares_of
+from inlaid.study.explain.explain import ExplainSettings, cosine_shares, explain
 from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Vectors
 
 
-def test_shares_of_dimensions_sum_to_the_cosine(english: tuple[Vectors, Corpus]):
+def test_cosine_shares_dimensions_sum_to_the_cosine(english: tuple[Vectors, Corpus]):
     vectors, _ = english
     found = explain(vectors, "apple", "banana")
     expected = next(
@@ -30,13 +30,13 @@ def test_shares_of_dimensions_sum_to_the_cosine(english: tuple[Vectors, Corpus])
 
 
 def test_very_long_and_very_short_vectors_have_shares_too():
-    shares = shares_of(np.array([3e200, 4e200]), np.array([3e-200, 4e-200]))
+    shares = cosine_shares(np.array([3e200, 4e200]), np.array([3e-200, 4e-200]))
     np.testing.assert_allclose(shares, [0.36, 0.64])
 
 
 def test_contexts_of_the_world_say_why(english: tuple[Vectors, Corpus]):
     vectors, corpus = english
-    text = explain(vectors, "apple", "banana", corpus=corpus, settings=Explaining(n=1000)).text
+    text = explain(vectors, "apple", "banana", corpus=corpus, settings=ExplainSettings(n=1000)).text
     assert text is not None
     assert sum(each.weight for each in text.contexts) == pytest.approx(text.cosine)
     assert text.shared == len(text.contexts)
@@ -68,27 +68,27 @@ class Letters:
         return [(letter, np.eye(26, dtype=np.float32)[ord(letter) - 97]) for letter in word]
 
 
-def test_shares_of_n_grams_sum_to_the_cosine_also_for_words_without_rows():
+def test_cosine_shares_n_grams_sum_to_the_cosine_also_for_words_without_rows():
     vectors = dataclasses.replace(Vectors.of(["cat"], Letters().vector("cat")[None]), subwords=Letters())
     found = explain(vectors, "cat", "tack")
-    assert sum(each.share for each in found.parts) == pytest.approx(found.cosine)
-    assert {(each.first, each.second) for each in found.parts if each.share > 0} == {
+    assert sum(each.share for each in found.ngrams) == pytest.approx(found.cosine)
+    assert {(each.first, each.second) for each in found.ngrams if each.share > 0} == {
         ("c", "c"),
         ("a", "a"),
         ("t", "t"),
     }
-    assert len(found.parts) == 12
+    assert len(found.ngrams) == 12
 
 
 def test_without_subwords_there_are_no_n_grams(english: tuple[Vectors, Corpus]):
-    assert explain(english[0], "apple", "banana").parts == ()
+    assert explain(english[0], "apple", "banana").ngrams == ()
 
 
 def test_mistakes(english: tuple[Vectors, Corpus]):
     vectors, _ = english
     with pytest.raises(UnknownWord, match="Did you mean 'banana'"):
         explain(vectors, "apple", "bananna")
-    with pytest.raises(SettingError, match="'b' is a vector of zeros"):
+    with pytest.raises(SettingError, match="'b' has a zero vector"):
         explain(Vectors.of(["a", "b"], [[1, 0], [0, 0]]), "a", "b")
     other = encode(["the cat sits", "the apple falls"], Encoding(min_count=1))
     with pytest.raises(
@@ -100,15 +100,15 @@ def test_mistakes(english: tuple[Vectors, Corpus]):
         Vectors.of(["cat", "apple"], [[1, 0], [1, 1]]), "cat", "apple", corpus=other, report=notes.append
     )
     assert found.text is not None
-    assert found.text.together == 0
+    assert found.text.cooccurrences == 0
     assert found.text.shared <= 1
     with pytest.raises(SettingError, match="window is 0"):
-        Explaining(window=0)
+        ExplainSettings(window=0)
 
 
 def test_another_corpus_is_said_to_be_one(english: tuple[Vectors, Corpus]):
     other = encode(world.sentences("en", words=30_000, seed=2), Encoding(), workers=1)
-    assert "not learned from this corpus" in explain(english[0], "apple", "banana", corpus=other).notes[0]
+    assert "not trained on this corpus" in explain(english[0], "apple", "banana", corpus=other).notes[0].text
     assert explain(english[0], "apple", "banana", corpus=english[1]).notes == ()
 
 
@@ -116,10 +116,10 @@ def test_words_that_share_nothing():
     corpus = encode(["cat eats fish", "apple falls down"], Encoding(min_count=1))
     found = explain(Vectors.of(["cat", "apple"], [[1, 0], [1, 1]]), "cat", "apple", corpus=corpus)
     assert found.text is not None
-    assert (found.text.cosine, found.text.contexts, found.text.meetings, found.text.of_first) == (
+    assert (found.text.cosine, found.text.contexts, found.text.of_both, found.text.of_first) == (
         0,
         (),
         (),
         (),
     )
-    assert "no reason" in found.notes[0]
+    assert "no reason" in found.notes[0].text

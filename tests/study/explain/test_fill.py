@@ -11,7 +11,8 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError, UnknownWord
 from inlaid.feed.cooccurrence import Cells, cooccurrence
 from inlaid.fit.ppmi import PPMI
-from inlaid.study.explain.fill import fill, pseudo_inverse
+from inlaid.study.explain.fill import fill
+from inlaid.study.explain.pseudo_inverse import pseudo_inverse
 from inlaid.vectors import Card, Vectors
 
 ADJECTIVES = {"红", "绿", "甜", "酸", "便宜", "贵", "熟", "新鲜", "多汁", "红色"}
@@ -71,9 +72,9 @@ def test_each_objective_uses_its_tables_the_way_it_learned_them(objective: str):
     assert fill(vectors, "the ___ apple", n=1).words[0].word == "red"
     assert fill(vectors, "sky is ___", n=1).words[0].word == "blue"
     assert fill(vectors, "the ___ apple").unknown == ("the",)
-    assert fill(vectors, "the ___ apple").rule == objective
+    assert fill(vectors, "the ___ apple").objective == objective
     assert sum(
-        each.share for each in fill(vectors, "the ___ apple", n=9, include=True).words
+        each.probability for each in fill(vectors, "the ___ apple", n=9, include=True).words
     ) == pytest.approx(1)
 
 

@@ -47,8 +47,8 @@ def test_the_same_bits_twice_and_groups_stay_together(method: str, recwarn: pyte
     assert one.places.tobytes() == again.places.tobytes()
     apart = ((one.places[:, None] - one.places[None]) ** 2).sum(axis=2) + np.diag([np.inf] * 60)
     assert (apart.argmin(axis=1) // 20 == np.arange(60) // 20).all()
-    assert one.faithfulness is not None
-    assert one.faithfulness.trustworthiness > 0.8
+    assert one.quality is not None
+    assert one.quality.trustworthiness > 0.8
     assert (one.nearest // 20 == np.arange(60)[:, None] // 20).all()
     assert not recwarn.list
 
@@ -56,7 +56,7 @@ def test_the_same_bits_twice_and_groups_stay_together(method: str, recwarn: pyte
 def test_the_way_of_many_words_is_the_same_twice_too(monkeypatch: pytest.MonkeyPatch):
     needed("tsne")
     monkeypatch.setattr(maps, "EXACT", 10)
-    monkeypatch.setattr(maps, "ROUNDS", (50, 50))
+    monkeypatch.setattr(maps, "ITERATIONS", (50, 50))
     one, again = (map_words(groups(), perplexity=8.0) for _ in range(2))
     assert one.places.tobytes() == again.places.tobytes()
 
@@ -68,7 +68,7 @@ def test_progress_reaches_its_end():
     done = [
         (event.done, event.total) for event in heard if isinstance(event, Progress) and event.stage == "t-SNE"
     ]
-    assert done == [(rounds, 750) for rounds in range(50, 751, 50)]
+    assert done == [(iterations, 750) for iterations in range(50, 751, 50)]
     assert heard[-1] == Progress("comparing neighbours", 60, 60, "words")
 
 
@@ -106,10 +106,10 @@ def test_pca_of_any_dim(dim: int):
 def test_few_words():
     vectors = groups()
     two = map_words(vectors, ["w1", "w50"], method="pca")
-    assert two.faithfulness is None
+    assert two.quality is None
     three = map_words(vectors, ["w1", "w2", "w50"], method="pca")
-    assert three.faithfulness is not None
-    assert three.faithfulness.k == 1
+    assert three.quality is not None
+    assert three.quality.k == 1
     needed("tsne")
     made, said = notes(vectors, ["w1", "w2", "w50", "w51"])
     assert said == ["A perplexity of 30 needs 91 words; with 4, 1.0 was used."]
@@ -119,7 +119,7 @@ def test_few_words():
 def test_umap_of_few_words():
     needed("umap")
     made, said = notes(groups(), ["w1", "w2", "w50", "w51"], method="umap")
-    assert said == ["4 words have no 15 neighbours each; 3 were used."]
+    assert said == ["4 words have fewer than 15 neighbours each; 3 were used."]
     assert np.isfinite(made.places).all()
 
 
@@ -136,7 +136,7 @@ def test_words_with_the_same_vector(method: str):
 def test_zeros_are_left_out_and_named():
     made, said = notes(Vectors.of(["a", "b", "nothing", "c"], [[1, 0], [0, 1], [0, 0], [1, 1]]), method="pca")
     assert made.words == ("a", "b", "c")
-    assert said == ["1 of 4 words have a vector of zeros, which points nowhere; left out: 'nothing'"]
+    assert said == ["1 of 4 words have a zero vector, which has no direction; left out: 'nothing'"]
 
 
 SPACE = Vectors.of(["cat", "dog", "cow", "猫咪", "sky"], [[1, 0], [2, 0], [3, 0], [0, 1], [0, 0]])
@@ -155,7 +155,7 @@ MISTAKES: dict[str, tuple[list[str], dict[str, Any], type[InlaidError], str]] = 
         "tsne needs at least 4 words; found 3. Name more, or use the method pca",
     ),
     "umap too": (["cat", "dog", "猫咪"], {"method": "umap"}, SettingError, "umap needs at least 4"),
-    "one direction": (["cat", "dog", "cow"], {"method": "pca"}, SourceError, "point the same way"),
+    "one direction": (["cat", "dog", "cow"], {"method": "pca"}, SourceError, "have the same direction"),
     "unknown": (["cat", "dgo"], {}, UnknownWord, "'dgo' is not among the 5 words. Did you mean 'dog'?"),
     "unknown zh": (["猫", "cat"], {}, UnknownWord, "Did you mean '猫咪'?"),
     "perplexity": ([], {"perplexity": 0.5}, SettingError, "perplexity is 0.5; expected at least 1"),

@@ -18,8 +18,9 @@ import pytest
 from inlaid.errors import MissingExtra, SettingError, WriteError
 from inlaid.report import Event, Note
 from inlaid.study.map import pictures
+from inlaid.study.map.captions import caption, language_of
 from inlaid.study.map.layout import Map, map_words
-from inlaid.study.map.pictures import caption, draw_map, language_of, page, picture
+from inlaid.study.map.pictures import draw_map, page, picture
 from inlaid.vectors import Vectors
 
 NASTY = [
@@ -105,11 +106,7 @@ def test_characters_without_a_font(matplotlib: Any, monkeypatch: pytest.MonkeyPa
         picture(of(["猫", "cat", "dog"]))
     heard: list[Event] = []
     picture(of(["🦣", "cat", "dog"]), report=heard.append)
-    assert heard == [
-        Note(
-            "No installed font that can be drawn with has 🦣: they are boxes in the picture. The .html form shows them."
-        )
-    ]
+    assert heard == [Note("No installed font has 🦣: they are drawn as boxes. The .html form shows them.")]
 
 
 def test_words_of_every_kind_can_be_drawn(chinese_font: None):
@@ -134,7 +131,7 @@ def test_labels_do_not_overlap(matplotlib: Any, monkeypatch: pytest.MonkeyPatch)
     assert meet.sum() == len(boxes)  # each with itself
     assert heard == [
         Note(
-            f"{500 - len(boxes)} of 500 words have no label: there was no room. The .html form shows each by pointing at it."
+            f"{500 - len(boxes)} of 500 words have no label, for lack of space. The .html form shows each under the pointer."
         )
     ]
 
@@ -150,25 +147,26 @@ def test_colours_say_which_words_to_trust(matplotlib: Any):
         assert dots.sum() > 7 * 50
 
 
-# --- what is said
+# --- captions
 # -------------------------------------------------------------------------------------------------------
 
 
 def test_captions_in_both_languages():
     made = of([f"w{id}" for id in range(40)])
-    assert made.faithfulness is not None
+    assert made.quality is not None
     english = caption(made, "en")
     chinese = caption(made, "zh")
     assert english[0] == "40 words, PCA"
     assert english[1].startswith(
-        f"False neighbours: {100 * made.faithfulness.false:.0f} % of the 10 nearest on the map"
+        f"False neighbours: {100 * made.quality.false:.0f} % of the 10 nearest on the map"
     )
     assert chinese[0] == "40 个词，PCA"
     assert len(english) == len(chinese) == 4
     assert (
-        "have their nearest in the space not among the 2 nearest on the map" in caption(of(list("abcde")))[2]
+        "the nearest in the vector space is not among the 2 nearest on the map"
+        in caption(of(list("abcde")))[2]
     )
-    assert caption(of(["a", "b"]))[1] == "Too few words to speak of neighbours."
+    assert caption(of(["a", "b"]))[1] == "Too few words to measure neighbours."
 
 
 def test_the_language_of_most_words():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from inlaid.errors import SettingError
-from inlaid.study.search import neighbors as search
-from inlaid.study.search.approximate import Approximate, approximate
+from inlaid.study.search.approximate import ApproximateSettings, approximate
+from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Vectors
 
 pytest.importorskip("faiss", reason="the extra `ann` is not installed")
@@ -22,26 +22,40 @@ def vectors() -> Vectors:
 @pytest.mark.parametrize("kind", ["hnsw", "ivf"])
 def test_recall_is_what_is_found(vectors: Vectors, kind: str):
     said = []
-    near = approximate(vectors, Approximate(kind=kind, effort=64), queries=2000, report=said.append)  # pyright: ignore
+    near = approximate(
+        vectors, ApproximateSettings(kind=kind, ef_search=64), queries=2000, report=said.append
+    )  # pyright: ignore
     words = list(vectors.words)
-    exact = search.neighbors_of_each(vectors, words, include=True)
-    found = near.neighbors_of_each(words, include=True)
+    exact = neighbors(vectors, words, include=True)
+    found = near.neighbors(words, include=True)
     shares = [
         len({each.word for each in a} & {each.word for each in b}) / 10
         for a, b in zip(exact, found, strict=True)
     ]
     assert near.recall == pytest.approx(np.mean(shares))
     assert near.recall > 0.8
-    assert f"{near.recall:.1%} of the 10 nearest words, measured on 2,000 words" in said[0].text
+    assert f"finds {near.recall:.1%} of the 10 nearest words, measured on 2,000 words" in said[0].text
 
 
 def test_looking_everywhere_is_exact(vectors: Vectors):
-    near = approximate(vectors, Approximate(kind="ivf", lists=10, probes=10))
+    near = approximate(vectors, ApproximateSettings(kind="ivf", nlist=10, nprobe=10))
     assert near.recall == 1
-    queries = ["w5", ["w6", "w7"], vectors["w8"]]
-    assert near.neighbors_of_each(queries) == search.neighbors_of_each(vectors, queries)
-    assert near.neighbors("w5", n=3) == search.neighbors(vectors, "w5", n=3)
-    assert near.neighbors_of_each([]) == []
+    queries = ["w5", "w6", vectors["w8"]]
+    assert near.neighbors(queries) == neighbors(vectors, queries)
+    assert near.neighbors("w5", n=3) == neighbors(vectors, "w5", n=3)
+    assert len(near.neighbors([])) == 0
+
+
+def test_as_a_setting_of_neighbors(vectors: Vectors):
+    """The index is built once for a space, and its recall is reported then."""
+    notes: list[object] = []
+    found = neighbors(vectors, ["w5", "w6"], approximate="ivf", nlist=10, nprobe=10, n=4, report=notes.append)
+    assert found == neighbors(vectors, ["w5", "w6"], n=4)
+    assert "ivf finds 100.0% of the 10 nearest words" in str(notes[0])
+    neighbors(vectors, "w7", approximate="ivf", nlist=10, nprobe=10, report=notes.append)
+    assert len(notes) == 1
+    with pytest.raises(SettingError, match="leave out by, top and int8"):
+        neighbors(vectors, "w5", approximate="hnsw", by="csls")
 
 
 def test_small_spaces_and_bad_requests():

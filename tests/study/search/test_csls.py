@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
-from inlaid.study.search.csls import Density, density, frequency, index_of
+from inlaid.study.search.csls import CSLSSettings, frequency, index_of, mean_similarity
 from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Vectors
 
@@ -19,19 +19,19 @@ def random_space(words: int = 200, dim: int = 20, seed: int = 1) -> Vectors:
     )
 
 
-def test_density_is_the_mean_cosine_of_the_nearest():
+def test_mean_similarity_is_the_mean_cosine_of_the_nearest():
     vectors = random_space()
     cosines = vectors.unit.astype(np.float64) @ vectors.unit.T
     np.fill_diagonal(cosines, -np.inf)
     expected = np.sort(cosines, axis=1)[:, -10:].mean(axis=1)
-    np.testing.assert_allclose(density(vectors), expected, atol=1e-6)
+    np.testing.assert_allclose(mean_similarity(vectors), expected, atol=1e-6)
     among = np.sort(cosines[:, :50], axis=1)[:, -3:].mean(axis=1)
-    np.testing.assert_allclose(density(vectors, Density(k=3, among=50)), among, atol=1e-6)
+    np.testing.assert_allclose(mean_similarity(vectors, CSLSSettings(k=3, among=50)), among, atol=1e-6)
 
 
 def test_csls_is_as_published():
     vectors = random_space()
-    crowd = density(vectors)
+    crowd = mean_similarity(vectors)
     cosines = vectors.unit.astype(np.float64) @ vectors.unit.T
     scores = 2 * cosines[7] - crowd - crowd[7]
     scores[7] = -np.inf
@@ -120,7 +120,7 @@ def test_counts_are_used_where_they_are_known():
 def test_an_index_is_made_once_and_dies_with_its_vectors():
     vectors = random_space(words=20)
     assert index_of(vectors) is index_of(vectors)
-    assert index_of(vectors).density is index_of(vectors).density
+    assert index_of(vectors).mean_similarity is index_of(vectors).mean_similarity
     gone = weakref.ref(vectors)
     del vectors
     gc.collect()
@@ -129,11 +129,11 @@ def test_an_index_is_made_once_and_dies_with_its_vectors():
 
 def test_rows_of_zeros_have_no_density():
     vectors = Vectors.of(["a", "b"], [[1, 0], [0, 0]])
-    assert density(vectors).tolist() == [0, 0]
+    assert mean_similarity(vectors).tolist() == [0, 0]
     assert [each.word for each in neighbors(vectors, "a", by="frequency")] == ["b"]
 
 
 @pytest.mark.parametrize("bad", [{"k": 0}, {"among": 0}])
 def test_densities_of_nothing_are_refused(bad: dict[str, int]):
     with pytest.raises(Exception, match="expected at least 1"):
-        Density(**bad)
+        CSLSSettings(**bad)

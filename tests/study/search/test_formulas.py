@@ -61,7 +61,7 @@ def test_signs_need_blanks_where_words_are_not_known():
         ("2 * * king", 5, r"a word, found '\*'"),
         ('king + "new york', 8, 'a word between " and "'),
         ('""', 1, 'a word between " and "'),
-        ("1e300 * (1e300 * king)", 10, "weights that multiply to a finite number, found '1e300'"),
+        ("1e300 * (1e300 * king)", 10, "weights whose product is finite, found '1e300'"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_place(formula: str, place: int, expected: str):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inlaid.errors import SettingError
-from inlaid.study.search.geometry import occurrences, space_figures
+from inlaid.study.search.geometry import geometry, occurrences
 from inlaid.vectors import Vectors
 
 
@@ -22,7 +22,7 @@ def test_occurrences_are_counted():
 def test_a_planted_hub_is_named():
     rows = np.random.default_rng(1).standard_normal((400, 200)) + 1
     rows[123] = 1
-    figures = space_figures(space(rows), k=5)
+    figures = geometry(space(rows), k=5)
     assert figures.hubs[0].word == "w123"
     assert figures.hubs[0].times > 300
     assert figures.skewness > 5
@@ -31,7 +31,7 @@ def test_a_planted_hub_is_named():
 
 
 def test_a_round_space_has_none():
-    figures = space_figures(space(np.random.default_rng(1).standard_normal((1000, 10))), k=5, pairs=20_000)
+    figures = geometry(space(np.random.default_rng(1).standard_normal((1000, 10))), k=5, pairs=20_000)
     assert abs(figures.skewness) < 1
     assert figures.low < 0 < figures.high
     assert figures.mean_length < 0.1
@@ -40,14 +40,14 @@ def test_a_round_space_has_none():
 
 
 def test_everything_in_one_direction():
-    figures = space_figures(space(np.outer(np.arange(1, 30), [1, 2, 3])))
+    figures = geometry(space(np.outer(np.arange(1, 30), [1, 2, 3])))
     assert figures.mean_cosine == pytest.approx(1)
     assert figures.mean_length == pytest.approx(1)
 
 
 def test_the_mean_cosine_is_the_square_of_the_mean_length():
     """Over all pairs, a word with itself left out."""
-    figures = space_figures(space(np.random.default_rng(1).standard_normal((500, 20)) + 0.5), pairs=200_000)
+    figures = geometry(space(np.random.default_rng(1).standard_normal((500, 20)) + 0.5), pairs=200_000)
     expected = (figures.mean_length**2 * 500 - 1) / 499
     assert figures.mean_cosine == pytest.approx(expected, abs=0.005)
     assert figures.low < expected < figures.high
@@ -55,21 +55,21 @@ def test_the_mean_cosine_is_the_square_of_the_mean_length():
 
 def test_a_sample_is_the_same_for_the_same_seed_and_says_its_size():
     vectors = space(np.random.default_rng(1).standard_normal((500, 8)))
-    one, again, other = (space_figures(vectors, sample=100, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (geometry(vectors, sample=100, seed=seed) for seed in (1, 1, 2))
     assert (one.sampled, one.words, one.seed) == (100, 500, 1)
     assert one == again
     assert one != other
 
 
 def test_zeros_and_more_dimensions_than_words():
-    figures = space_figures(space(np.eye(4, 6)[[0, 1, 2, 3, 3]] * np.array([1, 1, 1, 1, 0])[:, None]))
+    figures = geometry(space(np.eye(4, 6)[[0, 1, 2, 3, 3]] * np.array([1, 1, 1, 1, 0])[:, None]))
     assert figures.zeros == 1
     assert figures.k == 4
     assert sum(figures.variance) == pytest.approx(1)
 
 
 def test_too_little():
-    with pytest.raises(SettingError, match="1 word makes no space"):
-        space_figures(space(np.ones((1, 2))))
+    with pytest.raises(SettingError, match="1 word has no geometry"):
+        geometry(space(np.ones((1, 2))))
     with pytest.raises(SettingError, match="k is 0"):
-        space_figures(space(np.ones((2, 2))), k=0)
+        geometry(space(np.ones((2, 2))), k=0)

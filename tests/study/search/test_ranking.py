@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inlaid.study.search import ranking
-from inlaid.study.search.csls import _losses
-from inlaid.study.search.ranking import Correction, Filter, Found, best
+from inlaid.study.search.csls import filter_of as filter_for
+from inlaid.study.search.ranking import Filter, Found, Penalties, best
 from inlaid.vectors import Int8Table, Vectors, lengths
 
 
@@ -84,7 +84,7 @@ def test_without_numba_all_still_works(monkeypatch: pytest.MonkeyPatch):
 def filter_of(table: np.ndarray) -> Filter:
     vectors = Vectors.of([f"w{id}" for id in range(len(table))], table)
     codes = Int8Table.of(vectors.table)
-    return Filter(codes, *_losses(codes, vectors))
+    return filter_for(vectors, codes)
 
 
 @given(st.integers(1, 300), st.sampled_from([1, 2, 30]), st.integers(1, 20), st.integers(0, 1000))
@@ -114,13 +114,13 @@ def test_codes_spare_most_rows(monkeypatch: pytest.MonkeyPatch):
     assert sum(read) < 200
 
 
-def test_a_correction_is_taken_off():
+def test_penalties_are_subtracted():
     random = np.random.default_rng(1)
     table = random.standard_normal((400, 10), dtype=np.float32)
     queries = random.standard_normal((3, 10), dtype=np.float32)
     words = random.standard_normal((400, 2))
     asked = random.standard_normal((3, 2))
-    found = best(table, lengths(table), queries, n=6, correction=Correction(words, asked))
+    found = best(table, lengths(table), queries, n=6, penalties=Penalties(words, asked))
     assert ids(found) == plain(table, queries, 6, taken=asked @ words.T)
 
 

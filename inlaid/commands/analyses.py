@@ -1,0 +1,151 @@
+"""Every analysis of the registry as a command: read its inputs, call it, print its rows or its JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import typing
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from tyro.conf import Positional
+
+from inlaid import files, registry
+from inlaid.commands.options import config_values
+from inlaid.commands.terminal import drawn, parse, print_rows
+from inlaid.config import settings_of
+from inlaid.encode.corpus import Corpus, open_corpus
+from inlaid.errors import SettingError
+from inlaid.report import Report
+from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
+from inlaid.vectors import Vectors
+
+SHORT = {"n": "-n", "output": "-o"}
+"""Flags that also have a short form."""
+
+
+def run(entry: registry.Entry, words: list[str]) -> None:
+    """Parse the words typed after the name of an analysis, run it and print the result."""
+    study = analysis_of(entry.load())
+    defaults = _defaults(study, words)
+    command = f"inlaid {command_name(entry.name)}"
+    options: Any = parse(_options(study, defaults), words, command, study.summary)
+    settings = None
+    if study.settings is not None:
+        names = [field.name for field in dataclasses.fields(study.settings)]
+        settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
+    if study.gives_vectors and options.output:
+        files.can_write(options.output)
+    saved = ""
+    with drawn() as report:
+        inputs = {each.name: _loaded(each, options, report) for each in study.inputs}
+        named = {"settings": settings} if study.settings is not None else {}
+        result = study.function(**inputs, **named, report=report)
+        if study.gives_vectors and options.output:
+            saved = _saved(result, study, options, report)
+    if options.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    print_rows(result.rows())
+    if saved:
+        print(saved)
+
+
+def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> str:
+    """Write the vectors of the result, and say where."""
+    from inlaid import pipeline
+
+    names = [
+        getattr(options, each.name).stem for each in study.inputs if each.type is Vectors and not each.many
+    ]
+    vectors = result.to_vectors(names, report=report)
+    pipeline.save(vectors, options.output, report=report)
+    return f"{options.output}: {len(vectors):,} words x {vectors.dim}"
+
+
+def command_name(name: str) -> str:
+    """odd_one_out is typed `inlaid odd-one-out`."""
+    return name.replace("_", "-")
+
+
+def _defaults(study: Analysis, words: list[str]) -> dict[str, Any]:
+    """The settings of --config, checked; flags override them."""
+    values = config_values(words)
+    if study.settings is None:
+        return {}
+    made = settings_of(study.settings, values)
+    return {field.name: getattr(made, field.name) for field in dataclasses.fields(study.settings)}
+
+
+def _options(study: Analysis, defaults: dict[str, Any]) -> type:
+    """A dataclass of everything the command takes: inputs, settings, and what all analyses share."""
+    fields: list[Any] = [_input_field(each) for each in study.inputs]
+    docs = study.settings_help()
+    if study.settings is not None:
+        hints = typing.get_type_hints(study.settings, include_extras=True)
+        fields += [
+            _flag(name, hints[name], docs.get(name, ""), default) for name, default in defaults.items()
+        ]
+    if any(each.type is Vectors for each in study.inputs):
+        formats = ", ".join(entry.name for entry in registry.entries("format"))
+        text = f"format of the vectors, where it is not recognized: {formats}"
+        fields.append(_flag("source_format", str | None, text, None))
+    if study.gives_vectors:
+        fields.append(_flag("output", Path | None, "save the result as vectors", None))
+    if study.settings is not None:
+        fields.append(_flag("config", Path | None, "a TOML file of settings; flags override it", None))
+    fields.append(_flag("json", bool, "print JSON instead of text", False))
+    return dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+
+
+def _input_field(given: Input) -> Any:
+    """An input is typed as a path, or as text."""
+    typed: Any = str if given.type is str else Path
+    if given.many:
+        typed = tuple[typed, ...]
+    default = given.default
+    if given.default is None:
+        typed = typed | None
+    if not given.flag:
+        typed = Positional[typed]
+    text = given.help or HELP[given.type]
+    return _flag(given.name, typed, text, default)
+
+
+HELP: dict[type, str] = {
+    Vectors: "a file of vectors",
+    Corpus: "the folder of a corpus",
+    str: "a word",
+    Path: "a path",
+}
+
+
+def _flag(name: str, typed: Any, text: str, default: Any) -> Any:
+    aliases = [SHORT[name]] if name in SHORT else None
+    flag = name.rstrip("_") if name.endswith("_") else None
+    documented = Annotated[typed, tyro.conf.arg(name=flag, help=text, aliases=aliases)]
+    if default is inspect.Parameter.empty:
+        return name, documented
+    return name, documented, dataclasses.field(default=default)
+
+
+def _loaded(given: Input, options: Any, report: Report) -> Any:
+    """The value of an input: vectors and corpora are opened, text and paths are passed on."""
+    typed = getattr(options, given.name)
+    if given.required and given.many and not typed:
+        raise SettingError("{name}: expected at least one, found none.", name=given.name)
+    if typed is None or given.type in (str, Path):
+        return typed
+    if given.many:
+        return tuple(_opened(given.type, path, options, report) for path in typed)
+    return _opened(given.type, typed, options, report)
+
+
+def _opened(kind: type, path: Path, options: Any, report: Report) -> Any:
+    from inlaid import pipeline
+
+    if kind is Corpus:
+        return open_corpus(path)
+    return pipeline.load(path, format=options.source_format, report=report)

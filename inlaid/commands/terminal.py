@@ -1,0 +1,217 @@
+"""The terminal: flags parsed, errors in one line, tables, tokens in colour, progress bars."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import tyro
+
+from inlaid.errors import SettingError
+from inlaid.messages import Message
+from inlaid.report import Event, Note, Progress, Report, time_in_words
+
+if TYPE_CHECKING:
+    from inlaid.encode.tokenizers import Tokenized
+
+T = TypeVar("T")
+LINE_EVERY = 10.0
+"""Seconds between lines of progress where no bar can be drawn."""
+
+
+def parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
+    """Call `kind` with what was typed; anything wrong with it becomes one SettingError."""
+    config = (
+        tyro.conf.OmitArgPrefixes,
+        tyro.conf.PositionalMetavarFromFieldName,
+        tyro.conf.FlagCreatePairsOff,
+    )
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            return tyro.cli(kind, args=words, prog=program, description=description, config=config)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise SettingError(
+            "{problem} (`{program} --help` lists all options)",
+            problem=_problem(errors.getvalue()),
+            program=program,
+        ) from None
+
+
+def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """The same flags, but the call is returned, not made: `parse` must not redirect what the command
+    prints."""
+    return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
+
+
+def _problem(box: str) -> Message:
+    """The first sentence in the box that tyro draws around an error; what follows repeats the help."""
+    inside = [row.strip(" │|") for row in box.splitlines()[1:]]  # the first row is the title in the frame
+    text = " ".join(row for row in inside if row.strip("─-╰╯"))
+    unknown = re.match(r"Unrecognized options: (\S+?),?(?: |$)", text)
+    meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
+    if unknown and meant:
+        return Message("There is no option {typed}. Did you mean {close}?", typed=unknown[1], close=meant[1])
+    if unknown:
+        return Message("There is no option {typed}.", typed=unknown[1])
+    first = re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
+    return Message("{problem}", problem=first)
+
+
+def listed(lines: dict[str, str]) -> str:
+    """Names and what they mean, in two columns."""
+    width = max(map(len, lines), default=0) + 2
+    return "\n".join(f"  {name:<{width}}{line}" for name, line in lines.items())
+
+
+def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
+    """Lines as they are; each run of tuples is a table, aligned by what a terminal shows (猫 is two wide)."""
+    for is_table, run in itertools.groupby(rows, key=lambda row: not isinstance(row, str)):
+        for line in _aligned(list(run)) if is_table else run:
+            print(line)
+
+
+def _aligned(rows: Sequence[Any]) -> Iterator[str]:
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in itertools.zip_longest(*rows, fillvalue="")]
+    for row in rows:
+        cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join(cells).rstrip()
+
+
+def print_report(name: str, manifest: dict[str, Any]) -> None:
+    """What encoding read, what it kept and dropped, and what looks odd."""
+    tokens = manifest["tokens"]
+    words = manifest["words"]
+    sentences = manifest["sentences"]
+    print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
+    dropped = "".join(
+        f" + {count:,} {DROPPED.get(reason, reason)}" for reason, count in tokens["dropped"].items()
+    )
+    outside = sum(tokens["dropped"].get(reason, 0) for reason in ("rare", "beyond_max_size"))
+    share = outside / max(tokens["read"], 1)
+    used = f"{tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
+    print(f"  read {tokens['read']:,} tokens = {used}")
+    of_words = f"{words['read']:,} different words, {words['used']:,} kept"
+    print(f"  {of_words}; {sentences['read']:,} sentences, {sentences['used']:,} kept")
+    for what, count in manifest["lint"].items():
+        if count:
+            print(f"  {LINT.get(what, what)}: {count:,}")
+
+
+DROPPED = {"beyond_max_size": "beyond max_size"}
+LINT = {
+    "repeated_lines_exact_until": "lines up to which repeated ones are counted exactly; after that, at least",
+    "invalid_bytes": "bytes that were not UTF-8",
+    "nul_bytes": "NUL bytes",
+    "cut_lines": "lines too long for memory, split into pieces",
+    "repeated_lines": "lines that repeat an earlier one",
+    "long_words": "words of more than 100 bytes (kept)",
+    "long_sentences": "sentences of more than 10,000 tokens (kept whole)",
+}
+
+
+def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | None]) -> None:
+    """Tokens in alternating colours, then each with its id and its place in the text; tokenizers side by
+    side."""
+    from rich.columns import Columns
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    shades = ("black on cyan", "black on yellow")
+    tables = list[Table]()
+    for name, tokenized in shown.items():
+        line = Text(f"{name}: ", style="bold")
+        for number, token in enumerate(tokenized.tokens):
+            line.append(token.text, style=shades[number % 2]).append(" ", style="")
+        console.print(line)
+        tables.append(Table("token", "id", "from", "to", title=name, box=None))
+        places = tokenized.original or [(token.start, token.end) for token in tokenized.tokens]
+        ids = tokenized.ids or [find(token.text) for token in tokenized.tokens]
+        for token, id, (start, end) in zip(tokenized.tokens, ids, places, strict=True):
+            tables[-1].add_row(token.text, "" if id is None else str(id), str(start), str(end))
+    console.print(Columns(tables))
+    if any(tokenized.original is None for tokenized in shown.values()):
+        console.print(
+            "places are in the normalized text: the normalization keeps none in the original", style="dim"
+        )
+
+
+@contextlib.contextmanager
+def drawn() -> Iterator[Report]:
+    """Where the library reports to: a progress bar for each stage; without a terminal, a line now and
+    then."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TextColumn("{task.fields[figures]}"),
+    )
+    with progress.Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+        yield _Drawing(bars, console)
+
+
+class _Drawing:
+    """Draws notes and progress."""
+
+    def __init__(self, bars: Any, console: Any) -> None:
+        self.bars = bars
+        self.console = console
+        self.tasks: dict[str, Any] = {}
+        self.began: dict[str, tuple[float, int]] = {}
+        """When the first event of a stage came, and how much was done by then: resumed work does not start at
+        0."""
+        self.printed = time.monotonic()
+        """When the last line was printed."""
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Note):
+            self.console.print(f"note: {event.text}", highlight=False, markup=False, soft_wrap=True)
+            return
+        now = time.monotonic()
+        if event.stage not in self.tasks:
+            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, figures="")
+            self.began[event.stage] = (now, event.done)
+        figures = self._figures(event, now)
+        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, figures=figures)
+        if self.bars.disable and now - self.printed > LINE_EVERY:
+            self.printed = now
+            total = f" of {event.total:,}" if event.total else ""
+            self.console.print(
+                f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(),
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
+
+    def _figures(self, event: Progress, now: float) -> str:
+        """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has
+        none."""
+        when, done = self.began[event.stage]
+        speed = event.figures.get("speed", (event.done - done) / max(now - when, 1e-3))
+        remaining = ((event.total or 0) - event.done) / speed if speed else 0
+        left = event.figures.get("left", remaining)
+        shown = [f"{speed:,.0f} {event.unit}/s"] if speed else []
+        shown += [
+            f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
+        ]
+        if left > 0:
+            shown.append(f"{time_in_words(left)} left")
+        return "  ".join(shown)

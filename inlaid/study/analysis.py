@@ -1,0 +1,303 @@
+"""What an analysis is: a function, its frozen settings, and a result with rows() and to_dict().
+
+    @dataclass(frozen=True, kw_only=True)
+    class NeighborsSettings:
+        n: Positive = 10
+        \"\"\"How many neighbors to return.\"\"\"
+
+    @analysis
+    def neighbors(
+        vectors: Vectors,
+        words: Sequence[str],
+        settings: NeighborsSettings | None = None,
+        *,
+        report: Report = silent,
+    ) -> NeighborLists:
+        \"\"\"The words nearest to each word.\"\"\"
+
+One line in `registry.py` makes it the command `inlaid neighbors`, with flags, help and JSON, and the Python
+name `inlaid.neighbors`. The contract:
+
+- Inputs are typed `Vectors`, `Corpus`, `str`, `Path`, or a sequence of one of these. Positional parameters
+  are typed in their order on the command line. A keyword-only parameter, or one whose default is None, is a
+  flag. Keyword-only parameters of other types are for Python callers only.
+- `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
+  its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
+- An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
+  `--from`.
+- A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).
+- `report` is keyword-only; notes and progress go there. An analysis prints nothing.
+- The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
+- The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
+- Annotations are resolved when the function is decorated, so its types stand above it.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import itertools
+import math
+import re
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, runtime_checkable
+
+from inlaid.config import settings_of, unknown_setting
+from inlaid.encode.corpus import Corpus
+from inlaid.errors import SettingError
+from inlaid.messages import Message
+from inlaid.report import Report, silent
+from inlaid.vectors import Vectors
+
+R = TypeVar("R")
+Row = str | tuple[str, ...]
+INPUT_TYPES = (Vectors, Corpus, str, Path)
+"""What an input may be. Where a union allows several, the first of them is read from the command line."""
+
+
+@runtime_checkable
+class Result(Protocol):
+    """The answer of an analysis."""
+
+    def rows(self) -> Sequence[Row]:
+        """What a terminal shows: lines, and tables as tuples of cells, the header first."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for programs: what JSON can hold, so no NaN and no NumPy. `plain` helps."""
+        ...
+
+
+@runtime_checkable
+class HasVectors(Protocol):
+    """A result that can be saved as vectors: its command offers `--output`."""
+
+    def to_vectors(self, names: Sequence[str], *, report: Report = silent) -> Vectors:
+        """The vectors to save; `names` are those of the input files, in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of an analysis, as its signature declares it."""
+
+    name: str
+    type: type
+    """Vectors, Corpus, str or Path."""
+    many: bool
+    """A sequence of them."""
+    flag: bool
+    """Typed as `--name`, not by position."""
+    default: Any
+    """`inspect.Parameter.empty` where the input is required."""
+    help: str
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a decorated function says about itself; commands and endpoints are made from this."""
+
+    name: str
+    function: Callable[..., Any]
+    """The decorated function."""
+    summary: str
+    """The first paragraph of its docstring."""
+    inputs: tuple[Input, ...]
+    settings: type | None
+    """The dataclass of its settings; None where it has none."""
+    gives_vectors: bool = False
+    """Whether its result has `to_vectors` (see `HasVectors`)."""
+
+    def settings_help(self) -> dict[str, str]:
+        """The docstring of every setting."""
+        return {} if self.settings is None else field_docs(self.settings)
+
+
+def analysis(function: Callable[..., R]) -> Callable[..., R]:
+    """Let callers pass settings as keywords, checked by name and range, and record what the function
+    takes."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
+    kind = _settings_type(hints)
+
+    @functools.wraps(function)
+    def called(*inputs: Any, **named: Any) -> R:
+        values = {name: value for name, value in named.items() if name not in parameters}
+        if values:
+            inputs_by_name = {name: value for name, value in named.items() if name in parameters}
+            inputs_by_name["settings"] = _settings_from(kind, values, named.get("settings"))
+            return function(*inputs, **inputs_by_name)
+        return function(*inputs, **named)
+
+    typing.cast("Any", called).__signature__ = _signature(function, kind)
+    typing.cast("Any", called).analysis = Analysis(
+        name=function.__name__,
+        function=called,
+        summary=_summary(function),
+        inputs=tuple(_inputs(function, hints)),
+        settings=kind,
+        gives_vectors=hasattr(hints.get("return"), "to_vectors"),
+    )
+    return called
+
+
+def analysis_of(function: Any) -> Analysis:
+    """What a function decorated with `@analysis` says about itself."""
+    return function.analysis
+
+
+def _settings_type(hints: Mapping[str, Any]) -> type | None:
+    """The dataclass in `settings: Kind | None`."""
+    found = [each for each in _members(hints.get("settings")) if isinstance(each, type)]
+    return next((each for each in found if dataclasses.is_dataclass(each)), None)
+
+
+def _settings_from(kind: type | None, values: Mapping[str, Any], given: Any) -> Any:
+    """Settings made from keywords; unknown names raise UnknownName with the closest known one."""
+    if kind is None:
+        raise unknown_setting(next(iter(values)), ())
+    if given is not None:
+        raise SettingError(
+            "{name} is given beside `settings`. Put it into the settings, or pass keywords only.",
+            name=next(iter(values)),
+        )
+    return settings_of(kind, values)
+
+
+def _signature(function: Callable[..., Any], kind: type | None) -> inspect.Signature:
+    """The signature with the settings as keywords, for help() and editors."""
+    signature = inspect.signature(function)
+    keywords = [
+        inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=_default(each), annotation=each.type
+        )
+        for each in (dataclasses.fields(typing.cast("Any", kind)) if kind else ())
+    ]
+    own = list(signature.parameters.values())
+    positional = [each for each in own if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    keyword_only = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    return signature.replace(parameters=[*positional, *keywords, *keyword_only])
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty
+
+
+def _inputs(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[Input]:
+    docs = _argument_docs(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in ("settings", "report"):
+            continue
+        found = _input_type(hints[name])
+        keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        if found is None and keyword:
+            continue  # for Python callers only
+        if found is None:
+            raise TypeError(f"{function.__name__}: no command line can give `{name}`; make it keyword-only")
+        flag = keyword or parameter.default is None
+        yield Input(name, found[0], found[1], flag, parameter.default, docs.get(name, ""))
+
+
+def _input_type(hint: Any) -> tuple[type, bool] | None:
+    """The type of an input, and whether there may be many; None where no command line can give it."""
+    single = [each for each in _members(hint) if each in INPUT_TYPES]
+    several = [
+        element
+        for each in _members(hint)
+        if get_origin(each) in (tuple, Sequence, list)
+        for element in _members(get_args(each)[0])
+        if element in INPUT_TYPES
+    ]
+    for wanted in INPUT_TYPES:
+        if wanted in several:
+            return wanted, True
+        if wanted in single:
+            return wanted, False
+    return None
+
+
+def _members(hint: Any) -> list[Any]:
+    """The types of a union, through Annotated; a list of one for anything else."""
+    if get_origin(hint) is Annotated:
+        return _members(get_args(hint)[0])
+    if get_origin(hint) in (typing.Union, types.UnionType):
+        return [member for each in get_args(hint) for member in _members(each)]
+    return [hint]
+
+
+# --- docstrings
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    paragraph = inspect.cleandoc(function.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+def _argument_docs(function: Callable[..., Any]) -> dict[str, str]:
+    """The `Args:` section of a docstring, by name."""
+    section = re.search(
+        r"^Args:\n(.*?)(?=^\S|\Z)", inspect.cleandoc(function.__doc__ or ""), re.DOTALL | re.MULTILINE
+    )
+    if section is None:
+        return {}
+    found = re.findall(r"^(\w+): (.*?)(?=^\w+: |\Z)", textwrap.dedent(section[1]), re.DOTALL | re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+@functools.cache
+def field_docs(kind: type) -> dict[str, str]:
+    """The docstring under each field of a dataclass, base classes included."""
+    docs: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        if dataclasses.is_dataclass(each):
+            tree = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+            docs |= dict(_documented(typing.cast("ast.ClassDef", tree).body))
+    return docs
+
+
+def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for statement, after in itertools.pairwise(body):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            text = (
+                after.value.value
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                else None
+            )
+            if isinstance(text, str):
+                yield statement.target.id, " ".join(text.split())
+
+
+# --- what results share
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, arrays, paths and what is made of them, as JSON can hold them; NaN and infinity become
+    null."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in typing.cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in typing.cast("Sequence[Any]", value)]
+    if isinstance(value, (Path, Message)):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return plain(typing.cast("Any", value).tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,145 @@
+"""The counted co-occurrence table of a corpus: whole, or around some words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inlaid.collect.normalize import normalizer
+from inlaid.config import Positive, check
+from inlaid.encode.corpus import Corpus
+from inlaid.errors import SettingError, UnknownWord, did_you_mean
+from inlaid.report import Note, Report, silent
+from inlaid.study.analysis import Row, analysis, plain
+
+if TYPE_CHECKING:
+    from inlaid.feed.cooccurrence import Cells
+
+SEARCHED = 50_000
+"""First words among which the one that was meant is searched."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CooccurrenceSettings:
+    """What counts as co-occurrence, and which part of the table is returned."""
+
+    window: Positive | None = 5
+    """Words on each side of a center that are its contexts; None for the whole sentence."""
+    decay: bool = False
+    """Count a context d words away as 1/d, as GloVe does."""
+    n: Positive = 20
+    """How many words, the most frequent first, are rows and columns where none are named; otherwise, how many
+    contexts."""
+    square: bool = False
+    """With named words: count only among these words, so that they are the columns too."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Cooccurrence:
+    """Counts of contexts (columns) around words (rows)."""
+
+    words: tuple[str, ...]
+    contexts: tuple[str, ...]
+    counts: np.ndarray
+    """(word, context)"""
+    window: int | None
+
+    def rows(self) -> Sequence[Row]:
+        body = [
+            (word, *map(_shown, counts))
+            for word, counts in zip(self.words, self.counts.tolist(), strict=True)
+        ]
+        return [("", *self.contexts), *body]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "words": list(self.words),
+            "contexts": list(self.contexts),
+            "counts": plain(self.counts),
+            "window": self.window,
+        }
+
+
+@analysis
+def cooccurrence(
+    corpus: Corpus,
+    words: Sequence[str] = (),
+    settings: CooccurrenceSettings | None = None,
+    *,
+    report: Report = silent,
+) -> Cooccurrence:
+    """How often words occur together in a corpus: the whole table, or the contexts of some words.
+
+    Args:
+        corpus: the folder of a corpus, which `inlaid corpus` writes
+        words: the words whose contexts are shown; the most frequent words when none are named
+    """
+    from inlaid.feed import cooccurrence as counting  # it brings the kernels
+
+    settings = settings or CooccurrenceSettings()
+    if settings.square and not words:
+        raise SettingError("square needs words: name the words to count among.")
+    ids = np.array([_id(corpus, word) for word in words], np.int64)
+    cells = counting.cooccurrence(corpus, window=settings.window, decay=settings.decay, report=report)
+    if not len(ids):
+        ids = np.arange(min(settings.n, len(corpus.vocabulary)))
+        if len(ids) < len(corpus.vocabulary):
+            report(
+                Note(
+                    "The {shown:,} most frequent of {total:,} words are shown.",
+                    shown=len(ids),
+                    total=len(corpus.vocabulary),
+                )
+            )
+    rows = _rows(cells, ids)
+    columns = _most_frequent_contexts(rows, settings.n) if words and not settings.square else ids
+    known = corpus.vocabulary.words
+    return Cooccurrence(
+        tuple(known[id] for id in ids.tolist()),
+        tuple(known[id] for id in columns.tolist()),
+        rows[:, columns],
+        settings.window,
+    )
+
+
+def _id(corpus: Corpus, word: str) -> int:
+    """The id of a word as written or, failing that, as the encoding would have written it."""
+    words = corpus.vocabulary.words
+    found = words.find(word)
+    if found is None:
+        steps = corpus.manifest.get("encoding", {}).get("normalize") or ()
+        found = words.find(normalizer(steps)(word))
+    if found is None:
+        raise UnknownWord(
+            "'{word}' is not among the {count:,} words of the corpus.{hint}",
+            word=word,
+            count=len(words),
+            hint=did_you_mean(word, words[:SEARCHED]),
+        )
+    return found
+
+
+def _rows(cells: Cells, ids: np.ndarray) -> np.ndarray:
+    """Some rows of the sparse table, with their zeros."""
+    rows = np.zeros((len(ids), cells.size))
+    for row, id in enumerate(ids.tolist()):
+        held = slice(cells.starts[id], cells.starts[id + 1])
+        rows[row, cells.columns[held]] = cells.counts[held]
+    return rows
+
+
+def _most_frequent_contexts(rows: np.ndarray, n: int) -> np.ndarray:
+    """Ids of the contexts counted most often over all rows; ties in the order of their ids."""
+    totals = rows.sum(axis=0)
+    order = np.lexsort((np.arange(len(totals)), -totals))[:n]
+    return order[totals[order] > 0]
+
+
+def _shown(count: float) -> str:
+    return f"{count:.0f}" if count == int(count) else f"{count:.3f}"

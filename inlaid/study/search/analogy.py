@@ -1,0 +1,46 @@
+"""Analogies: the words nearest to a sum of words, "king - man + woman"."""
+
+from __future__ import annotations
+
+from inlaid.report import Note, Report, silent
+from inlaid.study.analysis import analysis
+from inlaid.study.search.formulas import Formula, parse, reads_alone
+from inlaid.study.search.found import Neighbors
+from inlaid.study.search.neighbors import SearchSettings, search
+from inlaid.study.search.queries import asked_by_formula
+from inlaid.vectors import Vectors
+
+
+@analysis
+def analogy(
+    vectors: Vectors,
+    formula: str | Formula,
+    settings: SearchSettings | None = None,
+    *,
+    report: Report = silent,
+) -> Neighbors:
+    """The words nearest to a sum of words, without the words of the formula: "king - man + woman".
+
+    Unit vectors are added. A word out of the vocabulary is answered through its subwords, where the vectors
+    have them. `inlaid.study.search.formulas` has the grammar.
+
+    >>> analogy(vectors, "king - man + woman", n=1)[0].word
+    'queen'
+
+    Args:
+        vectors: a file of vectors
+        formula: words joined by + and -, with spaces around the signs; also 2 * word, parentheses,
+            "new york" in quotes
+    """
+    read = read_formula(vectors, formula, report)
+    return search(vectors, [asked_by_formula(vectors, read, report)], settings or SearchSettings())[0]
+
+
+def read_formula(vectors: Vectors, formula: str | Formula, report: Report) -> Formula:
+    """A formula as typed; where signs without spaces were taken as signs, a note says how it was read."""
+    if isinstance(formula, Formula):
+        return formula
+    read = parse(formula, vectors.__contains__)
+    if not reads_alone(formula, read):
+        report(Note("Read as {formula}.", formula=str(read)))
+    return read

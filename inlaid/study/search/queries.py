@@ -1,0 +1,99 @@
+"""What a search is asked: words, vectors and sums of words as unit rows, and the ids they must not find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inlaid.errors import SettingError
+from inlaid.report import Note, Report
+from inlaid.study.search.formulas import Formula
+from inlaid.vectors import Vectors
+
+Query = str | np.ndarray
+"""A word or a vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One query, ready to be searched."""
+
+    name: str
+    """What the user typed."""
+    row: np.ndarray
+    """float32, of length 1."""
+    ids: tuple[int, ...]
+    """Rows of the words in the query; a vector, or an out-of-vocabulary word, has none."""
+
+
+def asked_for(vectors: Vectors, query: Query, report: Report) -> Asked:
+    """The unit row of a word or a vector."""
+    if isinstance(query, np.ndarray):
+        return _of_vector(vectors, query)
+    if not isinstance(query, str):
+        raise SettingError("A query is a word or a NumPy vector; found {kind}.", kind=type(query).__name__)
+    id = vectors.find(query)
+    if id is None:
+        row = vectors[query]  # from its subwords, or UnknownWord
+        note_out_of_vocabulary([query], report)
+        return Asked(query, pointing(row, query), ())
+    return Asked(query, pointing(vectors.table[id], query), (id,))
+
+
+def asked_by_formula(vectors: Vectors, formula: Formula, report: Report) -> Asked:
+    """The weighted sum of unit vectors. Unit vectors as in Mikolov et al. 2013: otherwise the longest
+    decides."""
+    ids = [vectors.find(term.word) for term in formula.terms]
+    note_out_of_vocabulary(
+        [
+            term.word
+            for term, id in zip(formula.terms, ids, strict=True)
+            if id is None and vectors[term.word] is not None
+        ],
+        report,
+    )
+    weights = np.array([term.weight for term in formula.terms])
+    row = weights @ unit_rows(vectors, [term.word for term in formula.terms])
+    return Asked(str(formula), pointing(row, str(formula)), tuple(id for id in ids if id is not None))
+
+
+def unit_rows(vectors: Vectors, words: Sequence[str]) -> np.ndarray:
+    """Vectors of words in float64, scaled to length 1; a vector of zeros stays zeros."""
+    ids = [vectors.find(word) for word in words]
+    found = [vectors[word] if id is None else vectors.table[id] for word, id in zip(words, ids, strict=True)]
+    rows = np.stack(found).astype(np.float64)
+    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(sizes == 0, 1, sizes)
+
+
+def pointing(row: np.ndarray, name: str) -> np.ndarray:
+    """The row as float32 of length 1. float64 in between keeps the direction of very long and very short
+    rows."""
+    wide = row.astype(np.float64)
+    largest = np.abs(wide).max(initial=0)
+    if largest == 0:
+        raise SettingError(
+            "'{name}' is a vector of zeros: it has no direction, so nothing is nearest to it.", name=name
+        )
+    wide /= largest
+    return (wide / np.linalg.norm(wide)).astype(np.float32)
+
+
+def note_out_of_vocabulary(words: Sequence[str], report: Report) -> None:
+    """Say which vectors were made from subwords: a typo would go unnoticed otherwise."""
+    if words:
+        report(Note("Out of vocabulary, vector made from subwords: {words}.", words=", ".join(words)))
+
+
+def _of_vector(vectors: Vectors, query: np.ndarray) -> Asked:
+    if query.shape != (vectors.dim,):
+        raise SettingError(
+            "The query has shape {shape}; these vectors have {dim} dimensions.",
+            shape=query.shape,
+            dim=vectors.dim,
+        )
+    if not np.isfinite(query).all():
+        raise SettingError("The query holds NaN or infinity; nothing is near to that.")
+    return Asked("vector", pointing(query, "vector"), ())

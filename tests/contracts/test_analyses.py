@@ -1,0 +1,104 @@
+"""What every analysis of the registry promises, through Python and through the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import inlaid
+from inlaid import registry
+from inlaid.cli import COMMANDS, main
+from inlaid.study.analysis import analysis_of
+
+ANALYSES = registry.entries("analysis")
+NAMES = [entry.name for entry in ANALYSES]
+HEAVY = ("numba", "torch", "sklearn", "fastapi", "matplotlib", "faiss", "openTSNE", "umap")
+
+
+@pytest.mark.parametrize("entry", ANALYSES, ids=NAMES)
+def test_an_analysis_is_a_python_name_and_documents_itself(entry: registry.Entry):
+    study = analysis_of(entry.load())
+    assert study.name == entry.name
+    assert getattr(inlaid, entry.name) is entry.load()
+    assert entry.name in inlaid.__all__
+    assert study.summary
+    assert all(each.help for each in study.inputs if each.type in (str, Path))
+    if study.settings is not None:
+        names = {field.name for field in dataclasses.fields(study.settings)}
+        assert set(study.settings_help()) == names
+        study.settings()
+
+
+def test_the_imports_for_type_checkers_name_every_analysis():
+    """What editors see of `import inlaid` is written by hand; this says when it is out of date."""
+    source = Path(inlaid.__file__ or "").read_text("utf-8")
+    block = source[source.index("if TYPE_CHECKING:") : source.index("_HOMES")]
+    for entry in ANALYSES:
+        module, _, name = entry.where.partition(":")
+        line = next((line for line in block.splitlines() if f"from inlaid.{module} import" in line), "")
+        assert name in line.partition(" import ")[2].split(", "), f"add {name} to inlaid/__init__.py"
+
+
+COMMAND_NAMES = [*COMMANDS, *(name.replace("_", "-") for name in NAMES)]
+
+
+@pytest.mark.parametrize("command", COMMAND_NAMES)
+def test_help_fits_80_columns(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Without a terminal; `train` alone lists its methods and returns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    try:
+        ended = main([command, "--help"])
+    except SystemExit as stop:
+        ended = stop.code
+    assert not ended
+    shown = capsys.readouterr()
+    assert f"usage: inlaid {command}" in shown.out
+    assert not shown.err
+    assert max(map(len, shown.out.splitlines())) <= 110 if command == "train" else 80
+
+
+def test_help_in_a_terminal_of_80_columns():
+    """A real pseudo-terminal, where colours and widths are asked for."""
+    reader, writer = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    code = "from inlaid.cli import main; main(['neighbors', '--help'])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=writer, stderr=writer, stdin=writer, env=environment
+    )
+    os.close(writer)
+    shown = b""
+    while True:
+        try:
+            part = os.read(reader, 4096)
+        except OSError:  # Linux says so when the other side is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(reader)
+    assert process.wait() == 0
+    assert b"--ef-construction" in shown
+
+
+def test_help_of_an_analysis_imports_nothing_heavy():
+    code = f"""
+import sys
+from inlaid.cli import main
+for command in {[name.replace("_", "-") for name in NAMES]!r}:
+    try:
+        main([command, "--help"])
+    except SystemExit:
+        pass
+    found = [name for name in {HEAVY!r} if name in sys.modules]
+    assert not found, (command, found)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr

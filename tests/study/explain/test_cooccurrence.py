@@ -1,0 +1,73 @@
+"""The counted table, in Python and as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inlaid
+from inlaid.cli import main
+from inlaid.errors import SettingError, UnknownWord
+
+TEXT = "I like NLP.\nI like deep learning.\nI enjoy flying.\n"
+WORDS = ["I", "like", "enjoy", "NLP", "deep", "learning", "flying"]
+TABLE = [
+    [0, 2, 1, 1, 1, 1, 1],
+    [2, 0, 0, 1, 1, 1, 0],
+    [1, 0, 0, 0, 0, 0, 1],
+    [1, 1, 0, 0, 0, 0, 0],
+    [1, 1, 0, 0, 0, 1, 0],
+    [1, 1, 0, 0, 1, 0, 0],
+    [1, 0, 1, 0, 0, 0, 0],
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(TEXT, "utf-8")
+    assert main(["corpus", "text.txt", "-o", "c", "--min-count", "1", "--normalize", "nfc"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def test_the_table_of_the_tutorials_as_typed(folder: Path, capsys: pytest.CaptureFixture[str]):
+    typed = ["cooccurrence", "c", *WORDS, "--square", "--window", "None"]
+    assert main(typed) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == WORDS
+    assert [line[0] for line in lines[1:]] == WORDS
+    assert [[int(cell) for cell in line[1:]] for line in lines[1:]] == TABLE
+    assert main([*typed, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["words"], found["contexts"], found["counts"]) == (WORDS, WORDS, TABLE)
+
+
+def test_whole(folder: Path):
+    corpus = inlaid.corpus("c")
+    found = inlaid.cooccurrence(corpus, window=None)
+    order = [found.words.index(word) for word in WORDS]
+    np.testing.assert_array_equal(found.counts[np.ix_(order, order)], TABLE)
+    notes: list[object] = []
+    assert inlaid.cooccurrence(corpus, n=2, report=notes.append).counts.shape == (2, 2)
+    assert "The 2 most frequent of 7 words are shown." in map(str, notes)
+
+
+def test_around_a_word(folder: Path):
+    found = inlaid.cooccurrence(inlaid.corpus("c"), ["like"], window=1)
+    assert (found.words, found.contexts) == (("like",), ("I", "NLP", "deep"))
+    assert found.counts.tolist() == [[2, 1, 1]]
+    half = inlaid.cooccurrence(inlaid.corpus("c"), ["learning"], window=2, decay=True)
+    assert dict(zip(half.contexts, half.counts[0].tolist(), strict=True)) == {"deep": 1, "like": 0.5}
+
+
+def test_mistakes(folder: Path):
+    with pytest.raises(
+        UnknownWord, match="'lik' is not among the 7 words of the corpus. Did you mean 'like'?"
+    ):
+        inlaid.cooccurrence(inlaid.corpus("c"), ["lik"])
+    with pytest.raises(SettingError, match="square needs words"):
+        inlaid.cooccurrence(inlaid.corpus("c"), square=True)
