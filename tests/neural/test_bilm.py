@@ -88,7 +88,7 @@ def test_damaged_elmo_files_are_named(fixture: Path, tmp_path: Path):
     with pytest.raises(FormatError, match="not a readable HDF5"):
         load_model(folder)
     (folder / "options.json").write_text("{}")
-    with pytest.raises(FormatError, match="expected ELMo's options"):
+    with pytest.raises(FormatError, match="expected a JSON object with ELMo's options"):
         load_model(folder)
 
 
