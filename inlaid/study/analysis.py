@@ -23,6 +23,7 @@ name `inlaid.neighbors`. The contract:
   flag. Keyword-only parameters of other types are for Python callers only.
 - `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
   its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
+- A sequence that is typed by position takes all words that follow, so it comes last on the command line.
 - An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
   `--from`.
 - A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).

@@ -1,5 +1,4 @@
-"""explain, fill, axis, dimensions and doctor as a user meets them: lines to read, JSON, and mistakes in one
-line."""
+"""explain, fill, axis, dimensions and doctor from the command line: text, JSON, one-line errors."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Two languages in one space: align two spaces with a dictionary, or train on sentences joined with their
 translations?
 
-    python benchmarks/two_roads.py [words of text in each language: 300000] [seeds: 5]
+    python benchmarks/bilingual_quality.py [words of text in each language: 300000] [seeds: 5]
 
-The embedded world, whose translations are known; every seed is another text and another start. Aligned words
-are asked by five-fold cross-validation, so that no rotation has seen what it is asked. Means over seeds with
-95 % intervals (Student's t).
+The embedded world, whose translations are known; every seed is another text and another initialization. Aligned
+spaces are tested by five-fold cross-validation, so that no test pair was trained on. Means over seeds with 95 %
+intervals (Student's t).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 import inlaid
 from inlaid.collect import world
 from inlaid.report import silent
-from inlaid.study.compare.align import Aligning, align
-from inlaid.study.compare.bilingual import Between, precision
+from inlaid.study.compare.align import AlignSettings, align
+from inlaid.study.compare.bilingual import Retrieval, precision
 from inlaid.study.evaluate.statistics import student
 from inlaid.vectors import Vectors
 
@@ -30,9 +30,9 @@ METHODS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ppmi": ({}, {"window": None}),
     "sgns": ({"epochs": 20}, {"epochs": 20, "window": 40}),
 }
-"""What each road sets; joined sentences need a window that reaches the translation."""
+"""Settings of each approach; joined sentences need a window that reaches the translation."""
 ASKED = [("男人", "man"), ("女人", "woman")]
-"""The pairs whose differences should be alike; the dictionary of alignment lacks them."""
+"""The pairs whose differences should be the same; left out of the training dictionary."""
 Found = dict[str, list[float]]
 
 
@@ -40,16 +40,16 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
-def looked_at(space: Vectors, found: Found, road: str) -> None:
-    """男人 and man, and whether 女人 - woman is 男人 - man; that both are nothing, where the spaces lie on each
-    other, is well too."""
+def offsets(space: Vectors, found: Found, approach: str) -> None:
+    """The cosine of 男人 and man, and whether 女人 - woman equals 男人 - man (both are zero where the spaces
+    coincide)."""
     zh, en = ([space[pair[side]] for pair in ASKED] for side in (0, 1))
-    found[f"{road}: cosine of 男人 and man"].append(cosine(zh[0], en[0]))
-    found[f"{road}: cosine of 女人 - woman + man and 男人"].append(cosine(zh[1] - en[1] + en[0], zh[0]))
+    found[f"{approach}: cosine of 男人 and man"].append(cosine(zh[0], en[0]))
+    found[f"{approach}: cosine of 女人 - woman + man and 男人"].append(cosine(zh[1] - en[1] + en[0], zh[0]))
     nearest = [each.word for each in inlaid.neighbors(space, "男人", n=1)]
-    found[f"{road}: the nearest of 男人 is man"].append(float(nearest == ["man"]))
+    found[f"{approach}: the nearest of 男人 is man"].append(float(nearest == ["man"]))
     answer = [each.word for each in inlaid.analogy(space, "女人 - woman + man", n=1)]
-    found[f"{road}: 女人 - woman + man is 男人"].append(float(answer == ["男人"]))
+    found[f"{approach}: 女人 - woman + man is 男人"].append(float(answer == ["男人"]))
 
 
 def aligned(
@@ -75,12 +75,12 @@ def aligned(
         scores = align(zh, en, [pair for pair in pairs if pair not in out], test=sorted(out)).precision
         for each in scores:
             if each.at == 1:
-                right[f"aligned, {each.rotation}, {each.by}"] += each.value * each.used
+                right[f"aligned, {each.mapping}, {each.by}"] += each.value * each.used
         asked += scores[0].used
     for name, number in right.items():
         found[name].append(number / asked)
-    made = align(zh, en, [pair for pair in pairs if pair not in ASKED], Aligning(held_out=0.0))
-    looked_at(made.joint(("zh", "en")), found, "aligned")
+    made = align(zh, en, [pair for pair in pairs if pair not in ASKED], AlignSettings(held_out=0.0))
+    offsets(made.joint(("zh", "en")), found, "aligned")
 
 
 def together(
@@ -97,9 +97,9 @@ def together(
         Vectors.of([space.words[id] for id in ids.tolist()], space.table[ids], space.card)
         for ids in map(np.flatnonzero, (is_zh, ~is_zh))
     ]
-    for each in precision(Between(*sides), pairs, at=(1,)):
+    for each in precision(Retrieval(*sides), pairs, at=(1,)):
         found[f"together, {each.by}"].append(each.value)
-    looked_at(space, found, "together")
+    offsets(space, found, "together")
 
 
 def main() -> None:
@@ -113,9 +113,10 @@ def main() -> None:
             together(method, joined, words, seed, pairs, found)
         best = [
             max(
-                (name for name in found if name.startswith(road + ",")), key=lambda name: np.mean(found[name])
+                (name for name in found if name.startswith(approach + ",")),
+                key=lambda name: np.mean(found[name]),
             )
-            for road in ("aligned", "together")
+            for approach in ("aligned", "together")
         ]
         found[f"difference: {best[1]} less {best[0]}"] = (
             np.array(found[best[1]]) - np.array(found[best[0]])
