@@ -26,7 +26,7 @@ from torch.nn import functional
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.families import GPT2
-from inlaid.neural.generate import Generation, generate
+from inlaid.neural.generate import GenerationSettings, generate
 from inlaid.neural.loss import word_loss
 from inlaid.neural.network import make_network
 from inlaid.neural.optimizer import RowAdam
@@ -317,7 +317,7 @@ def beam(device: str) -> None:
         theirs.save_pretrained(folder)
         ours = load_model(folder, device=device)
     new = 24
-    chosen = Generation(method="beam", beams=4, new_tokens=new)
+    chosen = GenerationSettings(method="beam", beams=4, max_new_tokens=new)
     for texts in (1, 8):
         ids = torch.randint(1, 60_000, (texts, 20), device=device)
         mask = torch.ones_like(ids)
@@ -338,7 +338,7 @@ def beam(device: str) -> None:
             device,
             texts=texts,
             beams=4,
-            new_tokens=new,
+            max_new_tokens=new,
             same_ids=same,
         )
 

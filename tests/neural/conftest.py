@@ -11,10 +11,6 @@ if importlib.util.find_spec("torch") is None:
     if os.environ.get("CI", "").lower() == "true":
         raise RuntimeError("torch is missing, and CI may leave nothing out: install the extra `neural`")
     collect_ignore_glob = ["test_*.py"]
-else:
-    import torch
-
-    collect_ignore = [] if torch.cuda.is_available() else ["test_gpu.py"]
 
 
 @pytest.fixture(autouse=True)
