@@ -20,7 +20,7 @@ from inlaid.errors import FormatError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
 from inlaid.neural.families import find_family, read_config  # noqa: E402
 from inlaid.neural.tokens import check_tokenizer, make_batch, tokenizer_files, words_in_order  # noqa: E402
-from inlaid.study.search import neighbors  # noqa: E402
+from inlaid.study.search.neighbors import neighbors  # noqa: E402
 
 
 @pytest.fixture(autouse=True, scope="module")
