@@ -106,7 +106,7 @@ def repeat(work: Callable[[], None], times: int) -> Callable[[], None]:
     return repeated
 
 
-# --- a training step of GPT-2 ---------------------------------------------------------------------------------
+# --- a training step of GPT-2
 
 
 class Plain(nn.Module):
@@ -147,7 +147,7 @@ def train(device: str, weights: torch.dtype) -> None:
     """Forward and backward of GPT-2 124M; bf16 and torch.compile on a GPU, float32 and eager on a CPU.
 
     The loss is the same for all; ours is computed by `word_loss`, that of the others by torch from their
-    logits. Many people use 50,304 words instead of 50,257, because GPUs need multiples of 64: the last peer does.
+    logits. The last peer uses 50,304 words instead of 50,257, as many people do: GPUs need multiples of 64.
     """
     batch = 16 if device == "cuda" else 1
     length = 1024 if device == "cuda" else 256
@@ -215,7 +215,7 @@ def _step(network: Any, loss: Callable[[Any], Tensor], device: str, mixed: bool)
     return step
 
 
-# --- updating a large table -----------------------------------------------------------------------------------
+# --- updating a large table
 
 
 def table(device: str) -> None:
@@ -283,11 +283,11 @@ def _captured(work: Callable[[], None]) -> Callable[[], None]:
     return graph.replay
 
 
-# --- translating with four beams ------------------------------------------------------------------------------
+# --- translating with four beams
 
 
 def beam(device: str) -> None:
-    """Beam-4 decoding of a model of OPUS-MT's size, random weights: one text, and eight; all run to full length."""
+    """Beam-4 decoding of a model of OPUS-MT's size, random weights: one text, and eight, all to full length."""
     settings = {
         "d_model": 512,
         "encoder_layers": 6,

@@ -70,7 +70,7 @@ NEXT = {
     "like": {"tea": 0.9, "it": 0.1},
 }
 """The next words after each word and their probabilities: the language of the page's example."""
-CHINESE = dict(zip("I saw like her him it tea".split(), "我 看见 喜欢 她 他 它 茶".split(), strict=True))  # noqa: SIM905
+CHINESE = {"I": "我", "saw": "看见", "like": "喜欢", "her": "她", "him": "他", "it": "它", "tea": "茶"}
 PLACES = {"saw": {"her": 4, "him": 3, "it": 2}, "like": {"tea": 1, "it": 0}}
 """Height of each pair of words in the tree."""
 

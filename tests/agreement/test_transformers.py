@@ -208,7 +208,9 @@ def theirs(kind: str) -> Any:
             torch.nn.init.normal_(
                 parameter, mean=1.0 if norm else 0.0, std=0.2 if kind.startswith("t5") else 0.3
             )
-    if kind == "roberta-untied":  # untied, only the decoder's bias counts there; two that differ are refused here
+    if (
+        kind == "roberta-untied"
+    ):  # untied, only the decoder's bias counts there; two that differ are refused here
         made.lm_head.bias.data.copy_(made.lm_head.decoder.bias)
     if hasattr(made, "final_logits_bias"):
         made.final_logits_bias.normal_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -25,7 +26,8 @@ from inlaid.neural.rotary import Rotary
 
 def view(length: int, keys: int | None = None, **rest: object) -> View:
     places = torch.arange(max(length, keys or 0))[None]
-    return View(places[:, :length], places[:, : keys or length], **rest)  # pyright: ignore[reportArgumentType]
+    given: Any = rest
+    return View(places[:, :length], places[:, : keys or length], **given)
 
 
 @torch.no_grad()

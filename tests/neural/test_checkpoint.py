@@ -228,7 +228,8 @@ def test_first_bert_names_are_understood(tmp_path: Path):
     [
         (
             {"model_type": "gpt3"},
-            "model_type is 'gpt3'; supported are bert, roberta, gpt2, llama, qwen2, t5, marian, inlaid. Did you mean 'gpt2'",
+            "model_type is 'gpt3'; supported are bert, roberta, gpt2, llama, qwen2, t5, marian, inlaid. "
+            "Did you mean 'gpt2'",
         ),
         ({}, "model_type is None"),
         (

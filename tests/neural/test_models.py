@@ -32,7 +32,7 @@ def config(kind: str, **rest: Any) -> Config:
         "positions.max_distance": 16,
         **rest,
     }
-    return make_config({"kind": kind, "decoder_layers": decoder_layers, **settings})  # pyright: ignore[reportArgumentType]
+    return make_config({"kind": kind, "decoder_layers": decoder_layers, **settings})
 
 
 def ready(network: torch.nn.Module) -> Any:
@@ -161,10 +161,11 @@ def test_asking_for_weights_changes_nothing():
 
 COMPILED = """
 import torch
-from inlaid.neural.config import Config, make_config
+from inlaid.neural.config import make_config
 from inlaid.neural.decoder import Decoder
 for positions in ("learned", "rotary", "t5"):
-    network = Decoder(make_config({"kind": "decoder", "vocab_size": 20, "dim": 8, "positions.kind": positions, "special.padding": 0}))
+    fields = {"kind": "decoder", "vocab_size": 20, "dim": 8, "attention.heads": 2, "special.padding": 0}
+    network = Decoder(make_config({**fields, "positions.kind": positions}))
     batch = torch.tensor([[1, 2, 3, 0]])
     compiled = torch.compile(network, backend="eager", fullgraph=True)(batch).logits
     torch.testing.assert_close(compiled, network(batch).logits)

@@ -3,6 +3,8 @@ untouched."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -50,14 +52,18 @@ def test_a_packed_copy_gives_the_same_logits(rest: dict[str, object]):
     assert pack(made) is packed
 
 
+def check(made: Any) -> None:
+    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)
+
+
 @torch.no_grad()
 def test_a_changed_matrix_is_packed_again():
     made = network()
     pack(made)
     made.stack.blocks[1].feed_forward.up.weight.mul_(3)  # pyright: ignore
-    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore
+    check(made)
     made.tokens.weight.mul_(2)  # pyright: ignore
-    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore
+    check(made)
     grow_network(made, WORDS + 1)
     assert pack(made)(IDS).logits.shape == (2, 3, WORDS + 1)  # pyright: ignore
 
@@ -72,5 +78,6 @@ def test_what_gains_nothing_stays_as_it_is():
 @torch.no_grad()
 def test_layers_with_hooks_keep_them():
     made = network()
-    made.stack.blocks[0].feed_forward.up.register_forward_hook(lambda *passed: passed[2] * 0)  # pyright: ignore
-    torch.testing.assert_close(pack(made)(IDS).logits, made(IDS).logits, rtol=1e-4, atol=1e-5)  # pyright: ignore
+    layer: Any = made.stack.blocks[0].feed_forward.up  # pyright: ignore
+    layer.register_forward_hook(lambda *passed: passed[2] * 0)
+    check(made)
