@@ -8,6 +8,7 @@ d, and the softmax would saturate.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -69,8 +70,7 @@ class AttentionOutput:
     weights: Tensor | None = None
 
 
-@dataclass(frozen=True)
-class Projected:
+class Projected(NamedTuple):
     """Queries, keys and values of one attention, split into heads: (batch, head, token, head_dim)."""
 
     query: Tensor

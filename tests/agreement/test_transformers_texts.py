@@ -135,6 +135,29 @@ def test_byte_pairs_of_roberta_agree(data: Path, tmp_path: Path):
         read_tokenizer(tmp_path, "roberta")
 
 
+def test_byte_pairs_of_qwen2_agree(data: Path, tmp_path: Path):
+    """Digits one by one, NFC, and special tokens after the vocabulary."""
+    for name, source in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe")):
+        (tmp_path / name).write_bytes((data / "vocab_gpt2" / source).read_bytes())
+    settings = {"added_tokens_decoder": {"50257": {"content": "<|im_start|>", "special": True}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    theirs = transformers.Qwen2Tokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, "qwen2")
+    for text in (
+        "I DON'T like 12345 it.",
+        "  我喜欢 猫!\n\n",
+        "nai\u0308ve\n\tcafé",
+        "<|im_start|>a<|endoftext|>",
+    ):
+        assert ours.encode(text).ids == theirs(text)["input_ids"]
+    assert len(ours.encode("12345").ids) == 5
+    assert ours.token_to_id("<|im_start|>") == 50257
+    settings = {"added_tokens_decoder": {"60000": {"content": "<|im_end|>"}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(FormatError, match="should have id 60000, but comes after 50,257 words"):
+        read_tokenizer(tmp_path, "qwen2")
+
+
 @pytest.mark.parametrize("lower", [True, False, None])
 def test_bert_words_agree(lower: bool | None, data: Path, tmp_path: Path):
     (tmp_path / "vocab.txt").write_bytes((data / "vocab_bert_chinese" / "vocab.txt").read_bytes())

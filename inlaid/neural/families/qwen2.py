@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, ClassVar
 
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
+
+from inlaid.encode.subword_files import of_model
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import JSON
@@ -11,6 +16,12 @@ from inlaid.neural.families.llama import Llama
 
 BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
 FULL = "full_attention"
+ADDED = "added_tokens_decoder"
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""What byte pairs are never merged across: contractions, words, single digits, punctuation, spaces."""
 
 
 class Qwen2(Llama):
@@ -45,6 +56,47 @@ class Qwen2(Llama):
 
     def write_more(self, config: Config) -> dict[str, Any]:
         return {**super().write_more(config), "layer_types": [FULL] * config.layers}
+
+    def read_tokenizer(self, path: Path, config: Config) -> Any:
+        """vocab.json and merges.txt do not say how text is split, nor which special tokens there are."""
+        tokenizer = of_model(path, reads_both_ways=False)
+        if isinstance(tokenizer, Tokenizer) and not (path / "tokenizer.json").is_file():
+            tokenizer.normalizer = normalizers.NFC()
+            tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+                [
+                    pre_tokenizers.Split(Regex(WORDS), "isolated"),
+                    pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+                ]
+            )
+            _add_special_tokens(tokenizer, path / "tokenizer_config.json")
+        return tokenizer
+
+
+def _add_special_tokens(tokenizer: Tokenizer, path: Path) -> None:
+    """Add the tokens that tokenizer_config.json lists after the vocabulary, if there is such a file."""
+    if not path.is_file():
+        return
+    try:
+        listed = {
+            int(id): entry["content"] for id, entry in json.loads(path.read_text("utf-8"))[ADDED].items()
+        }
+    except KeyError:
+        return
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(
+            "{path}: {key} cannot be read ({reason}).", path=path, key=ADDED, reason=error
+        ) from None
+    for id, token in sorted(listed.items()):
+        tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False)])
+        if tokenizer.token_to_id(token) != id:
+            raise FormatError(
+                "{path}: {token} should have id {id}, but comes after {size:,} words. Get tokenizer.json "
+                "as well.",
+                path=path,
+                token=token,
+                id=id,
+                size=tokenizer.get_vocab_size() - 1,
+            )
 
 
 QWEN2 = Qwen2()
