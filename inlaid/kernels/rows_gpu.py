@@ -282,7 +282,7 @@ def adam_step(
         runs.sums if shrink is None else shrink,
         group["lr"],
         keep,
-        group["guard"],
+        group["eps"],
         one,
         two,
         *logs,
