@@ -20,18 +20,17 @@ import re
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from ping_pong import ping_pong
+
 import inlaid
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.fit.fasttext import FastText
 from inlaid.fit.sgns import SGNS
-from inlaid.kernels.compile import kernel
-from inlaid.kernels.turns import count_one, counters_for, wait_for
 
 ROUNDS = 3
 SAME = {"subsample": 1e-3, "learning_rate": 0.025}
@@ -146,9 +145,6 @@ def compare_ngrams(data: Path, megabytes: int, dim: int, folder: Path) -> None:
             "fasttext": fasttext_ngrams(path, words, objective, dim),
             "inlaid": ours(corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05),
         }
-        runs["inlaid, deterministic"] = ours(
-            corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05, deterministic=True
-        )
         if objective == "cbow":
             runs["inlaid, places weighed"] = ours(
                 corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05, position_weights=True
@@ -176,25 +172,6 @@ def whole_way(path: Path, words: int) -> dict[str, Run]:
         return words / (time.process_time() - start)
 
     return {"inlaid": mine, "gensim": theirs}
-
-
-@kernel
-def _meet(counters, turns):
-    for turn in range(turns):
-        count_one(counters, 0)
-        wait_for(counters, 0, 2 * turn + 2)
-
-
-def ping_pong(turns: int = 20_000) -> float:
-    """Nanoseconds that two threads take to meet: a cache line goes from core to core and back."""
-    counters = counters_for(1)
-    start = time.perf_counter()
-    threads = [threading.Thread(target=_meet, args=(counters, turns)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return (time.perf_counter() - start) / turns * 1e9
 
 
 def compared(title: str, runs: dict[str, Run], base: str, beside: Callable[[], str] = lambda: "") -> None:
@@ -250,9 +227,6 @@ def main() -> None:
         wall = time.perf_counter
         for objective in ("skipgram", "cbow"):
             mine = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim)}
-            mine["inlaid, deterministic"] = ours(
-                corpus, cpu, objective=objective, dim=dim, deterministic=True
-            )
             compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
             eager = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim, **EAGER)}
             eager["gensim"] = gensim(path, words, int(objective == "skipgram"), dim, EAGER)
@@ -263,11 +237,8 @@ def main() -> None:
         compare_ngrams(Path(os.environ["INLAID_DATA"]), min(megabytes, NGRAM_MEGABYTES), dim, Path(name))
         ping_pong(10)
         threads = {
-            f"{workers} worker{'s' * (workers > 1)}{', deterministic' * fixed}": ours(
-                corpus, wall, dim=dim, workers=workers, deterministic=fixed
-            )
-            for fixed in (False, True)
-            for workers in (1, 2)
+            "1 worker": ours(corpus, wall, dim=dim),
+            "2 workers": ours(corpus, wall, dim=dim, workers=2),
         }
         compared(
             "skipgram, by the clock; ns for two threads to meet:",

@@ -26,10 +26,6 @@ SHARED = 16
 """Negatives that are shared at a higher rate, for each time that it is as high."""
 FLOOR = 1e-4
 """The rate falls from its start to this part of it."""
-CAP = 4.0
-BRISK = 0.05
-"""Times that a word is expected in a round, at most; and the rate above which rounds are shorter, as more is
-then learned from scores of the same age."""
 HELD = 200
 MOST_HELD = 2000
 LEAST_HELD = 100
@@ -167,13 +163,6 @@ class Blocks:
 
     def rate_after(self, done: int) -> float:
         return self.learning_rate * max(1 - done / self.total, FLOOR)
-
-    def round_of(self, tile: int, words: int) -> int:
-        """Tiles that may learn from scores of the same age: `words` words, or fewer at a high rate or where
-        one is too frequent."""
-        read = self.corpus.vocabulary.counts * (self.keep / 0xFFFFFFFF)
-        steps = min(1, BRISK / self.learning_rate)
-        return int(np.clip(steps * CAP * read.sum() / (read.max() * tile), 1, max(steps * words // tile, 1)))
 
     def _end(self, start: int) -> int:
         """The last end of a sentence within BLOCK words; a longer sentence is cut."""

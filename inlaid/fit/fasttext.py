@@ -7,7 +7,6 @@ seen. Bojanowski et al. 2017.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -20,11 +19,11 @@ from inlaid.encode.vocabulary import Words
 from inlaid.errors import SettingError
 from inlaid.feed.blocks import Block, Blocks, in_threads
 from inlaid.jobs.run import Step, carry
-from inlaid.kernels import draw, fasttext_cpu, rounds_cpu, tile_cpu
-from inlaid.kernels.columns import parts_of, pieces, put, table_in_parts, whole
+from inlaid.kernels import draw, fasttext_cpu, tile_cpu
 from inlaid.kernels.compile import is_compiled
 from inlaid.kernels.rows import row_width, table_of
 from inlaid.report import Note, Report, silent
+from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
 
 TILE = 4
@@ -71,8 +70,6 @@ class FastText:
     workers: Positive = 1
     """Threads. Several change the tables without waiting for each other: fast, but no two runs are the
     same."""
-    deterministic: bool = False
-    """The same bits for any number of workers, at some cost in speed."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -90,7 +87,7 @@ class FastText:
 
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """The tables as they are before the first step."""
-        if not is_compiled(fasttext_cpu.rounds_kernel if self.deterministic else fasttext_cpu.train_kernel):
+        if not is_compiled(fasttext_cpu.train_kernel):
             report(Note("Compiling the training kernels; this takes some seconds, once."))
         return Training(self, corpus)
 
@@ -126,6 +123,11 @@ class Bags:
         )
         return cls(bounds, ids, kept)
 
+    def without(self, frozen: np.ndarray) -> Bags:
+        """The bags of the rows that are not frozen; `frozen` (rows,) bool."""
+        free = ~frozen[self.ids]
+        return Bags(np.concatenate([[0], np.cumsum(free)])[self.bounds], self.ids[free], self.kept)
+
 
 class Training:
     """A run of FastText over a corpus: rows of words and n-grams, contexts, and steps that change them in
@@ -159,17 +161,56 @@ class Training:
             "cbow": fasttext_cpu.WEIGHTED if settings.position_weights else fasttext_cpu.PLAIN,
         }
         self.sizes = objectives[settings.objective], TILE, self.blocks.shared, settings.window
-        table = table_in_parts if settings.deterministic else table_of
-        self.arrays = {"table": table(size + len(self.bags.kept), dim), "contexts": table(size, dim)}
-        self.arrays["places"] = table(2 * settings.window + 1, dim)
-        put(self.arrays["places"], np.ones((2 * settings.window + 1, dim)))
-        for column, piece in pieces(self.arrays["table"], dim):
-            draw.uniform(draw.key_of(settings.seed, 0), piece, 1 / dim, column)
+        self.arrays = {"table": table_of(size + len(self.bags.kept), dim), "contexts": table_of(size, dim)}
+        self.arrays["places"] = table_of(2 * settings.window + 1, dim)
+        self.arrays["places"][:, :dim] = 1
+        draw.uniform(draw.key_of(settings.seed, 0), self.arrays["table"][:, :dim], 1 / dim)
+        self.trained = self.bags
+        """Of the rows of each word those that learn: all, where none are frozen."""
+        self.frozen = table_of(0, dim)
+        """The contexts of the first words, where they are frozen."""
+
+    def init_from(self, earlier: Vectors, *, freeze: bool) -> None:
+        """Start the first words and their n-grams from the rows of `earlier`; frozen, those rows never change."""
+        ngrams = self._ngrams_of(earlier)
+        size = len(earlier)
+        words = len(self.blocks.corpus.vocabulary)
+        dim = self.settings.dim
+        table = self.arrays["table"]
+        table[:size, :dim] = rows_of(ngrams.own, np.arange(size))
+        rows = self.bags.kept if ngrams.kept is None else np.searchsorted(ngrams.kept, self.bags.kept)
+        known = np.ones(len(rows), bool) if ngrams.kept is None else np.isin(self.bags.kept, ngrams.kept)
+        table[words + np.flatnonzero(known), :dim] = rows_of(ngrams.buckets, rows[known])
+        if earlier.contexts is not None:
+            self.arrays["contexts"][:size, :dim] = rows_of(earlier.contexts, np.arange(size))
+        if freeze:
+            self.trained = self.bags.without(np.concatenate([np.arange(words) < size, known]))
+            self.frozen = self.arrays["contexts"][:size].copy()
+
+    def _ngrams_of(self, earlier: Vectors) -> NGrams:
+        ngrams = earlier.subwords
+        if not isinstance(ngrams, NGrams):
+            raise SettingError(
+                "The earlier vectors have no n-grams, so that fasttext cannot start from them. Use sgns."
+            )
+        for name, found, expected in (
+            ("min_n", ngrams.min_n, self.settings.min_n),
+            ("max_n", ngrams.max_n, self.settings.max_n),
+            ("buckets", ngrams.size, self.settings.buckets),
+        ):
+            if found != expected:
+                raise SettingError(
+                    "The earlier vectors have {name} {found}, and {name} is {expected} here. Set {name} to {found}.",
+                    name=name,
+                    found=found,
+                    expected=expected,
+                )
+        return ngrams
 
     def step(self, done: int) -> Step:
         """Learn from the next few blocks after `done` words."""
         blocks = self.blocks.after(done)
-        loss, pairs = self._together(blocks) if self.settings.deterministic else self._apart(blocks)
+        loss, pairs = self._apart(blocks)
         done = self.blocks.done(blocks[-1])
         return Step(done, float(loss), float(pairs), {"learning_rate": self.blocks.rate_after(done)})
 
@@ -190,7 +231,7 @@ class Training:
         dim = self.settings.dim
         settings = self.settings
         size = len(vocabulary)
-        table, contexts = (whole(self.arrays[name], dim) for name in ("table", "contexts"))
+        table, contexts = (self.arrays[name][:, :dim].copy() for name in ("table", "contexts"))
         ngrams = NGrams(
             own=table[:size],
             buckets=table[size:],
@@ -200,7 +241,7 @@ class Training:
             kept=self.bags.kept,
         )
         notes = ()
-        if settings.workers > 1 and not settings.deterministic:
+        if settings.workers > 1:
             notes = (
                 f"{settings.workers} workers without locks: another run gives slightly different numbers.",
             )
@@ -228,44 +269,13 @@ class Training:
 
         return sum(in_threads(work, workers), np.zeros(2))
 
-    def _together(self, blocks: list[Block]) -> np.ndarray:
-        """All workers on one block, each on its columns; more of them than cores would only wait for each
-        other."""
-        workers = min(self.settings.workers, os.cpu_count() or 1, parts_of(row_width(self.settings.dim)))
-        desk = self._desk(self.sizes)
-        tables = tuple(self.arrays.values())
-        bags = (self.bags.bounds, self.bags.ids)
-        counters = [rounds_cpu.counters_of_rounds() for _ in blocks]
-
-        def work(me: int) -> np.ndarray:
-            stream = self.blocks.stream()
-            sums = np.zeros(2)
-            for n, block in enumerate(blocks):
-                kept = self.blocks.thin(block, stream)
-                pace = self.blocks.pace(block)
-                party = (counters[n], me, workers)
-                fasttext_cpu.train_rounds(
-                    stream, kept, tables, bags, desk, self.blocks.noise, pace, self.sizes, sums, party
-                )
-            return sums
-
-        return sum(in_threads(work, workers), np.zeros(2))
-
     def _train(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
         objective, tile, _, window = self.sizes
         tables = (self.arrays["table"], self.arrays["contexts"], self.arrays["places"])
         sizes = (objective, tile, shared, window)
-        bags = (self.bags.bounds, self.bags.ids)
-        noise = self.blocks.noise
-        if self.settings.deterministic:
-            alone = rounds_cpu.counters_of_rounds(), 0, 1
-            fasttext_cpu.train_rounds(
-                stream, kept, tables, bags, self._desk(sizes), noise, pace, sizes, sums, alone
-            )
-        else:
-            fasttext_cpu.train(stream, kept, tables, bags, noise, pace, sizes, sums)
+        bags = (self.bags.bounds, self.bags.ids, self.trained.bounds, self.trained.ids)
+        fasttext_cpu.train(stream, kept, tables, bags, self.frozen, self.blocks.noise, pace, sizes, sums)
 
-    def _desk(self, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, ...]:
-        return rounds_cpu.desk_of(
-            row_width(self.settings.dim), sizes, self.blocks.round_of(TILE, rounds_cpu.ROUND)
-        )
+
+def rows_of(table: np.ndarray | LazyTable, ids: np.ndarray) -> np.ndarray:
+    return table[ids] if isinstance(table, np.ndarray) else table.rows(ids)

@@ -7,7 +7,6 @@ Mikolov et al. 2013, both papers.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -18,8 +17,7 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.feed.blocks import Block, Blocks, in_threads
 from inlaid.jobs.run import Step, carry
-from inlaid.kernels import draw, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
-from inlaid.kernels.columns import parts_of, pieces, put, table_in_parts, whole
+from inlaid.kernels import draw, sgns_cpu, softmax_cpu, tile_cpu
 from inlaid.kernels.compile import is_compiled
 from inlaid.kernels.rows import row_width, table_of
 from inlaid.report import Note, Report, silent
@@ -65,8 +63,6 @@ class SGNS:
     workers: Positive = 1
     """Threads. Several change the tables without waiting for each other: fast, but no two runs are the
     same."""
-    deterministic: bool = False
-    """The same bits for any number of workers, at some cost in speed."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -78,8 +74,7 @@ class SGNS:
 
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """The tables as they are before the first step."""
-        sampled = rounds_cpu.rounds_kernel if self.deterministic else sgns_cpu.train_kernel
-        if not is_compiled(sampled if self.loss == "sampled" else softmax_cpu.softmax):
+        if not is_compiled(sgns_cpu.train_kernel if self.loss == "sampled" else softmax_cpu.softmax):
             report(Note("Compiling the training kernels; this takes some seconds, once."))
         return Training(self, corpus)
 
@@ -120,40 +115,33 @@ class Training:
         self.objective = (
             tile_cpu.SKIPGRAM if settings.objective == "skipgram" else objectives[settings.cbow_combine]
         )
-        self.fixed = [table_in_parts(0, settings.dim) for _ in range(2)]
-        """Rows of both tables, those of the first words, that never change."""
-        self._begin(in_parts=settings.deterministic and settings.loss == "sampled")
+        dim = settings.dim
+        self.arrays = {"table": table_of(size, dim), "contexts": table_of(size, dim)}
+        self.frozen = table_of(0, dim), table_of(0, dim)
+        """The first rows of both tables, where they are frozen."""
+        # twice the range of word2vec's own code, as in gensim: analogies of CBOW are .004 higher
+        draw.uniform(draw.key_of(settings.seed, 0), self.arrays["table"][:, :dim], 1 / dim)
 
-    def _begin(self, *, in_parts: bool) -> None:
-        size = len(self.blocks.corpus.vocabulary)
-        dim = self.settings.dim
-        table = table_in_parts if in_parts else table_of
-        self.in_parts = in_parts
-        self.arrays = {"table": table(size, dim), "contexts": table(size, dim)}
-        # twice as far from nothing as in word2vec's own code, as gensim does it: analogies of CBOW are .004
-        # higher
-        for column, piece in pieces(self.arrays["table"], dim):
-            draw.uniform(draw.key_of(self.settings.seed, 0), piece, 1 / dim, column)
-
-    def go_on(self, tables: dict[str, np.ndarray], *, anchor: bool) -> None:
-        """Old words start from rows learned earlier; anchored, they keep them, which the rounds of
-        `deterministic` see to."""
-        if anchor and self.settings.loss == "softmax":
+    def init_from(self, earlier: Vectors, *, freeze: bool) -> None:
+        """Start the first words from the rows of `earlier`; frozen, those rows never change."""
+        if freeze and self.settings.loss == "softmax":
             raise SettingError(
-                "anchor is set, and softmax moves every word. Use loss sampled, or let the old words move."
+                "freeze is set, and softmax moves every word. Use loss sampled, or do not freeze the earlier words."
             )
-        if anchor:
-            self._begin(in_parts=True)
-            self.fixed = [table_in_parts(len(rows), self.settings.dim) for rows in tables.values()]
-            for table, rows in zip(self.fixed, tables.values(), strict=True):
-                put(table, rows)
-        for name, rows in tables.items():
-            put(self.arrays[name], rows)
+        size, dim = earlier.table.shape
+        self.arrays["table"][:size, :dim] = earlier.table
+        if earlier.contexts is not None:
+            contexts = earlier.contexts
+            self.arrays["contexts"][:size, :dim] = (
+                contexts if isinstance(contexts, np.ndarray) else contexts.whole()
+            )
+        if freeze:
+            self.frozen = self.arrays["table"][:size].copy(), self.arrays["contexts"][:size].copy()
 
     def step(self, done: int) -> Step:
         """Learn from the next few blocks after `done` words."""
         blocks = self.blocks.after(done)
-        loss, pairs = self._together(blocks) if self.in_parts else self._apart(blocks)
+        loss, pairs = self._train(blocks)
         done = self.blocks.done(blocks[-1])
         return Step(done, float(loss), float(pairs), {"learning_rate": self.blocks.rate_after(done)})
 
@@ -170,16 +158,16 @@ class Training:
 
     def vectors(self, corpus: Corpus) -> Vectors:
         """What was learned so far."""
-        table, contexts = (whole(each, self.settings.dim) for each in self.arrays.values())
+        table, contexts = (each[:, : self.settings.dim].copy() for each in self.arrays.values())
         notes = ()
-        if self.settings.workers > 1 and not self.in_parts and self.settings.loss == "sampled":
+        if self.settings.workers > 1 and self.settings.loss == "sampled":
             notes = (
                 f"{self.settings.workers} workers without locks: another run gives slightly different numbers.",
             )
         vocabulary = corpus.vocabulary
         return Vectors(vocabulary.words, table, vocabulary.counts, Card(notes=notes), contexts)
 
-    def _apart(self, blocks: list[Block]) -> np.ndarray:
+    def _train(self, blocks: list[Block]) -> np.ndarray:
         """Each worker takes its share of the blocks; the tables are everyone's."""
         workers = min(self.settings.workers, len(blocks)) if self.settings.loss == "sampled" else 1
 
@@ -194,36 +182,6 @@ class Training:
 
         return sum(in_threads(work, workers), np.zeros(2))
 
-    def _together(self, blocks: list[Block]) -> np.ndarray:
-        """All workers on one block, each on its columns; more of them than cores would only wait for each
-        other."""
-        workers = min(self.settings.workers, os.cpu_count() or 1, parts_of(row_width(self.settings.dim)))
-        desk = self._desk(self._sizes())
-        tables = (*self.arrays.values(), *self.fixed)
-        counters = [rounds_cpu.counters_of_rounds() for _ in blocks]
-        streams = [self.blocks.stream() for _ in blocks]
-
-        def thin(me: int) -> np.ndarray:
-            return np.array(
-                [self.blocks.thin(blocks[n], streams[n]) for n in range(me, len(blocks), workers)]
-            )
-
-        def work(me: int) -> np.ndarray:
-            sums = np.zeros(2)
-            for n, block in enumerate(blocks):
-                noise = self.blocks.noise
-                pace = self.blocks.pace(block)
-                party = (counters[n], me, workers)
-                rounds_cpu.train_rounds(
-                    streams[n], kept[n], tables, desk, noise, pace, self._sizes(), sums, party
-                )
-            return sums
-
-        kept = np.empty(len(blocks), np.int64)
-        for me, found in enumerate(in_threads(thin, workers)):
-            kept[me::workers] = found
-        return sum(in_threads(work, workers), np.zeros(2))
-
     def _kernel(self, stream: np.ndarray, kept: int, pace: np.ndarray, sums: np.ndarray, shared: int) -> None:
         table = self.arrays["table"]
         contexts = self.arrays["contexts"]
@@ -231,19 +189,8 @@ class Training:
         if self.settings.loss == "softmax":
             room = np.empty(len(table), np.float32), np.empty((2, table.shape[1]), np.float32)
             softmax_cpu.softmax(stream, kept, table, contexts, pace, self.objective, sums, *room)
-        elif self.in_parts:
-            tables = (table, contexts, *self.fixed)
-            alone = (rounds_cpu.counters_of_rounds(), 0, 1)
-            rounds_cpu.train_rounds(
-                stream, kept, tables, self._desk(sizes), self.blocks.noise, pace, sizes, sums, alone
-            )
         else:
-            sgns_cpu.train(stream, kept, table, contexts, self.blocks.noise, pace, sizes, sums)
-
-    def _desk(self, sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, ...]:
-        return rounds_cpu.desk_of(
-            row_width(self.settings.dim), sizes, self.blocks.round_of(self.tile, rounds_cpu.ROUND)
-        )
+            sgns_cpu.train(stream, kept, table, contexts, self.frozen, self.blocks.noise, pace, sizes, sums)
 
     def _sizes(self, shared: int | None = None) -> tuple[int, int, int, int]:
         return self.objective, self.tile, shared or self.blocks.shared, self.settings.window

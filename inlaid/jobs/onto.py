@@ -35,23 +35,22 @@ class Onto:
         moved = np.array([places[word] for word in new.vocabulary.words], np.int32)
         return dataclasses.replace(new, ids=moved[new.ids], vocabulary=grown)
 
-    def tables(self, dim: int, report: Report) -> dict[str, np.ndarray]:
-        """The rows that the old words start from."""
+    def check(self, dim: int, report: Report) -> None:
+        """Refuse vectors that training cannot start from."""
         old = self.vectors
         if old.dim != dim:
             raise SettingError(
-                f"The vectors to go on from have dim {old.dim}, and dim is {dim} here. Set dim to {old.dim}."
+                "The vectors to go on from have dim {old}, and dim is {dim} here. Set dim to {old}.",
+                old=old.dim,
+                dim=dim,
             )
-        if old.contexts is not None:
-            contexts = old.contexts if isinstance(old.contexts, np.ndarray) else old.contexts.whole()
-            return {"table": old.table, "contexts": contexts}
-        if self.anchor:
+        if old.contexts is None and self.anchor:
             raise SettingError(
                 "The vectors to go on from have no contexts, so that new words have nothing to learn from while they are anchored. "
                 "Let them move (anchor false), or go on from vectors of sgns in a .inlaid file, which keeps both tables."
             )
-        report(Note("The vectors to go on from have no contexts: those start from zero."))
-        return {"table": old.table}
+        if old.contexts is None:
+            report(Note("The vectors to go on from have no contexts: those start from zero."))
 
     def identity(self) -> dict[str, Any]:
         """What a checkpoint must know of them."""
@@ -71,6 +70,6 @@ class Onto:
 class Continues(Protocol):
     """Training that can start from tables made before."""
 
-    def go_on(self, tables: dict[str, np.ndarray], *, anchor: bool) -> None:
-        """Put `tables` in the first rows; anchored, those rows never change."""
+    def init_from(self, earlier: Vectors, *, freeze: bool) -> None:
+        """Start the first words from the rows of `earlier`; frozen, those rows never change."""
         ...

@@ -63,7 +63,8 @@ def carried(
             raise SettingError(
                 f"{name} cannot go on from other vectors. Train on all of the text at once, or use sgns."
             )
-        training.go_on(onto.tables(method.dim, report), anchor=onto.anchor)
+        onto.check(method.dim, report)
+        training.init_from(onto.vectors, freeze=onto.anchor)
         identity |= onto.identity()
     try:
         outcome = run(training, safety, identity, report)

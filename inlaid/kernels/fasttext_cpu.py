@@ -11,24 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.bags import add_to_rows, mean_rows
-from inlaid.kernels.columns import part_of
 from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.meetings import PLACE, WORD, weigh_contexts
-from inlaid.kernels.rounds_cpu import (
-    ARRIVED,
-    make_slopes,
-    meet_ahead,
-    meet_all,
-    move_hidden,
-    move_words,
-    score_hidden,
-    score_words,
-    side,
-)
 from inlaid.kernels.rows import GROUP, fetch_row, table_of
-from inlaid.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words
+from inlaid.kernels.sgns_cpu import SPARE, draw_noise, fetch_noise, no_words, restore
 from inlaid.kernels.tile_cpu import MEASURE, SKIPGRAM, give, meet_centers, scratch_for, skipgram, take, turn
-from inlaid.kernels.turns import count_one, wait_for
 
 PLAIN = 1
 WEIGHTED = 2
@@ -38,12 +25,14 @@ AHEAD = 8
 """Words whose rows are asked for before they are needed."""
 
 
-def train(stream, count, tables, bags, noise, pace, sizes, sums):
+def train(stream, count, tables, bags, frozen, noise, pace, sizes, sums):
     """Learn from a stream; stream, noise, pace, sizes and sums as in `sgns_cpu.train`; the objective is
     SKIPGRAM, PLAIN or WEIGHTED.
 
     tables: rows (R, D) f4, contexts (V, D) f4 and weights of places (2 window + 1, D) f4, in place; bags:
-    bounds (V+1,) i8 and ids (N,) i4: the rows of word w are ids[bounds[w]:bounds[w+1]], its own first.
+    bounds (V+1,) i8 and ids (N,) i4: the rows of word w are ids[bounds[w]:bounds[w+1]], its own first; then
+    bounds and ids of those among them that change (the others are frozen); frozen: the rows of contexts that
+    the first words keep, (F, D) f4.
     """
     objective, _, shared, window = sizes
     columns = tables[0].shape[1]
@@ -53,6 +42,7 @@ def train(stream, count, tables, bags, noise, pace, sizes, sums):
         count,
         tables,
         bags,
+        frozen,
         noise,
         pace,
         sizes,
@@ -71,7 +61,7 @@ def _ring(count, window, length, columns):
 
 
 @kernel
-def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of, scratch, room):
+def train_kernel(stream, count, tables, bags, frozen, noise, pace, sizes, sums, means_of, scratch, room):
     # as `train`; room (2, shared) i4: the negatives of a tile and of the next
     objective, tile, shared, window = sizes
     table, contexts, _ = tables
@@ -99,161 +89,15 @@ def train_kernel(stream, count, tables, bags, noise, pace, sizes, sums, means_of
                 _enter(table, bags, words[entered], means, olds, hefts, ring[entered])
                 entered += 1
             _group(stream, first, stop, count, negatives, rows, tables[2], hefts, pace, sizes, scratch, sums)
+            if frozen.shape[0] > 0:
+                restore(words[max(first - window, 0) : min(first + GROUP + window, count)], contexts, frozen)
+                restore(negatives[:shared], contexts, frozen)
             while left < (last - reach if stop < count or last < stop else count) and learns:
-                begin = bags[0][words[left]]
-                end = bags[0][words[left] + 1]
-                add_to_rows(table, bags[1], begin, end - begin, means, olds, ring[left])
+                begin = bags[2][words[left]]
+                end = bags[2][words[left] + 1]
+                if begin < end:
+                    add_to_rows(table, bags[3], begin, end - begin, means, olds, ring[left])
                 left += 1
-
-
-def train_rounds(stream, count, tables, bags, desk, noise, pace, sizes, sums, party):
-    """As `train`, and the same bits for any number of workers, each on its columns: see `rounds_cpu`, also
-    for tables, desk and party."""
-    objective = sizes[0]
-    window = sizes[3]
-    columns = int(desk[5][-1])
-    (groups, room) = desk[0].shape[2:]
-    ring = _ring(count, window, groups * GROUP + (0 if objective == SKIPGRAM else 2 * window), columns)
-    rooms = table_of(groups * GROUP, columns), table_of(groups * GROUP, columns), table_of(groups, room)
-    rounds_kernel(
-        stream,
-        count,
-        tables,
-        bags,
-        desk,
-        noise,
-        pace,
-        sizes,
-        sums,
-        party,
-        ring,
-        rooms,
-        scratch_for(sizes, columns),
-    )
-
-
-@kernel
-def rounds_kernel(stream, count, tables, bags, desk, noise, pace, sizes, sums, party, ring, rooms, scratch):
-    counters, me, workers = party
-    (hidden, news, slopes) = rooms
-    parts = desk[0].shape[1]
-    size = desk[0].shape[2] * GROUP
-    edges = desk[5]
-    begin = me * parts // workers
-    end = (me + 1) * parts // workers
-    rounds = (count + size - 1) // size
-    for now in range(rounds):
-        notes = side(desk, now, slopes)
-        meet_all(stream, count, desk, slopes, now, counters, noise, pace, sizes, scratch)
-        for p in range(begin, end):
-            _score(stream, count, tables, bags, notes, now * size, (p, edges), ring, hidden, sizes, scratch)
-        count_one(counters, ARRIVED)
-        meet_ahead(stream, count, desk, slopes, now, workers, counters, noise, pace, sizes, scratch)
-        make_slopes(count, notes, now * size, pace, sizes, scratch, sums, me == 0)
-        for p in range(begin, end if pace[0] > 0 else begin):
-            _move(
-                stream,
-                count,
-                tables,
-                bags,
-                notes,
-                now * size,
-                (p, edges),
-                ring,
-                (hidden, news),
-                sizes,
-                scratch,
-            )
-    count_one(counters, ARRIVED)
-    wait_for(counters, ARRIVED, (rounds + 1) * workers)
-
-
-@kernel
-def _score(stream, count, tables, bags, notes, begin, which, kept, hidden, sizes, scratch):
-    # each word that a round needs becomes the mean of its rows; these, or what the contexts of each word come
-    # to, are scored
-    objective, _, shared, window = sizes
-    (p, edges) = which
-    words = stream[WORD]
-    table = part_of(tables[0], edges, p)
-    contexts = part_of(tables[1], edges, p)
-    weights = part_of(tables[2], edges, p)
-    low = edges[p]
-    high = edges[p + 1]
-    ring = kept[0]
-    means = kept[1][:, low:high]
-    befores = kept[2][:, low:high]
-    hefts = kept[3]
-    old = hidden[:, low:high]
-    reach = 0 if objective == SKIPGRAM else window
-    end = min(begin + hidden.shape[0], count)
-    for q in range(max(begin - reach, 0), min(end + reach, count)):
-        _fetch_bag(table, bags, words[min(q + AHEAD, count)])
-        fetch_row(contexts, words[q])
-        _enter(table, bags, words[q], means, befores, hefts, ring[q])
-    for first in range(begin, end, GROUP):
-        if objective == SKIPGRAM:
-            score_words(means, ring, first, contexts, notes, p, (first - begin) // GROUP, shared)
-        else:
-            rows = means, contexts, ring
-            _gather(
-                stream,
-                first,
-                rows,
-                weights,
-                hefts,
-                old[first - begin :],
-                window,
-                scratch,
-                objective == WEIGHTED,
-            )
-            score_hidden(stream, contexts, notes, p, first, first - begin, old, sizes, scratch[5])
-
-
-@kernel
-def _move(stream, count, tables, bags, notes, begin, which, kept, rooms, sizes, scratch):
-    # what each mean has learned in a round is added to all rows of its word
-    objective, _, shared, window = sizes
-    (p, edges) = which
-    words = stream[WORD]
-    table = part_of(tables[0], edges, p)
-    contexts = part_of(tables[1], edges, p)
-    weights = part_of(tables[2], edges, p)
-    low = edges[p]
-    high = edges[p + 1]
-    ring = kept[0]
-    means = kept[1][:, low:high]
-    befores = kept[2][:, low:high]
-    hefts = kept[3]
-    hidden = rooms[0][:, low:high]
-    news = rooms[1][:, low:high]
-    spare = scratch[4][0, :, low:high]
-    end = min(begin + rooms[0].shape[0], count)
-    reach = 0 if objective == SKIPGRAM else window
-    if objective == SKIPGRAM:
-        move_words(means, ring, contexts, notes, begin, end, news, shared, scratch[5])
-    else:
-        move_hidden(stream, contexts, notes, begin, end, hidden, news, sizes, scratch[5])
-        for first in range(begin, end, GROUP):
-            rows = means, contexts, ring
-            head, near = _gather(
-                stream, first, rows, weights, hefts, spare, window, scratch, objective == WEIGHTED
-            )
-            _give_back(
-                first,
-                rows,
-                weights,
-                news[first - begin :],
-                window,
-                scratch,
-                head,
-                near,
-                objective == WEIGHTED,
-            )
-    for q in range(max(begin - reach, 0), min(end + reach, count)):
-        start = bags[0][words[q]]
-        stop = bags[0][words[q] + 1]
-        add_to_rows(table, bags[1], start, stop - start, means, befores, ring[q])
 
 
 @part

@@ -14,7 +14,6 @@ from inlaid.kernels.reference_sgns import (
     cbow_meetings,
     learn,
     skipgram_meetings,
-    slopes_of,
     tiles,
 )
 
@@ -108,29 +107,3 @@ def _give_back(
             old = means[n].copy()
             means[n] += places[place] * move
             places[place] += len(bags[stream.words[n]]) / rows * old * move
-
-
-def rounds(
-    stream: Stream,
-    tables: list[np.ndarray],
-    bags: Bags,
-    sampling: Sampling,
-    rates: tuple[float, float],
-    size: int,
-) -> None:
-    """Skip-gram in rounds of `size` tiles, each of them one step from the tables as they are at its
-    beginning."""
-    table, contexts = tables
-    every = list(tiles(stream, sampling, rates))
-    for start in range(0, len(every), size):
-        means = np.array([table[bags[word]].mean(axis=0) for word in stream.words])
-        old = contexts.copy()
-        for groups, negatives, rate in every[start : start + size]:
-            for group in groups:
-                others, labels, weights = skipgram_meetings(
-                    stream, group, negatives, sampling.negatives / sampling.shared
-                )
-                slopes = slopes_of([means, old], np.array(group), others, labels, rate * weights)
-                np.add.at(contexts, others, slopes @ means[group])
-                for word, change in zip(stream.words[group], slopes.T @ old[others], strict=True):
-                    np.add.at(table, bags[word], change)

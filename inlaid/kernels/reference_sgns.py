@@ -83,14 +83,18 @@ def thin(
 
 
 def skipgram(
-    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float]
+    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], frozen: int = 0
 ) -> None:
-    """Pass over the stream; the tables (words, contexts) change in place after each group."""
+    """Pass over the stream; the tables (words, contexts) change in place after each group, but for the first
+    `frozen` rows."""
     share = sampling.negatives / sampling.shared
+    kept = [table[:frozen].copy() for table in tables]
     for groups, negatives, rate in tiles(stream, sampling, rates):
         for group in groups:
             others, labels, weights = skipgram_meetings(stream, group, negatives, share)
             learn(tables, stream.words[group], others, labels, rate * weights)
+            for table, rows in zip(tables, kept, strict=True):
+                table[:frozen] = rows
 
 
 def tiles(
@@ -157,7 +161,12 @@ def slopes_of(
 
 
 def cbow(
-    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], mean: bool
+    stream: Stream,
+    tables: list[np.ndarray],
+    sampling: Sampling,
+    rates: tuple[float, float],
+    mean: bool,
+    frozen: int = 0,
 ) -> None:
     """As `skipgram`, but the contexts of a center together guess it: their mean, or sum, meets the center and
     the negatives.
@@ -166,6 +175,7 @@ def cbow(
     it.
     """
     words, contexts = tables
+    kept = [table[:frozen].copy() for table in tables]
     for groups, negatives, rate in tiles(stream, sampling, rates):
         for group in groups:
             shares = [1 / max(len(stream.contexts(center)), 1) for center in group]
@@ -181,6 +191,8 @@ def cbow(
                 np.add.at(
                     words, stream.words[stream.contexts(center)], error[i] if mean else error[i] * shares[i]
                 )
+            for table, rows in zip(tables, kept, strict=True):
+                table[:frozen] = rows
 
 
 def cbow_meetings(
@@ -213,66 +225,6 @@ def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -
             loss -= float((weights * np.log(sigmoid(np.where(labels[:, None] == 1, scores, -scores)))).sum())
             pairs += float(weights[labels == 1].sum())
     return loss, pairs
-
-
-def rounds(
-    stream: Stream,
-    tables: list[np.ndarray],
-    sampling: Sampling,
-    rates: tuple[float, float],
-    size: int,
-    fixed: int = 0,
-) -> None:
-    """Skip-gram in rounds of `size` tiles, each of them one step from the tables as they are at its
-    beginning.
-
-    The first `fixed` words never move.
-    """
-    words, contexts = tables
-    every = list(tiles(stream, sampling, rates))
-    for start in range(0, len(every), size):
-        old_words = words.copy()
-        old_contexts = contexts.copy()
-        for groups, negatives, rate in every[start : start + size]:
-            for group in groups:
-                centers = stream.words[group]
-                others, labels, weights = skipgram_meetings(
-                    stream, group, negatives, sampling.negatives / sampling.shared
-                )
-                slopes = slopes_of([old_words, old_contexts], centers, others, labels, rate * weights)
-                np.add.at(words, centers, slopes.T @ old_contexts[others])
-                np.add.at(contexts, others, slopes @ old_words[centers])
-        words[:fixed] = old_words[:fixed]
-        contexts[:fixed] = old_contexts[:fixed]
-
-
-def cbow_rounds(
-    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], size: int
-) -> None:
-    """CBOW of means in rounds, as `rounds`."""
-    words, contexts = tables
-    every = list(tiles(stream, sampling, rates))
-    for start in range(0, len(every), size):
-        old_words = words.copy()
-        old_contexts = contexts.copy()
-        for groups, negatives, rate in every[start : start + size]:
-            for group in groups:
-                around = [stream.words[stream.contexts(center)] for center in group]
-                hidden = np.array(
-                    [
-                        old_words[each].mean(axis=0) if len(each) else np.zeros(words.shape[1])
-                        for each in around
-                    ]
-                )
-                others, labels, weights = cbow_meetings(
-                    stream, group, negatives, sampling.negatives / sampling.shared
-                )
-                slopes = slopes_of(
-                    [hidden, old_contexts], np.arange(len(group)), others, labels, rate * weights
-                )
-                np.add.at(contexts, others, slopes @ hidden)
-                for each, change in zip(around, slopes.T @ old_contexts[others], strict=True):
-                    np.add.at(words, each, change)
 
 
 def softmax(stream: Stream, tables: list[np.ndarray], rates: tuple[float, float]) -> tuple[float, int]:

@@ -331,63 +331,6 @@ def give_plain(
 
 
 @intrinsic
-def add_four(typing_context, table, ids, first, other, others, begin, slopes):
-    """table[ids[first + i]] moves by slopes[i] other[others[begin + i]], for four i, one after another."""
-
-    def build(context, builder, signature, arguments):
-        left, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 3))
-        ids, others, slope = (_data(context, builder, signature.args[n], arguments[n]) for n in (1, 4, 6))
-        a = [left.row(ids, builder.add(arguments[2], _long(i))) for i in range(GROUP)]
-        b = [right.row(others, builder.add(arguments[5], _long(i))) for i in range(GROUP)]
-        g = [_spread(builder, builder.load(builder.gep(slope, [_long(i)]))) for i in range(GROUP)]
-
-        def body(n, carried):
-            offset = builder.mul(n, _long(LINE))
-            for i in range(GROUP):
-                new = _times_plus(builder, g[i], _load(builder, b[i], offset), _load(builder, a[i], offset))
-                _store(builder, new, a[i], offset)
-            return carried
-
-        _loop(builder, left.vectors, [], body)
-        return context.get_dummy_value()
-
-    return types.void(table, ids, types.intp, other, others, types.intp, slopes), build
-
-
-def add_four_plain(
-    table: Any, ids: Any, first: int, other: Any, others: Any, begin: int, slopes: Any
-) -> None:
-    for i in range(GROUP):
-        table[ids[first + i]] += slopes[i] * other[others[begin + i]]
-
-
-@intrinsic
-def add_row(typing_context, source, place, table, row):
-    """table[row] += source[place]."""
-
-    def build(context, builder, signature, arguments):
-        left, right = (_Table(context, builder, signature.args[n], arguments[n]) for n in (0, 2))
-        a, b = (
-            builder.add(each.start, builder.mul(arguments[n], each.stride))
-            for each, n in ((left, 1), (right, 3))
-        )
-
-        def body(n, carried):
-            offset = builder.mul(n, _long(LINE))
-            _store(builder, builder.fadd(_load(builder, b, offset), _load(builder, a, offset)), b, offset)
-            return carried
-
-        _loop(builder, left.vectors, [], body)
-        return context.get_dummy_value()
-
-    return types.void(source, types.intp, table, types.intp), build
-
-
-def add_row_plain(source: Any, place: int, table: Any, row: int) -> None:
-    table[row] += source[place]
-
-
-@intrinsic
 def fetch_row(typing_context, table, row):
     """Ask the memory for all of table[row] before it is needed. Means nothing but time."""
 

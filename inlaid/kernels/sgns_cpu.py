@@ -1,7 +1,7 @@
 """Skip-gram and CBOW with negative sampling: the text thinned to a stream of words, and a pass over it.
 
 `train` goes through a stream tile by tile and changes the tables as it goes; what happens in a tile is in
-`tile_cpu`. The pass that comes to the same bits for any number of workers is in `rounds_cpu`.
+`tile_cpu`.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ def thin(ids, offsets, start, stop, sentence, held, key, keep, window, stream):
     return kept
 
 
-def train(stream, count, table, contexts, noise, pace, sizes, sums):
+def train(stream, count, table, contexts, frozen, noise, pace, sizes, sums):
     """Learn from a stream, or with rate 0 measure it.
 
-    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; noise from
+    stream (4, count + SPARE + window) i4 from `thin`; table and contexts (V, D) f4, in place; frozen: the rows
+    of both that the first words keep, (F, D) f4 each; noise from
     `noise_table`; pace (3,) f8: rate at the first and the last word, negatives / shared; sizes: objective,
     words in a tile and shared (multiples of GROUP), window; sums (2,) f8: loss and pairs of the measured
     tiles are added; with rate 0 all are, and nothing changes.
     """
     scratch = scratch_for(sizes, table.shape[1])
     negatives = no_words(2, sizes[2])
-    train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, negatives)
+    train_kernel(stream, count, table, contexts, frozen, noise, pace, sizes, sums, scratch, negatives)
 
 
 def no_words(tiles, shared):
@@ -72,7 +73,7 @@ def no_words(tiles, shared):
 
 
 @kernel
-def train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scratch, room):
+def train_kernel(stream, count, table, contexts, frozen, noise, pace, sizes, sums, scratch, room):
     # as `train`; room (2, shared) i4: the negatives of a tile and of the next
     _, tile, shared, window = sizes
     words = stream[WORD]
@@ -91,6 +92,22 @@ def train_kernel(stream, count, table, contexts, noise, pace, sizes, sums, scrat
             _fetch(near, far, words, first + tile, window)
             fetch_noise(contexts, coming[:shared], (first - start) * shared // tile, shared * GROUP // tile)
             group(stream, first, stop, count, negatives, rows, pace, sizes, scratch, sums)
+            if frozen[0].shape[0] > 0:
+                restore(words[max(first - window, 0) : min(first + GROUP + window, count)], table, frozen[0])
+                restore(
+                    words[max(first - window, 0) : min(first + GROUP + window, count)], contexts, frozen[1]
+                )
+                restore(negatives[:shared], contexts, frozen[1])
+
+
+@kernel
+def restore(ids, table, frozen):
+    # Rows of the first words, which a group may have changed, become what they were. Also with several workers
+    # the last write of a frozen row is a restore: each worker restores what it has written.
+    for id in ids:
+        if id < frozen.shape[0]:
+            for column in range(table.shape[1]):
+                table[id, column] = frozen[id, column]
 
 
 @part

@@ -75,11 +75,3 @@ def test_fewer_are_shared_at_a_low_rate_where_fewer_will_do(blocks: Blocks):
         replace(fewer, learning_rate=rate, negatives=n).shared
         for rate, n in ((0.025, 5), (0.025, 13), (0.05, 5))
     ] == [12, 24, 32]
-
-
-def test_rounds_are_shorter_at_a_high_rate_and_where_a_word_is_frequent(blocks: Blocks):
-    free = replace(blocks, subsample=1e-5)
-    assert free.round_of(4, 64) == replace(free, learning_rate=0.05).round_of(4, 64) == 16
-    assert replace(free, learning_rate=0.1).round_of(4, 64) == 8
-    assert replace(free, learning_rate=10.0).round_of(4, 64) == 1
-    assert 1 <= replace(blocks, subsample=0.0).round_of(4, 64) < 16

@@ -7,23 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from inlaid.feed.blocks import in_threads
 from inlaid.kernels import (
     bags,
     draw,
     fasttext_cpu,
     reference_fasttext,
     reference_sgns,
-    rounds_cpu,
     sgns_cpu,
     tile_cpu,
 )
-from inlaid.kernels.columns import parts_of, put, table_in_parts, whole
 from inlaid.kernels.compile import kernel
-from inlaid.kernels.rows import row_width, table_of
+from inlaid.kernels.rows import table_of
 
 RATES = (0.05, 0.01)
-ROUND = 3
 
 
 @dataclass(frozen=True)
@@ -86,37 +82,17 @@ class World:
         sums = np.zeros(2)
         sizes = objective, self.case.tile, 16, self.case.window
         fasttext_cpu.train(
-            self.stream, self.kept, tables, self.bags, self.noise, np.array([*rates, 5 / 16]), sizes, sums
+            self.stream,
+            self.kept,
+            tables,
+            self.bags * 2,
+            tables[1][:0],
+            self.noise,
+            np.array([*rates, 5 / 16]),
+            sizes,
+            sums,
         )
         return tables, sums
-
-    def rounds(self, objective: int, workers: int) -> tuple[np.ndarray, ...]:
-        columns = row_width(self.case.dim)
-        sizes = (objective, self.case.tile, 16, self.case.window)
-        tables = tuple(table_in_parts(*rows.shape) for rows in self.tables())
-        for table, rows in zip(tables, self.tables(), strict=True):
-            put(table, rows)
-        desk = rounds_cpu.desk_of(columns, sizes, ROUND)
-        counters = rounds_cpu.counters_of_rounds()
-        workers = min(workers, parts_of(columns))
-
-        def work(me: int) -> np.ndarray:
-            common = (
-                self.stream,
-                self.kept,
-                tables,
-                self.bags,
-                desk,
-                self.noise,
-                np.array([*RATES, 5 / 16]),
-                sizes,
-            )
-            sums = np.zeros(2)
-            fasttext_cpu.train_rounds(*common, sums, (counters, me, workers))
-            return sums
-
-        in_threads(work, workers)
-        return tuple(whole(table, columns) for table in tables)
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -139,21 +115,6 @@ def test_skipgram_equals_the_specification(world: World):
     reference_fasttext.skipgram(world.plain, plain[:2], world.plain_bags, world.sampling, RATES)
     tables, _ = world.train(tile_cpu.SKIPGRAM)
     _agree(tables[:2], plain[:2], world.tables()[:2])
-
-
-def test_rounds_equal_the_specification(world: World):
-    plain = _plain_tables(world)[:2]
-    reference_fasttext.rounds(world.plain, plain, world.plain_bags, world.sampling, RATES, ROUND)
-    _agree(world.rounds(tile_cpu.SKIPGRAM, 1)[:2], plain, world.tables()[:2])
-
-
-@pytest.mark.parametrize("objective", [tile_cpu.SKIPGRAM, fasttext_cpu.PLAIN, fasttext_cpu.WEIGHTED])
-def test_rounds_come_to_the_same_bits_with_any_number_of_workers(world: World, objective: int):
-    once = world.rounds(objective, 1)
-    assert np.abs(once[0] - world.tables()[0]).max() > 0.005
-    for workers in (2, 3):
-        for one, other in zip(once, world.rounds(objective, workers), strict=True):
-            assert one.tobytes() == other.tobytes()
 
 
 def test_cbow_equals_the_specification(world: World):
@@ -205,7 +166,9 @@ def test_a_word_that_is_only_itself_learns_as_skipgram_does(world: World):
     alone = np.arange(world.case.words + 1), np.arange(world.case.words, dtype=np.int32)
     sizes = (tile_cpu.SKIPGRAM, world.case.tile, 16, world.case.window)
     pace = np.array([*RATES, 5 / 16])
-    fasttext_cpu.train(world.stream, world.kept, tables, alone, world.noise, pace, sizes, sums)
+    fasttext_cpu.train(
+        world.stream, world.kept, tables, alone * 2, tables[1][:0], world.noise, pace, sizes, sums
+    )
     plain = [table.astype(np.float64) for table in world.tables()[:2]]
     reference_sgns.skipgram(world.plain, plain, world.sampling, RATES)
     _agree(tables[:2], plain, world.tables()[:2])

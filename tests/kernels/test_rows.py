@@ -44,16 +44,6 @@ def _give(table, moved, ids, first, other, others, count, slopes):
     rows.give_one(table, moved, ids, first, other, others, count, slopes, 48)
 
 
-@kernel
-def _add_row(source, place, table, row):
-    rows.add_row(source, place, table, row)
-
-
-@kernel
-def _add_four(table, ids, first, other, others, begin, slopes):
-    rows.add_four(table, ids, first, other, others, begin, slopes)
-
-
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     random = np.random.default_rng(3)
     tables = [rows.table_of(9, 60) for _ in range(3)]
@@ -120,27 +110,6 @@ def test_pull_take_and_give(ours: Any, plain: Any, others: list[int]):
     plain(expected[0], expected[1], ids, 1, expected[2], numbers, len(others), slopes)
     for one, another in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, another, rtol=1e-4, atol=1e-4)
-
-
-def test_a_row_is_added_to_another():
-    got = _tables()
-    expected = _tables()
-    _add_row(got[0], 3, got[1], 7)
-    rows.add_row_plain(expected[0], 3, expected[1], 7)
-    for one, another in zip(got, expected, strict=True):
-        np.testing.assert_array_equal(one, another)
-
-
-def test_four_rows_move_each_by_its_own_also_where_two_are_the_same():
-    ids = np.array([8, 1, 2, 2, 5], np.int32)
-    others = np.array([3, 7, 0, 7, 2], np.int32)
-    slopes = np.array([0.5, -2, 0.3, 1], np.float32)
-    got = _tables()
-    expected = _tables()
-    _add_four(got[0], ids, 1, got[1], others, 0, slopes)
-    rows.add_four_plain(expected[0], ids, 1, expected[1], others, 0, slopes)
-    for one, another in zip(got, expected, strict=True):
-        np.testing.assert_allclose(one, another, rtol=1e-5, atol=1e-5)
 
 
 def test_a_row_that_is_there_twice_moves_twice():

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from inlaid.feed.blocks import in_threads
-from inlaid.kernels import draw, meetings, reference_sgns, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
-from inlaid.kernels.columns import parts_of, put, table_in_parts, whole
-from inlaid.kernels.rows import row_width, table_of
+from inlaid.kernels import draw, meetings, reference_sgns, sgns_cpu, softmax_cpu, tile_cpu
+from inlaid.kernels.rows import table_of
 
 RATES = (0.05, 0.01)
-ROUND = 3
 
 
 @dataclass(frozen=True)
@@ -67,45 +64,23 @@ class World:
         return objective, self.case.tile, self.case.shared, self.case.window
 
     def train(
-        self, objective: int, pace: np.ndarray | None = None
+        self, objective: int, pace: np.ndarray | None = None, frozen: int = 0
     ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
         tables = self.tables()
         sums = np.zeros(2)
         pace = self.pace if pace is None else pace
-        sgns_cpu.train(self.stream, self.kept, *tables, self.noise, pace, self.sizes(objective), sums)
+        kept = tuple(table[:frozen].copy() for table in tables)
+        sgns_cpu.train(self.stream, self.kept, *tables, kept, self.noise, pace, self.sizes(objective), sums)
         return tables, sums
-
-    def rounds(
-        self, objective: int, workers: int, fixed: int = 0, pace: np.ndarray | None = None
-    ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        columns = row_width(self.case.dim)
-        tables = [in_parts(rows) for rows in self.tables()] + [
-            in_parts(rows[:fixed]) for rows in self.tables()
-        ]
-        desk = rounds_cpu.desk_of(columns, self.sizes(objective), ROUND)
-        counters = rounds_cpu.counters_of_rounds()
-        workers = min(workers, parts_of(columns))
-        pace = self.pace if pace is None else pace
-        sums = np.zeros((workers, 2))
-
-        def work(me: int) -> np.ndarray:
-            common = self.stream, self.kept, tuple(tables), desk, self.noise, pace, self.sizes(objective)
-            rounds_cpu.train_rounds(*common, sums[me], (counters, me, workers))
-            return sums[me]
-
-        in_threads(work, workers)
-        return tuple(whole(table, columns) for table in tables[:2]), sums.sum(axis=0)
-
-
-def in_parts(rows: np.ndarray) -> np.ndarray:
-    table = table_in_parts(*rows.shape)
-    put(table, rows)
-    return table
 
 
 @pytest.fixture(scope="module", params=CASES)
 def world(request: pytest.FixtureRequest) -> World:
     return World(CASES[request.param])
+
+
+def nothing_frozen(tables: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    return tables[0][:0], tables[1][:0]
 
 
 def _plain_tables(world: World) -> list[np.ndarray]:
@@ -157,37 +132,24 @@ def test_cbow_equals_the_specification(world: World, objective: int):
     _agree(world.train(objective)[0], plain, world.tables())
 
 
-@pytest.mark.parametrize("fixed", [0, 2])
-def test_rounds_equal_the_specification(world: World, fixed: int):
+@pytest.mark.parametrize("objective", [tile_cpu.SKIPGRAM, tile_cpu.CBOW_MEAN, tile_cpu.CBOW_SUM])
+def test_frozen_rows_keep_their_bits_and_the_others_equal_the_specification(world: World, objective: int):
     plain = _plain_tables(world)
-    reference_sgns.rounds(world.plain, plain, world.sampling, RATES, ROUND, fixed)
-    ours, _ = world.rounds(tile_cpu.SKIPGRAM, 1, fixed)
+    frozen = 2
+    if objective == tile_cpu.SKIPGRAM:
+        reference_sgns.skipgram(world.plain, plain, world.sampling, RATES, frozen)
+    else:
+        mean = objective == tile_cpu.CBOW_MEAN
+        reference_sgns.cbow(world.plain, plain, world.sampling, RATES, mean, frozen)
+    ours, _ = world.train(objective, frozen=frozen)
     _agree(ours, plain, world.tables())
     for one, before in zip(ours, world.tables(), strict=True):
-        np.testing.assert_array_equal(one[:fixed], before[:fixed])
+        assert one[:frozen].tobytes() == before[:frozen].tobytes()
 
 
-@pytest.mark.parametrize("objective", [tile_cpu.SKIPGRAM, tile_cpu.CBOW_MEAN])
-def test_rounds_come_to_the_same_bits_with_any_number_of_workers(world: World, objective: int):
-    once, _ = world.rounds(objective, 1)
-    assert np.abs(once[0] - world.tables()[0]).max() > 0.01
-    for workers in (2, 3):
-        for one, other in zip(once, world.rounds(objective, workers)[0], strict=True):
-            assert one.tobytes() == other.tobytes()
-
-
-def test_cbow_in_rounds_equals_the_specification(world: World):
-    plain = _plain_tables(world)
-    reference_sgns.cbow_rounds(world.plain, plain, world.sampling, RATES, ROUND)
-    _agree(world.rounds(tile_cpu.CBOW_MEAN, 1)[0], plain, world.tables())
-
-
-@pytest.mark.parametrize("rounds", [False, True])
-def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(world: World, rounds: bool):
+def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(world: World):
     pace = np.array([0.0, 0.0, 5 / world.case.shared])
-    tables, sums = (
-        world.rounds(tile_cpu.SKIPGRAM, 1, pace=pace) if rounds else world.train(tile_cpu.SKIPGRAM, pace)
-    )
+    tables, sums = world.train(tile_cpu.SKIPGRAM, pace)
     loss, pairs = reference_sgns.sampled_loss(world.plain, _plain_tables(world), world.sampling)
     assert sums[1] == pairs
     assert sums[0] == pytest.approx(loss, rel=1e-4)
@@ -201,7 +163,14 @@ def test_a_table_with_a_nan_gives_a_nan_for_loss():
     sums = np.zeros(2)
     tables[0][world.stream[meetings.WORD, 0]] = np.nan
     sgns_cpu.train(
-        world.stream, world.kept, *tables, world.noise, world.pace, world.sizes(tile_cpu.SKIPGRAM), sums
+        world.stream,
+        world.kept,
+        *tables,
+        nothing_frozen(tables),
+        world.noise,
+        world.pace,
+        world.sizes(tile_cpu.SKIPGRAM),
+        sums,
     )
     assert np.isnan(sums[0])
     assert np.isnan(tables[1]).any()
