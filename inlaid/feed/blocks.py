@@ -12,8 +12,9 @@ import numpy as np
 
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SourceError
-from inlaid.kernels import draw, sgns_cpu
-from inlaid.kernels.sgns_cpu import SPARE
+from inlaid.kernels import random as draw
+from inlaid.kernels.sgns import cpu as sgns_cpu
+from inlaid.kernels.sgns.cpu import SPARE
 from inlaid.shapes import Ids, Offsets
 
 BLOCK = 1 << 16

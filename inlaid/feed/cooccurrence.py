@@ -20,7 +20,7 @@ import numpy as np
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.files import Spool
-from inlaid.kernels import cells_cpu
+from inlaid.kernels.cooccurrence import cpu
 from inlaid.report import Progress, Report, silent
 
 MEMORY = 4000
@@ -59,7 +59,7 @@ class Cells:
     def sums(self) -> np.ndarray:
         """The sum of each row, which is also that of each column."""
         sums = np.empty(self.size)
-        cells_cpu.row_sums(self.starts, self.counts, sums)
+        cpu.row_sums(self.starts, self.counts, sums)
         return sums
 
 
@@ -149,11 +149,11 @@ class _Counting:
         starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=self.size))])
         text = np.empty(len(ids) + last - first + 1, np.int32)
         places = np.empty(len(ids), np.int32)
-        cells_cpu.lay_out(self.corpus.ids, self.corpus.offsets, first, last, text, starts[:-1].copy(), places)
+        cpu.lay_out(self.corpus.ids, self.corpus.offsets, first, last, text, starts[:-1].copy(), places)
         done = int(self.corpus.offsets[first])
 
         def fill(row: int, room: _Room, lengths: np.ndarray) -> None:
-            cells_cpu.count_rows(
+            cpu.count_rows(
                 text,
                 starts,
                 places,
@@ -187,7 +187,7 @@ class _Counting:
         self._start()
 
         def fill(row: int, room: _Room, lengths: np.ndarray) -> None:
-            cells_cpu.merge_rows(
+            cpu.merge_rows(
                 starts, columns, sums, row, room.sums, room.marks, lengths, room.columns, room.counts
             )
 

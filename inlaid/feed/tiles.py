@@ -24,7 +24,7 @@ import numpy as np
 
 from inlaid.feed.cooccurrence import Cells
 from inlaid.files import scratch
-from inlaid.kernels import glove_cpu
+from inlaid.kernels.glove import cpu
 
 
 @dataclass(frozen=True)
@@ -80,18 +80,16 @@ def tiles(
     shared(
         workers,
         range(parts),
-        lambda part: glove_cpu.count_tiles(cells.starts, cells.columns, parts, part, lengths[part]),
+        lambda part: cpu.count_tiles(cells.starts, cells.columns, parts, part, lengths[part]),
     )
     starts = np.concatenate([[0], np.cumsum(lengths)])
     seeds = np.random.Generator(np.random.Philox(seed)).integers(0, 1 << 62, parts * parts).tolist()
 
     def fill(part: int) -> None:
         ends = starts[part * parts : (part + 1) * parts].copy()
-        glove_cpu.fill_tiles(
-            cells.starts, cells.columns, cells.counts, part, x_max, alpha, ends, places, numbers
-        )
+        cpu.fill_tiles(cells.starts, cells.columns, cells.counts, part, x_max, alpha, ends, places, numbers)
         for tile in range(part * parts, (part + 1) * parts):
-            glove_cpu.shuffle(pairs[starts[tile] : starts[tile + 1]], seeds[tile])
+            cpu.shuffle(pairs[starts[tile] : starts[tile + 1]], seeds[tile])
 
     shared(workers, range(parts), fill)
     return Tiles(places, starts, seed)

@@ -19,7 +19,7 @@ from inlaid.errors import SourceError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
 from inlaid.feed.tiles import Tile, Tiles, shared, tiles
 from inlaid.jobs.run import Step, carry
-from inlaid.kernels import glove_cpu
+from inlaid.kernels.glove import cpu
 from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
@@ -157,7 +157,7 @@ class Training:
         places = self.tiles.places[tile.start : tile.stop]
         numbers = self.tiles.numbers[tile.start : tile.stop]
         rate = np.float32(self.settings.learning_rate)
-        return glove_cpu.glove_tile(
+        return cpu.glove_tile(
             self.arrays["words"], self.arrays["contexts"], places, numbers, tile.first, tile.stride, rate
         )
 
@@ -190,7 +190,7 @@ def _parts(size: int, cells: int, width: int) -> int:
 
 
 def _first_rows(size: int, dim: int, seed: int) -> dict[str, np.ndarray]:
-    """Small random vectors and biases, both sides of every row as in glove_cpu."""
+    """Small random vectors and biases, both sides of every row as in cpu."""
     random = np.random.Generator(np.random.Philox(seed))
     arrays = {name: _on_lines((size, 2, _width(dim))) for name in ("words", "contexts")}
     for (bias, one), rows in zip(((dim, dim + 1), (dim + 1, dim)), arrays.values(), strict=True):

@@ -17,9 +17,12 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.feed.blocks import Block, Blocks, in_threads
 from inlaid.jobs.run import Step, carry
-from inlaid.kernels import draw, sgns_cpu, softmax_cpu, tile_cpu
+from inlaid.kernels import random as draw
 from inlaid.kernels.compile import is_compiled
-from inlaid.kernels.rows import row_width, table_of
+from inlaid.kernels.sgns import cpu as sgns_cpu
+from inlaid.kernels.sgns import softmax as softmax_cpu
+from inlaid.kernels.sgns import tile as tile_cpu
+from inlaid.kernels.simd.rows import row_width, table_of
 from inlaid.report import Note, Report, silent
 from inlaid.vectors import Card, Vectors
 

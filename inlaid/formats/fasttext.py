@@ -19,7 +19,7 @@ from inlaid.encode.ngrams import Mixed, NGrams
 from inlaid.errors import FormatError, SettingError
 from inlaid.formats.binary import Mapped, Source
 from inlaid.formats.reading import ALL, Reading, Start, keep_words, packing
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.report import Note, Report, counted, silent
 from inlaid.shapes import LazyTable, Rows, Table
 from inlaid.vectors import Card, Vectors

@@ -32,7 +32,7 @@ from inlaid.formats.reading import (
     packing,
     refuse_blanks,
 )
-from inlaid.kernels.reference import decimals, shortest
+from inlaid.kernels.text.reference import decimals, shortest
 from inlaid.report import Progress, Report, silent
 from inlaid.shapes import Rows
 from inlaid.vectors import Vectors
@@ -129,10 +129,10 @@ WORD2VEC_TEXT = Lines((".vec", ".txt"), headed=True)
 def compiled() -> ModuleType | None:
     """The kernels, or None where Numba is missing; loaded when a large file needs them, not before."""
     try:
-        from inlaid.kernels import numbers_cpu
+        from inlaid.kernels.text import decimal_numbers
     except ImportError:
         return None
-    return numbers_cpu
+    return decimal_numbers
 
 
 def written_rows(rows: Rows, kernels: ModuleType | None) -> list[bytes]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError
 from inlaid.feed import cooccurrence as feed
-from inlaid.kernels import reference
+from inlaid.kernels.cooccurrence import reference
 
 
 def test_three_sentences_give_the_known_table():

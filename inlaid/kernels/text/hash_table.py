@@ -1,0 +1,248 @@
+"""Words to ids: a hash table of bytes that counts and numbers them, and what is done with the numbers.
+
+`number` finds each word between blanks in the table; `renumber` gives it its place in the vocabulary.
+`line_hashes` and `repeated` find lines that were met before.
+
+Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from inlaid.kernels.compile import kernel, part
+from inlaid.kernels.simd.byte_vectors import between, copy, eight, fetch, lowest_bit
+
+SPACE = 32
+NEWLINE = 10
+ONE = np.uint64(1)
+TOP = np.uint64(63)
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+AHEAD = 256
+"""Words found before the first of them is looked up, so that the memory works while we do."""
+
+
+def room_ahead() -> tuple[np.ndarray, ...]:
+    """Of words found ahead: where they begin and end, their first eight bytes and the others, their hash."""
+    return (
+        np.empty(AHEAD, np.int64),
+        np.empty(AHEAD, np.int64),
+        np.empty((AHEAD, 2), np.uint64),
+        np.empty(AHEAD, np.uint64),
+    )
+
+
+@kernel
+def number(text, size, start, slots, rows, blob, ends, ids, state, found):
+    # text (size + 64,) u1: words between blanks and newlines; start: where a word may begin
+    # slots (2^k,) u8: 0, or the upper half of a word's hash << 32 | its row; so small, the table fits a cache
+    # rows (R, 4) u8, each: first eight bytes, the others, length, count; in order of first sight, so frequent
+    # words lie together
+    # Row 0 is the newline, a word like any other here; the bytes of row r are blob[ends[r - 1]:ends[r]]
+    # ids (size,) i4, filled: rows - 1; state (2,) i8: rows known, ids filled
+    # found: from `room_ahead`
+    # Returns where it stopped: behind the text, or at a word for which there is no room.
+    known = state[0]
+    filled = state[1]
+    begun = 0
+    mask = np.uint64(slots.shape[0] - 1)
+    starts, stops, keys, hashes = found
+    here = start
+    inside = np.uint64(0)
+    ended = np.uint64(0)
+    while here <= size:  # not <: the last newline may end at the next 64 bytes
+        stopped = 0
+        while here <= size and begun + 65 < AHEAD:
+            newlines = between(text, here, NEWLINE, NEWLINE)
+            letters = ~(newlines | between(text, here, SPACE, SPACE))
+            if here + 64 > size:  # the padding is not text
+                newlines &= (ONE << np.uint64(size - here)) - ONE
+            before = letters << ONE | inside
+            begins = letters & ~before | newlines
+            ends_here = ~letters & before | newlines << ONE | ended
+            inside = letters >> TOP
+            ended = newlines >> TOP
+            while begins != 0:
+                starts[begun] = here + lowest_bit(begins)
+                begins &= begins - ONE
+                begun += 1
+            while ends_here != 0:
+                stops[stopped] = here + lowest_bit(ends_here)
+                ends_here &= ends_here - ONE
+                stopped += 1
+            here += 64
+        for n in range(stopped):
+            first, others = _key(text, starts[n], stops[n] - starts[n])
+            keys[n, 0] = first
+            keys[n, 1] = others
+            hashes[n] = _hash(first, others, stops[n] - starts[n])
+            fetch(slots, np.int64(hashes[n] & mask))
+        for n in range(stopped):
+            fetch(rows, np.int64(slots[hashes[n] & mask] & LOW))
+        for n in range(stopped):
+            length = stops[n] - starts[n]
+            place = hashes[n] & mask
+            tag = hashes[n] >> HALF
+            while (
+                True
+            ):  # written out here: as a part, handed five arrays, it takes twice the time of everything else
+                slot = slots[place]
+                row = slot & LOW
+                if (
+                    slot >> HALF == tag
+                    and rows[row, 0] == keys[n, 0]
+                    and rows[row, 1] == keys[n, 1]
+                    and rows[row, 2] == np.uint64(length)
+                ):
+                    if length <= 16 or _same(text, starts[n], length, blob, ends[row - ONE]):
+                        break
+                if slot == 0:
+                    if (
+                        known >= ends.shape[0]
+                        or 2 * known >= slots.shape[0]
+                        or ends[known - 1] + length + 64 > blob.shape[0]
+                    ):
+                        state[0] = known
+                        state[1] = filled
+                        return starts[n]
+                    row = np.uint64(known)
+                    _add(text, starts[n], length, keys[n, 0], keys[n, 1], rows, blob, ends, known)
+                    slots[place] = tag << HALF | row
+                    known += 1
+                    break
+                place = (place + ONE) & mask
+            rows[row, 3] += ONE
+            ids[filled] = np.int32(row) - 1
+            filled += 1
+        if begun > stopped:  # a word goes on in the next 64 bytes
+            starts[0] = starts[stopped]
+        begun -= stopped
+    state[0] = known
+    state[1] = filled
+    return here
+
+
+@part
+def _key(text, start, length):
+    # Two numbers that a word of up to 16 bytes can be told by, given its length; for longer ones the second
+    # is a hash.
+    short = min(length, 8)
+    first = eight(text, start) & (~np.uint64(0) >> np.uint64(64 - 8 * short))
+    others = eight(text, start + length - short) & (np.uint64(0) - np.uint64(length > 8))
+    if length > 16:
+        for n in range(start + 8, start + length - 8, 8):
+            others = (others ^ eight(text, n)) * np.uint64(0x9E3779B97F4A7C15)
+            others ^= others >> np.uint64(29)
+    return first, others
+
+
+@part
+def _hash(first, others, length):
+    # The lower half says where a word would like to lie, the upper half (never 0) tells it from others there.
+    hashed = (first ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
+    hashed = (hashed ^ others ^ hashed >> HALF) * np.uint64(0xD6E8FEB86659FD93)
+    return hashed ^ hashed >> HALF | ONE << HALF
+
+
+@part
+def _same(text, start, length, blob, place):
+    for n in range(length):
+        if text[start + n] != blob[place + n]:
+            return False
+    return True
+
+
+@part
+def _add(text, start, length, first, others, rows, blob, ends, row):
+    for n in range(0, length, 64):  # what is copied too much, the next word overwrites
+        copy(text, start + n, blob, ends[row - 1] + n)
+    ends[row] = ends[row - 1] + length
+    rows[row, 0] = first
+    rows[row, 1] = others
+    rows[row, 2] = np.uint64(length)
+    rows[row, 3] = np.uint64(0)
+
+
+@kernel
+def refill(rows, slots):
+    # rows (known, 4) u8, as `number` knows them; slots (2^k,) u8, empty, filled
+    mask = np.uint64(slots.shape[0] - 1)
+    for n in range(rows.shape[0]):
+        hashed = _hash(rows[n, 0], rows[n, 1], rows[n, 2])
+        place = hashed & mask
+        while slots[place] != 0:
+            place = (place + ONE) & mask
+        slots[place] = hashed >> HALF << HALF | np.uint64(n)
+
+
+@kernel
+def line_hashes(text, size, hashes):
+    # text (size + 64,) u1; hashes (lines,) u8, filled: one for each line that is not empty; returns how many
+    filled = 0
+    start = 0
+    here = 0
+    while here < size:
+        newlines = between(text, here, NEWLINE, NEWLINE)
+        while newlines != 0:
+            end = here + lowest_bit(newlines)
+            newlines &= newlines - ONE
+            if end > start and end <= size:
+                hashed = np.uint64(end - start)
+                for n in range(start, end - 7, 8):
+                    hashed = (hashed ^ eight(text, n)) * np.uint64(0x9E3779B97F4A7C15)
+                    hashed ^= hashed >> np.uint64(32)
+                for n in range(end - (end - start) % 8, end):
+                    hashed = (hashed ^ np.uint64(text[n])) * np.uint64(0x9E3779B97F4A7C15)
+                    hashed ^= hashed >> np.uint64(32)
+                hashes[filled] = hashed
+                filled += 1
+            start = end + 1
+        here += 64
+    return filled
+
+
+@kernel
+def renumber(ids, new, out, ends, state):
+    # ids (N,) i4 with -1 between sentences; new (words,) i4: the id each word gets, or -1 to leave it out
+    # out (N,) i4 and ends (N,) i8, filled: the ids that stay, and where sentences end that keep any
+    # state (6,) i8: ids and ends filled by this call; ids filled by all calls, and by all sentences that have
+    # ended;
+    # sentences that held any word; whether the one that goes on does
+    filled = 0
+    closed = 0
+    for n in range(ids.shape[0]):
+        if ids[n] >= 0:
+            id = new[ids[n]]
+            out[filled] = id
+            filled += id >= 0
+            state[5] = 1
+        else:
+            state[4] += state[5]
+            state[5] = 0
+            if state[2] + filled > state[3]:
+                state[3] = state[2] + filled
+                ends[closed] = state[3]
+                closed += 1
+    state[0] = filled
+    state[1] = closed
+    state[2] += filled
+
+
+@kernel
+def repeated(hashes, table, state):
+    # hashes (N,) u8; table (2^k,) u8, those met before; state (1,) i8: how many it holds. Returns how many
+    # were met before.
+    found = 0
+    mask = table.shape[0] - 1
+    for n in range(hashes.shape[0]):
+        hashed = hashes[n] | ONE  # 0 marks an empty place
+        slot = np.int64(hashed >> np.uint64(20)) & mask
+        while table[slot] != 0 and table[slot] != hashed:
+            slot = (slot + 1) & mask
+        if table[slot] == hashed:
+            found += 1
+        elif 2 * state[0] < table.shape[0]:
+            table[slot] = hashed
+            state[0] += 1
+    return found
