@@ -11,7 +11,7 @@ from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.ngrams import NGrams
 from inlaid.errors import Diverged, SettingError, SourceError, UnknownWord
-from inlaid.feed import blocks
+from inlaid.feed import subsampled
 from inlaid.fit.fasttext import Bags, FastText, Training
 
 
@@ -21,8 +21,8 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 3000)
+def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subsampled, "SPAN", 3000)
 
 
 def _finished(training: Training) -> Training:
@@ -63,7 +63,7 @@ def test_memory_is_for_the_buckets_that_occur(corpus: Corpus):
     assert rows < 20_000
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_spans")
 @pytest.mark.parametrize(
     "settings",
     [{}, {"objective": "cbow"}, {"objective": "cbow", "position_weights": True}],
@@ -86,7 +86,7 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, s
 
 
 def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(blocks, "HELD", 20)
+    monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     training = FastText(epochs=3, dim=30, subsample=0.0).start(corpus)
     first = training.held_out(0)
     _finished(training)
@@ -99,13 +99,13 @@ def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     assert last == training.held_out(0)
 
 
-def test_places_that_learn_end_with_near_ones_unlike_far_ones(corpus: Corpus):
+def test_position_weights_learn(corpus: Corpus):
     training = _finished(
         FastText(objective="cbow", position_weights=True, epochs=3, dim=20, learning_rate=0.2).start(corpus)
     )
-    places = training.arrays["places"][:, :20]
-    assert (places[5] == 1).all()  # the center's own place is never used
-    assert np.abs(np.delete(places, 5, axis=0) - 1).max() > 0.02
+    weights = training.arrays["position_weights"][:, :20]
+    assert (weights[5] == 1).all()  # the center's own place is never used
+    assert np.abs(np.delete(weights, 5, axis=0) - 1).max() > 0.02
 
 
 def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from inlaid.kernels.compile import SOURCES
-from inlaid.kernels.sgns import cpu as sgns_cpu
+from inlaid.kernels.sgns import cpu
 
 
 def test_a_kernel_is_compiled_anew_when_a_file_of_its_parts_changes():
-    train: Any = sgns_cpu.train_kernel
+    train: Any = cpu.train_kernel
     assert train._cache._cache_file._source_stamp == SOURCES
     assert {
         "random.py",
         "sgns/cpu.py",
-        "sgns/tile.py",
+        "sgns/stream.py",
         "sgns/pairs.py",
         "simd/tiles.py",
         "simd/rows.py",

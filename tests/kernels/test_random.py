@@ -12,13 +12,13 @@ from inlaid.kernels.compile import kernel
 @kernel
 def _draws(key, positions, numbers, out):
     for n in range(len(positions)):
-        out[n] = random.draw(random.at(key, positions[n]), numbers[n])
+        out[n] = random.draw(random.counter(key, positions[n]), numbers[n])
 
 
 @kernel
 def _noise(key, position, noise, out):
     for n in range(len(out)):
-        out[n] = random.noise_word(random.at(key, position), n, len(out), noise)
+        out[n] = random.noise_word(random.counter(key, position), n, len(out), noise)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32 + 1, 2**40])
@@ -57,9 +57,9 @@ def test_streams_that_differ_in_one_thing_are_independent(other: tuple[int, int,
     assert _surprise(np.bincount(together, minlength=256)) < 5
 
 
-def test_noise_has_the_distribution_asked_for():
+def test_noise_words_follow_the_noise_distribution():
     weights = np.array([1000, 300, 0, 20, 3, 1]) ** 0.75
-    noise = random.noise_table(weights)
+    noise = random.alias_table(weights)
     drawn = np.concatenate(
         [random.noise_words(random.key_of(1, 1), position, 16, noise) for position in range(4000)]
     )
@@ -72,8 +72,8 @@ def test_noise_has_the_distribution_asked_for():
 @pytest.mark.parametrize(
     "weights", [[5], [1, 1], [9, 1], [1, 9], [1, 0, 2, 0, 97, 3], [3, 3, 3, 3], np.arange(2000) ** 1.5]
 )
-def test_slots_of_the_noise_come_to_the_weights(weights: list[int] | np.ndarray):
-    noise = random.noise_table(np.array(weights, float))
+def test_an_alias_table_has_the_distribution_of_its_weights(weights: list[int] | np.ndarray):
+    noise = random.alias_table(np.array(weights, float))
     own = noise[:, 0] / 2**32
     others = noise[:, 1]
     own[others == np.arange(len(noise))] = 1
@@ -83,7 +83,7 @@ def test_slots_of_the_noise_come_to_the_weights(weights: list[int] | np.ndarray)
 
 @pytest.mark.parametrize("size", [1, 2, 7, 5000])
 def test_kernel_and_array_find_the_same_noise_words(size: int):
-    noise = random.noise_table(np.random.default_rng(1).zipf(1.3, size).astype(float))
+    noise = random.alias_table(np.random.default_rng(1).zipf(1.3, size).astype(float))
     for position in range(50):
         out = np.zeros(32, np.int32)
         _noise(random.key_of(7, 2), position, noise, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.compile import kernel, part
-from inlaid.kernels.simd.byte_vectors import fetch, lowest_bit
+from inlaid.kernels.simd.byte_vectors import lowest_bit, prefetch_at
 
 END = -1
 """Stands where a sentence ends."""
@@ -72,7 +72,7 @@ def count_rows(text, starts, places, first, weights, sums, marks, lengths, colum
         before = filled
         stop = starts[first + n + 1]
         for place in range(starts[first + n], stop):
-            fetch(text, places[min(place + AHEAD, stop - 1)])
+            prefetch_at(text, places[min(place + AHEAD, stop - 1)])
             here = places[place]
             for distance in range(1, reach + 1):
                 other = text[here + distance]
@@ -152,7 +152,7 @@ def sparse_times_dense(starts, columns, values, dense, first, last, out):
         stop = starts[row + 1]
         for n in range(starts[row], stop):
             ahead = columns[min(n + AHEAD, stop - 1)]
-            fetch(dense, ahead)
+            prefetch_at(dense, ahead)
             value = values[n]
             other = dense[columns[n]]
             for k in range(dense.shape[1]):

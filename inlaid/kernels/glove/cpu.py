@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.compile import kernel, part
-from inlaid.kernels.simd.byte_vectors import fetch
+from inlaid.kernels.simd.byte_vectors import prefetch_at
 
 AHEAD = 3
 """How many cells ahead the memory is asked for."""
@@ -84,8 +84,8 @@ def glove_tile(words, contexts, places, numbers, first, stride, rate):
     ahead = (first + AHEAD * stride) % size
     for _ in range(size):
         for line in range(lines):
-            fetch(word_lines, places[ahead, 0] * lines + line)
-            fetch(context_lines, places[ahead, 1] * lines + line)
+            prefetch_at(word_lines, places[ahead, 0] * lines + line)
+            prefetch_at(context_lines, places[ahead, 1] * lines + line)
         word = words[places[here, 0]]
         context = contexts[places[here, 1]]
         score = np.float32(0)

@@ -1,5 +1,9 @@
-"""Whom the words of a group meet, and how much each meeting counts: weights, mostly nought or one, for
-`tile_cpu`."""
+"""The pairs of a group of four words, as weights: which positive pairs and negatives there are, and how much
+each counts.
+
+A weight is 0 for a pair that is not there. Otherwise it is the learning rate, times the weight of a shared
+negative. Weight 4 q + i belongs to other q (a row of contexts) and word i of the group.
+"""
 
 from __future__ import annotations
 
@@ -7,107 +11,100 @@ import numpy as np
 
 from inlaid.kernels.compile import part
 from inlaid.kernels.simd.byte_vectors import lowest_bit
-from inlaid.kernels.simd.rows import GROUP
-from inlaid.kernels.simd.tiles import centers_around, places_inside, repeat_four, same
+from inlaid.kernels.simd.llvm import GROUP
+from inlaid.kernels.simd.tiles import centers_of_contexts, contexts_of_centers, matches, repeat_four
 
-WORD, LOW, HIGH, PLACE = range(4)
-"""Rows of a stream, the words that stay: word, first and last plus one of its contexts (itself not counted),
-where its draws begin."""
-OWN = 4
-"""In CBOW the negatives follow from this place on. Before them stands what four centers are to their
-contexts, one to each: numbers that are written as vectors of 16 and read as such are there at once, others
-are waited for."""
+NEGATIVES_FROM = 4
+"""In CBOW the weights of negatives start at this other. Before it come the four centers, one for each word of
+the group: a vector of 16 that is written and read as a whole needs no waiting for single writes."""
 
 
 @part
-def weigh_around(stream, group, negatives, places, noise_places, scratch):
-    # places, noise_places: the rows of the words of the stream and of the negatives
-    # others, filled: the rows of the centers around four words, then of the negatives; weights[4 q + i],
-    # filled: what other q is to
-    # word i; returns how many are around
-    first, last, rate, push, window, shared = group
-    others = scratch[0]
-    weights = scratch[1]
-    fours = scratch[8]
-    words = stream[WORD]
-    lows = stream[LOW]
-    highs = stream[HIGH]
-    low = max(first - window, 0)
-    high = last + window
-    while low < first and highs[low] <= first:  # its window ends before the group
+def skipgram_pairs(stream, group, negatives, scratch):
+    # scratch.others, filled: the ids of the centers around four words, then of the negatives
+    # scratch.weights, filled: [4 q + i] of other q and word i; returns the number of centers
+    # As in word2vec's own code, every word of a window predicts its center: the positive pairs of a word are
+    # the centers whose windows it is in.
+    others = scratch.others
+    weights = scratch.weights
+    positive = scratch.first_four
+    negative = scratch.second_four
+    low = max(group.first - group.window, 0)
+    high = group.last + group.window
+    while low < group.first and stream.high[low] <= group.first:  # its window ends before the group
         low += 1
-    while high > last and lows[high - 1] >= last:
+    while high > group.last and stream.low[high - 1] >= group.last:
         high -= 1
-    near = high - low
-    for q in range(near):
-        others[q] = places[low + q]
-    for n in range(shared):
-        others[near + n] = noise_places[n]
+    centers = high - low
+    for q in range(centers):
+        others[q] = stream.words[low + q]
+    for n in range(group.negatives):
+        others[centers + n] = negatives[n]
     for i in range(GROUP):
-        fours[0, i] = rate
-        fours[1, i] = 0
-    for q in range(0, near, GROUP):
-        centers_around(lows, highs, first, low + q, fours[0], weights, GROUP * q)
-    for q in range(near):
+        positive[i] = group.learning_rate
+        negative[i] = 0
+    for q in range(0, centers, GROUP):
+        centers_of_contexts(stream.low, stream.high, group.first, low + q, positive, weights, GROUP * q)
+    for q in range(centers):  # each positive pair has its negatives
         for i in range(GROUP):
-            fours[1, i] += push if weights[GROUP * q + i] > 0 else np.float32(0)
-    for n in range(near, near + shared, GROUP):
-        repeat_four(fours[1], weights, GROUP * n)
-    for q in range(near):  # a noise word that is the center itself is no noise: the pair does without it
-        for begin in range(0, shared, 16):
-            hits = same(negatives, begin, words[low + q])
-            while hits != 0:
-                n = near + begin + lowest_bit(hits)
-                hits &= hits - 1
+            negative[i] += group.negative_rate if weights[GROUP * q + i] > 0 else np.float32(0)
+    for n in range(centers, centers + group.negatives, GROUP):
+        repeat_four(negative, weights, GROUP * n)
+    for q in range(centers):  # a negative that is the center itself does not count for its pairs
+        for begin in range(0, group.negatives, 16):
+            found = matches(negatives, begin, stream.words[low + q])
+            while found != 0:
+                n = centers + begin + lowest_bit(found)
+                found &= found - 1
                 for i in range(GROUP):
-                    weights[GROUP * n + i] -= push if weights[GROUP * q + i] > 0 else np.float32(0)
-    return near
+                    weights[GROUP * n + i] -= (
+                        group.negative_rate if weights[GROUP * q + i] > 0 else np.float32(0)
+                    )
+    return centers
 
 
 @part
-def weigh_centers(stream, group, negatives, scratch):
-    # weights, filled: at i what center i is to its contexts, at 4 (OWN + n) + i what negative n is to them
-    first, _, rate, push, _, shared = group
-    weights = scratch[1]
-    pushes = scratch[8][0]
-    words = stream[WORD]
-    lows = stream[LOW]
-    highs = stream[HIGH]
-    weights[GROUP : GROUP * OWN] = 0
+def cbow_pairs(stream, group, negatives, scratch):
+    # scratch.weights, filled: [i] of center i with its own contexts, [4 (NEGATIVES_FROM + n) + i] of negative n
+    # with the contexts of center i
+    weights = scratch.weights
+    negative = scratch.first_four
+    weights[GROUP : GROUP * NEGATIVES_FROM] = 0
     for i in range(GROUP):
-        counts = highs[first + i] - lows[first + i] > 1
-        weights[i] = rate if counts else np.float32(0)
-        pushes[i] = push if counts else np.float32(0)
-    for n in range(OWN, OWN + shared, GROUP):
-        repeat_four(pushes, weights, GROUP * n)
-    for i in range(GROUP):
-        for begin in range(0, shared, 16):
-            hits = same(negatives, begin, words[first + i])
-            while hits != 0:
-                weights[GROUP * (OWN + begin + lowest_bit(hits)) + i] = 0
-                hits &= hits - 1
+        has_contexts = stream.high[group.first + i] - stream.low[group.first + i] > 1
+        weights[i] = group.learning_rate if has_contexts else np.float32(0)
+        negative[i] = group.negative_rate if has_contexts else np.float32(0)
+    for n in range(NEGATIVES_FROM, NEGATIVES_FROM + group.negatives, GROUP):
+        repeat_four(negative, weights, GROUP * n)
+    for i in range(GROUP):  # a negative that is the center itself does not count
+        for begin in range(0, group.negatives, 16):
+            found = matches(negatives, begin, stream.words[group.first + i])
+            while found != 0:
+                weights[GROUP * (NEGATIVES_FROM + begin + lowest_bit(found)) + i] = 0
+                found &= found - 1
 
 
 @part
-def weigh_contexts(stream, first, mean, scratch):
-    # gives and gets, filled: at 4 q + i what context q, counted from the first, gives to center first + i,
-    # and what it gets back:
-    # all of the error where the mean was taken, its share where the sum was; returns the first context and
-    # how many there are
-    gives = scratch[6]
-    gets = scratch[7]
-    fours = scratch[8]
-    lows = stream[LOW]
-    highs = stream[HIGH]
-    low = lows[first]
-    high = highs[first]
+def context_weights(stream, first, mean, scratch):
+    # [4 q + i] of context low + q and center first + i, filled: scratch.context_weights, what the context adds
+    # to the hidden vector, and scratch.error_weights, its part of the update of the hidden vector: all of it
+    # for the mean, an equal share for the sum
+    # returns low, the first context, and the number of contexts
+    combined = scratch.first_four
+    returned = scratch.second_four
+    low = stream.low[first]
+    high = stream.high[first]
     for i in range(GROUP):
-        low = min(low, lows[first + i])
-        high = max(high, highs[first + i])
-        share = np.float32(1) / np.float32(max(highs[first + i] - lows[first + i] - 1, 1))
-        fours[0, i] = share if mean else np.float32(1)
-        fours[1, i] = np.float32(1) if mean else share
+        low = min(low, stream.low[first + i])
+        high = max(high, stream.high[first + i])
+        share = np.float32(1) / np.float32(max(stream.high[first + i] - stream.low[first + i] - 1, 1))
+        combined[i] = share if mean else np.float32(1)
+        returned[i] = np.float32(1) if mean else share
     for q in range(0, high - low, GROUP):
-        places_inside(lows, highs, first, low + q, fours[0], gives, GROUP * q)
-        places_inside(lows, highs, first, low + q, fours[1], gets, GROUP * q)
+        contexts_of_centers(
+            stream.low, stream.high, first, low + q, combined, scratch.context_weights, GROUP * q
+        )
+        contexts_of_centers(
+            stream.low, stream.high, first, low + q, returned, scratch.error_weights, GROUP * q
+        )
     return low, high - low

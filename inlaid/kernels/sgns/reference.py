@@ -1,6 +1,6 @@
-"""What the kernels of skip-gram and CBOW mean, in plain NumPy: the specification.
+"""Skip-gram and CBOW in plain NumPy, one pair at a time: the specification of the kernels.
 
-One pair at a time, for a reader; the kernels draw the same random numbers and must come to the same tables.
+The kernels draw the same random numbers and must compute the same tables.
 """
 
 from __future__ import annotations
@@ -8,24 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from inlaid.kernels import random
 
 GROUP = 4
-"""Centers that learn from the same tables; the next four see what these have changed."""
+"""Words that are trained together: the next four see what these have changed."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The tokens that stay, in their order; the contexts of number n are numbers low[n] to high[n] - 1,
-    without n itself."""
+    """The words that subsampling keeps, in their order; the contexts of word n are words low[n] to high[n] - 1
+    without n."""
 
     words: np.ndarray
     low: np.ndarray
     high: np.ndarray
     positions: np.ndarray
+    """Where each stood in the text."""
 
     def contexts(self, center: int) -> list[int]:
         return [q for q in range(self.low[center], self.high[center]) if q != center]
@@ -33,7 +35,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Where negatives come from: `shared` words drawn for each tile of centers stand for `negatives` words a
+    """Negative sampling: each tile of `tile` words draws `shared` negatives, in place of `negatives` for each
     pair."""
 
     key: np.uint64
@@ -42,14 +44,41 @@ class Sampling:
     shared: int
     negatives: int
 
+    @property
+    def negative_weight(self) -> float:
+        """It leaves the expected gradient what it is with `negatives` drawn for each pair."""
+        return self.negatives / self.shared
+
+
+class Tile(NamedTuple):
+    """Words that share their negatives."""
+
+    groups: list[range]
+    negatives: np.ndarray
+    learning_rate: float
+
+
+class Pairs(NamedTuple):
+    """What a group is trained on."""
+
+    others: np.ndarray
+    """Rows of contexts."""
+    labels: np.ndarray
+    """1 for a positive pair, 0 for a negative."""
+    weights: np.ndarray
+    """(other, word): how much each pair counts, 0 where there is none."""
+
+
+LearningRates = tuple[float, float]
+"""At the first word and at the end; linear in between."""
+
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def keep_share(counts: np.ndarray, threshold: float) -> np.ndarray:
-    """How many of a word's tokens stay: all of a rare word, fewer of a frequent one (Mikolov's word2vec; 0
-    keeps all)."""
+def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
+    """The probability that subsampling keeps an occurrence of a word, as in word2vec's own code; 0 keeps all."""
     if threshold == 0:
         return np.ones(len(counts))
     share = counts / counts.sum()
@@ -57,194 +86,175 @@ def keep_share(counts: np.ndarray, threshold: float) -> np.ndarray:
         return np.where(counts > 0, np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share), 1)
 
 
-def thin(
-    ids: np.ndarray, offsets: np.ndarray, held: int, key: np.uint64, keep: np.ndarray, window: int
+def subsample(
+    ids: np.ndarray, offsets: np.ndarray, held_out_every: int, key: np.uint64, keep: np.ndarray, window: int
 ) -> Stream:
-    """Leave out every held-th sentence and some of the frequent words; draw each center's window, which stays
-    in its sentence."""
-    words = []
-    low = []
-    high = []
-    positions = []
+    """Leave out every n-th sentence and some of the frequent words; draw each center's window, which stays in
+    its sentence."""
+    words: list[int] = []
+    low: list[int] = []
+    high: list[int] = []
+    positions: list[int] = []
     for sentence, (start, stop) in enumerate(pairwise(offsets.tolist())):
-        if held and sentence % held == held - 1:
+        if held_out_every and sentence % held_out_every == held_out_every - 1:
             continue
-        place = np.arange(start, stop)
-        stay = place[random.draws(key, place, random.KEEP) <= keep[ids[start:stop]]]
+        position = np.arange(start, stop)
+        kept = position[random.draws(key, position, random.KEEP) <= keep[ids[start:stop]]]
+        width = 1 + random.below_each(random.draws(key, kept, random.WINDOW), window)
         first = len(words)
-        last = len(words) + len(stay)
-        width = 1 + random.below_of(random.draws(key, stay, random.WINDOW), window)
-        for n, (position, b) in enumerate(zip(stay.tolist(), width.tolist(), strict=True), first):
-            words.append(ids[position])
-            low.append(max(n - b, first))
-            high.append(min(n + b + 1, last))
-            positions.append(position)
+        last = len(words) + len(kept)
+        words += ids[kept].tolist()
+        low += [max(n - b, first) for n, b in enumerate(width.tolist(), first)]
+        high += [min(n + b + 1, last) for n, b in enumerate(width.tolist(), first)]
+        positions += kept.tolist()
     return Stream(np.array(words, int), np.array(low, int), np.array(high, int), np.array(positions, int))
 
 
-def skipgram(
-    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: tuple[float, float], frozen: int = 0
-) -> None:
-    """Pass over the stream; the tables (words, contexts) change in place after each group, but for the first
-    `frozen` rows."""
-    share = sampling.negatives / sampling.shared
-    kept = [table[:frozen].copy() for table in tables]
-    for groups, negatives, rate in tiles(stream, sampling, rates):
-        for group in groups:
-            others, labels, weights = skipgram_meetings(stream, group, negatives, share)
-            learn(tables, stream.words[group], others, labels, rate * weights)
-            for table, rows in zip(tables, kept, strict=True):
-                table[:frozen] = rows
-
-
-def tiles(
-    stream: Stream, sampling: Sampling, rates: tuple[float, float]
-) -> Iterator[tuple[list[range], np.ndarray, float]]:
-    """Of each tile: its groups of centers, its negatives, its rate."""
+def tiles(stream: Stream, sampling: Sampling, rates: LearningRates) -> Iterator[Tile]:
     count = len(stream.words)
     for start in range(0, count, sampling.tile):
         stop = min(start + sampling.tile, count)
-        negatives = random.noise_words(
-            sampling.key, int(stream.positions[start]), sampling.shared, sampling.noise
-        )
+        position = int(stream.positions[start])
+        negatives = random.noise_words(sampling.key, position, sampling.shared, sampling.noise)
         groups = [range(first, min(first + GROUP, stop)) for first in range(start, stop, GROUP)]
-        yield groups, negatives, rates[0] + (rates[1] - rates[0]) * start / count
+        yield Tile(groups, negatives, rates[0] + (rates[1] - rates[0]) * start / count)
 
 
-def skipgram_meetings(
-    stream: Stream, group: range, negatives: np.ndarray, share: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whom the words of a group meet: the centers around them and the negatives; label 1 or 0; how much it
-    counts (other, word).
+def skipgram(
+    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: LearningRates, frozen: int = 0
+) -> None:
+    """Train on the stream; the tables (vectors, contexts) change in place after each group, but for their first
+    `frozen` rows."""
+    kept = [table[:frozen].copy() for table in tables]
+    for tile in tiles(stream, sampling, rates):
+        for group in tile.groups:
+            pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
+            train(tables, stream.words[group], pairs, tile.learning_rate)
+            _restore(tables, kept)
 
-    As in word2vec's own code, every word of a window predicts its center. It counts once, and each negative
-    `share` times for every center it has; a negative that is the center itself is passed over.
+
+def skipgram_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
+    """The pairs of a group with the centers around it, and with the negatives.
+
+    As in word2vec's own code, every word of a window predicts its center. A positive pair counts once, and each
+    negative `negative_weight` times for every positive pair; a negative that is the center itself does not.
     """
-    around = _around(stream, group)
-    others = np.concatenate([stream.words[around], negatives]).astype(int)
-    labels = np.repeat([1, 0], [len(around), len(negatives)])
+    centers = [center for center in range(len(stream.words)) if set(stream.contexts(center)) & set(group)]
+    others = np.concatenate([stream.words[centers], negatives]).astype(int)
+    labels = np.repeat([1, 0], [len(centers), len(negatives)])
     weights = np.zeros((len(others), len(group)))
-    for n, center in enumerate(around):
+    for n, center in enumerate(centers):
         for i, word in enumerate(group):
             if word in stream.contexts(center):
                 weights[n, i] = 1
-                weights[len(around) :, i] += share * (negatives != stream.words[center])
-    return others, labels, weights
+                weights[len(centers) :, i] += negative_weight * (negatives != stream.words[center])
+    return Pairs(others, labels, weights)
 
 
-def _around(stream: Stream, group: range) -> list[int]:
-    """The centers that have a word of the group among their contexts."""
-    return [center for center in range(len(stream.words)) if set(stream.contexts(center)) & set(group)]
+def gradients_of(tables: list[np.ndarray], rows: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """The gradient (other, word) of the logistic loss by each score, times the weight of the pair."""
+    vectors, contexts = tables
+    predicted = sigmoid(contexts[pairs.others] @ vectors[rows].T)
+    return pairs.weights * (pairs.labels[:, None] - predicted)
 
 
-def learn(
-    tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> None:
-    """One step down the logistic loss: all slopes are taken first, then one other after another moves and
-    moves the centers."""
-    words, contexts = tables
-    slopes = slopes_of(tables, centers, others, labels, weights)
-    old = words[centers]
-    moved = np.zeros_like(words[centers])
-    for other, slope in zip(others, slopes, strict=True):
-        moved += slope[:, None] * contexts[other]
-        contexts[other] += slope @ old
-    np.add.at(words, centers, moved)
-
-
-def slopes_of(
-    tables: list[np.ndarray], centers: np.ndarray, others: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """How far each meeting (other, center) is from its label, as much as it counts."""
-    words, contexts = tables
-    return weights * (labels[:, None] - sigmoid(contexts[others] @ words[centers].T))
+def train(tables: list[np.ndarray], rows: np.ndarray, pairs: Pairs, learning_rate: float) -> None:
+    """One step of gradient descent: all gradients first, then one other after another is updated and adds to
+    the update of the rows."""
+    vectors, contexts = tables
+    gradients = learning_rate * gradients_of(tables, rows, pairs)
+    old = vectors[rows]
+    updates = np.zeros_like(old)
+    for other, gradient in zip(pairs.others, gradients, strict=True):
+        updates += gradient[:, None] * contexts[other]
+        contexts[other] += gradient @ old
+    np.add.at(vectors, rows, updates)
 
 
 def cbow(
     stream: Stream,
     tables: list[np.ndarray],
     sampling: Sampling,
-    rates: tuple[float, float],
+    rates: LearningRates,
     mean: bool,
     frozen: int = 0,
 ) -> None:
-    """As `skipgram`, but the contexts of a center together guess it: their mean, or sum, meets the center and
-    the negatives.
+    """As `skipgram`, but the mean, or sum, of the contexts of a center predicts it.
 
-    The error goes back to every context: whole with the mean, in equal shares with the sum, as word2vec does
-    it.
+    Every context is updated by the update of that hidden vector: by all of it for the mean, by an equal share
+    for the sum, as in word2vec's own code.
     """
-    words, contexts = tables
+    vectors, contexts = tables
     kept = [table[:frozen].copy() for table in tables]
-    for groups, negatives, rate in tiles(stream, sampling, rates):
-        for group in groups:
-            shares = [1 / max(len(stream.contexts(center)), 1) for center in group]
-            sums = np.array([words[stream.words[stream.contexts(center)]].sum(axis=0) for center in group])
-            hidden = sums * np.array(shares)[:, None] if mean else sums
-            others, labels, weights = cbow_meetings(
-                stream, group, negatives, sampling.negatives / sampling.shared
-            )
-            error = hidden.copy()
-            learn([error, contexts], np.arange(len(group)), others, labels, rate * weights)
-            error -= hidden
-            for i, center in enumerate(group):
-                np.add.at(
-                    words, stream.words[stream.contexts(center)], error[i] if mean else error[i] * shares[i]
-                )
-            for table, rows in zip(tables, kept, strict=True):
-                table[:frozen] = rows
+    for tile in tiles(stream, sampling, rates):
+        for group in tile.groups:
+            around = [stream.words[stream.contexts(center)] for center in group]
+            shares = np.array([1 / max(len(each), 1) for each in around])
+            hidden = np.array([vectors[each].sum(axis=0) for each in around])
+            if mean:
+                hidden *= shares[:, None]
+            pairs = cbow_pairs(stream, group, tile.negatives, sampling.negative_weight)
+            updated = hidden.copy()
+            train([updated, contexts], np.arange(len(group)), pairs, tile.learning_rate)
+            updates = updated - hidden
+            if not mean:
+                updates *= shares[:, None]
+            for each, change in zip(around, updates, strict=True):
+                np.add.at(vectors, each, change)
+            _restore(tables, kept)
 
 
-def cbow_meetings(
-    stream: Stream, group: range, negatives: np.ndarray, share: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each center once, each negative `share` times unless it is that center; nothing where a center has no
-    contexts."""
+def cbow_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
+    """Each center once, each negative `negative_weight` times unless it is that center; none for a center
+    without contexts."""
     others = np.concatenate([stream.words[group], negatives])
     labels = np.repeat([1, 0], [len(group), len(negatives)])
     weights = np.zeros((len(others), len(group)))
     for i, center in enumerate(group):
         if stream.contexts(center):
             weights[i, i] = 1
-            weights[len(group) :, i] = share * (negatives != stream.words[center])
-    return others, labels, weights
+            weights[len(group) :, i] = negative_weight * (negatives != stream.words[center])
+    return Pairs(others, labels, weights)
 
 
 def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -> tuple[float, float]:
-    """The loss that skip-gram descends, summed over pairs, and the number of pairs; the tables stay as they
-    are."""
-    words, contexts = tables
+    """The loss of skip-gram, summed over positive pairs, and their number."""
+    vectors, contexts = tables
     loss = 0.0
-    pairs = 0.0
-    for groups, negatives, _ in tiles(stream, sampling, (0.0, 0.0)):
-        for group in groups:
-            others, labels, weights = skipgram_meetings(
-                stream, group, negatives, sampling.negatives / sampling.shared
-            )
-            scores = contexts[others] @ words[stream.words[group]].T
-            loss -= float((weights * np.log(sigmoid(np.where(labels[:, None] == 1, scores, -scores)))).sum())
-            pairs += float(weights[labels == 1].sum())
-    return loss, pairs
+    count = 0.0
+    for tile in tiles(stream, sampling, (0.0, 0.0)):
+        for group in tile.groups:
+            pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
+            scores = contexts[pairs.others] @ vectors[stream.words[group]].T
+            right = np.where(pairs.labels[:, None] == 1, scores, -scores)
+            loss -= float((pairs.weights * np.log(sigmoid(right))).sum())
+            count += float(pairs.weights[pairs.labels == 1].sum())
+    return loss, count
 
 
-def softmax(stream: Stream, tables: list[np.ndarray], rates: tuple[float, float]) -> tuple[float, int]:
+def softmax(stream: Stream, tables: list[np.ndarray], rates: LearningRates) -> tuple[float, int]:
     """Skip-gram by the book: each center predicts its contexts among all words; returns the loss and the
     number of pairs.
 
-    The slope of a word is how often it was a context, less how often it was expected to be.
+    The gradient of a word is how often it was a context, less how often it was expected to be.
     """
-    words, contexts = tables
+    vectors, contexts = tables
     loss = 0.0
     pairs = 0
     for n, center in enumerate(stream.words):
         around = stream.words[stream.contexts(n)]
         rate = rates[0] + (rates[1] - rates[0]) * n / len(stream.words)
-        scores = contexts @ words[center]
+        scores = contexts @ vectors[center]
         expected = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-        slopes = np.bincount(around, minlength=len(words)) - len(around) * expected
-        loss = loss - float(np.log(expected[around]).sum())
-        pairs = pairs + len(around)
-        old = words[center].copy()
-        words[center] += rate * slopes @ contexts
-        contexts += rate * np.outer(slopes, old)
+        gradients = np.bincount(around, minlength=len(vectors)) - len(around) * expected
+        loss -= float(np.log(expected[around]).sum())
+        pairs += len(around)
+        old = vectors[center].copy()
+        vectors[center] += rate * gradients @ contexts
+        contexts += rate * np.outer(gradients, old)
     return loss, pairs
+
+
+def _restore(tables: list[np.ndarray], kept: list[np.ndarray]) -> None:
+    for table, rows in zip(tables, kept, strict=True):
+        table[: len(rows)] = rows

@@ -1,6 +1,6 @@
 """Skip-gram and CBOW with the exact softmax over all words: the form the method is taught in.
 
-Every step visits every word, so it is for small vocabularies, and to hold the sampled loss against.
+Every step visits every word, so it is for small vocabularies, and to compare the sampled loss with.
 """
 
 from __future__ import annotations
@@ -8,64 +8,70 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.compile import kernel
+from inlaid.kernels.sgns.cpu import CBOW_MEAN, CBOW_SUM, LOSS, PAIRS, SKIPGRAM
 
-WORD, LOW, HIGH = range(3)
-SKIPGRAM, CBOW_MEAN, CBOW_SUM = range(3)
+
+def train_softmax(stream, tables, schedule, objective, sums):
+    """Train on a stream, or with learning rate 0 measure it; arguments as in `cpu.train`.
+
+    sums: -log of the probability of what is predicted, and the number of predictions, are added.
+    """
+    size, columns = tables.vectors.shape
+    scores = np.empty(size, np.float32)
+    hidden = np.empty(columns, np.float32)
+    hidden_update = np.empty(columns, np.float32)
+    softmax_kernel(stream, tables, schedule, objective, sums, scores, hidden, hidden_update)
 
 
 @kernel
-def softmax(stream, count, table, contexts, pace, objective, sums, slopes, hidden):
-    # stream (4, count) i4; table and contexts (V, D) f4, in place; pace: rate at the first and the last
-    # center, 0 to measure only
-    # sums (2,) f8: the loss, -log of the probability of what was to be predicted, and the number of
-    # predictions are added
-    # slopes (V,) f4 and hidden (2, D) f4: room for the scores, and for what predicts and how it should move
-    (size, columns) = table.shape
-    (hidden, moved) = (hidden[0], hidden[1])
-    for center in range(count):
-        low = stream[LOW, center]
-        high = stream[HIGH, center]
-        word = stream[WORD, center]
-        around = high - low - 1
-        if around == 0:
+def softmax_kernel(stream, tables, schedule, objective, sums, scores, hidden, hidden_update):
+    # scores (V,) f4, which become gradients; hidden and its update (D,) f4
+    size = tables.vectors.shape[0]
+    for center in range(stream.count):
+        low = stream.low[center]
+        high = stream.high[center]
+        word = stream.words[center]
+        contexts = high - low - 1
+        if contexts == 0:
             continue
-        rate = np.float32(pace[0] + (pace[1] - pace[0]) * center / count)
-        predictions = around if objective == SKIPGRAM else 1
-        _hidden(stream, center, table, objective, hidden)
-        total = _scores(hidden, contexts, slopes)
+        rate = np.float32(schedule.first + (schedule.last - schedule.first) * center / stream.count)
+        predictions = contexts if objective == SKIPGRAM else 1
+        _combine(stream, center, tables.vectors, objective, hidden)
+        log_total = _scores(hidden, tables.contexts, scores)
         for q in range(low, high):
             if objective == SKIPGRAM and q != center:
-                sums[0] += total - slopes[stream[WORD, q]]
+                sums[LOSS] += log_total - scores[stream.words[q]]
         if objective != SKIPGRAM:
-            sums[0] += total - slopes[word]
-        sums[1] += predictions
+            sums[LOSS] += log_total - scores[word]
+        sums[PAIRS] += predictions
         if rate == 0:
             continue
+        # gradient: how often a word was there to predict, less how often it was expected
         for other in range(size):
-            slopes[other] = -rate * predictions * np.exp(slopes[other] - np.float32(total))
+            scores[other] = -rate * predictions * np.exp(scores[other] - np.float32(log_total))
         for q in range(low, high):
             if (q == center) == (objective != SKIPGRAM):
-                slopes[stream[WORD, q]] += rate
-        _move(hidden, contexts, slopes, moved)
-        share = np.float32(1.0 / around if objective == CBOW_SUM else 1.0)
+                scores[stream.words[q]] += rate
+        _update(hidden, tables.contexts, scores, hidden_update)
+        share = np.float32(1.0 / contexts if objective == CBOW_SUM else 1.0)
         for q in range(low, high):
             if (q == center) == (objective == SKIPGRAM):
-                for column in range(columns):
-                    table[stream[WORD, q], column] += share * moved[column]
+                for column in range(hidden.shape[0]):
+                    tables.vectors[stream.words[q], column] += share * hidden_update[column]
 
 
 @kernel
-def _hidden(stream, center, table, objective, hidden):
-    # the center's row, or the mean or sum of its contexts
-    low = stream[LOW, center]
-    high = stream[HIGH, center]
+def _combine(stream, center, vectors, objective, hidden):
+    # hidden (D,), filled: the center's row, or the mean or sum of its contexts
+    low = stream.low[center]
+    high = stream.high[center]
     hidden[:] = 0
     for q in range(low, high):
         if (q == center) == (objective == SKIPGRAM):
-            for column in range(table.shape[1]):
-                hidden[column] += table[stream[WORD, q], column]
+            for column in range(vectors.shape[1]):
+                hidden[column] += vectors[stream.words[q], column]
     if objective == CBOW_MEAN:
-        for column in range(table.shape[1]):
+        for column in range(vectors.shape[1]):
             hidden[column] /= np.float32(high - low - 1)
 
 
@@ -86,10 +92,11 @@ def _scores(hidden, contexts, scores):
 
 
 @kernel
-def _move(hidden, contexts, slopes, moved):
-    # every row moves by its slope times `hidden`; moved (D,), filled: the slopes times the rows as they were
-    moved[:] = 0
+def _update(hidden, contexts, gradients, hidden_update):
+    # every row of contexts changes by its gradient times `hidden`; hidden_update (D,), filled: the gradients
+    # times the rows as they were
+    hidden_update[:] = 0
     for other in range(contexts.shape[0]):
         for column in range(contexts.shape[1]):
-            moved[column] += slopes[other] * contexts[other, column]
-            contexts[other, column] += slopes[other] * hidden[column]
+            hidden_update[column] += gradients[other] * contexts[other, column]
+            contexts[other, column] += gradients[other] * hidden[column]

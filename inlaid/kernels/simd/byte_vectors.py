@@ -1,8 +1,7 @@
-"""Vector micro-kernels: what 64 bytes at once can do that a loop in Python's words cannot.
+"""64 bytes of text at once: which are in a range, copying them, and the lowest bit of what was found.
 
-Each is a few instructions of LLVM, handed to Numba; wide vectors are legal on every CPU (LLVM splits them).
-Beside each stands its meaning in plain Python, and a test holds the two together. Arrays must be readable
-(and writable) 64 bytes past the last index asked for.
+Every intrinsic has its meaning in plain Python next to it (`*_plain`), and a test compares the two. Arrays must
+be readable (and writable) 64 bytes past the last index asked for.
 """
 
 from __future__ import annotations
@@ -10,35 +9,31 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import extending, types
+from numba import types
 from numba.core import cgutils
 
-intrinsic: Any = extending.intrinsic  # what it makes of a function, no type checker can follow
+from inlaid.kernels.simd.llvm import INT8, INT64, broadcast, data_of, intrinsic, prefetch
 
-WIDE = 64
-BYTE = ir.IntType(8)
-LONG = ir.IntType(64)
-BYTES = ir.VectorType(BYTE, WIDE)
-BITS = ir.VectorType(ir.IntType(1), WIDE)
+BYTES_AT_ONCE = 64
+BYTES = ir.VectorType(INT8, BYTES_AT_ONCE)
+BITS = ir.VectorType(ir.IntType(1), BYTES_AT_ONCE)
+BIT = ir.IntType(1)
+WRITE_TO_L1 = (1, 3, 1)
+"""Prefetch to write, into all caches."""
 
 
-def _place(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: Any) -> Any:
+    data = data_of(context, builder, array_type, array)
     return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
 
 
 def _all(value: Any) -> ir.Constant:
-    return ir.Constant(BYTES, [value] * WIDE)
+    return ir.Constant(BYTES, [value] * BYTES_AT_ONCE)
 
 
 def _everywhere(builder: Any, byte: Any) -> Any:
     """One byte, 64 times."""
-    single = builder.insert_element(
-        ir.Constant(BYTES, ir.Undefined), builder.trunc(byte, BYTE), ir.Constant(ir.IntType(32), 0)
-    )
-    return builder.shuffle_vector(
-        single, single, ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
-    )
+    return broadcast(builder, builder.trunc(byte, INT8), BYTES)
 
 
 @intrinsic
@@ -47,16 +42,16 @@ def between(typing_context, text, here, low, high):
 
     def build(context, builder, signature, arguments):
         array, index, low, high = arguments
-        value = builder.load(_place(context, builder, signature.args[0], array, index, BYTES), align=1)
+        value = builder.load(_pointer(context, builder, signature.args[0], array, index, BYTES), align=1)
         above = builder.icmp_unsigned(">=", value, _everywhere(builder, low))
         below = builder.icmp_unsigned("<=", value, _everywhere(builder, high))
-        return builder.bitcast(builder.and_(above, below), LONG)
+        return builder.bitcast(builder.and_(above, below), INT64)
 
     return types.uint64(text, types.intp, types.int64, types.int64), build
 
 
 def between_plain(text: Any, here: int, low: int, high: int) -> int:
-    return sum(1 << n for n in range(WIDE) if low <= text[here + n] <= high)
+    return sum(1 << n for n in range(BYTES_AT_ONCE) if low <= text[here + n] <= high)
 
 
 @intrinsic
@@ -66,18 +61,18 @@ def put_words(typing_context, text, here, kept, upper, newlines, out):
 
     def build(context, builder, signature, arguments):
         array, index, kept, upper, newlines, out = arguments
-        value = builder.load(_place(context, builder, signature.args[0], array, index, BYTES), align=1)
+        value = builder.load(_pointer(context, builder, signature.args[0], array, index, BYTES), align=1)
         lowered = builder.select(builder.bitcast(upper, BITS), builder.add(value, _all(32)), value)
         between_words = builder.select(builder.bitcast(newlines, BITS), _all(10), _all(32))
         result = builder.select(builder.bitcast(kept, BITS), lowered, between_words)
-        builder.store(result, _place(context, builder, signature.args[5], out, index, BYTES), align=1)
+        builder.store(result, _pointer(context, builder, signature.args[5], out, index, BYTES), align=1)
         return context.get_dummy_value()
 
     return types.void(text, types.intp, types.uint64, types.uint64, types.uint64, out), build
 
 
 def put_words_plain(text: Any, here: int, kept: int, upper: int, newlines: int, out: Any) -> None:
-    for n in range(WIDE):
+    for n in range(BYTES_AT_ONCE):
         if kept >> n & 1:
             out[here + n] = text[here + n] + (32 if upper >> n & 1 else 0)
         else:
@@ -90,15 +85,15 @@ def copy(typing_context, text, here, out, there):
 
     def build(context, builder, signature, arguments):
         array, index, out, target = arguments
-        value = builder.load(_place(context, builder, signature.args[0], array, index, BYTES), align=1)
-        builder.store(value, _place(context, builder, signature.args[2], out, target, BYTES), align=1)
+        value = builder.load(_pointer(context, builder, signature.args[0], array, index, BYTES), align=1)
+        builder.store(value, _pointer(context, builder, signature.args[2], out, target, BYTES), align=1)
         return context.get_dummy_value()
 
     return types.void(text, types.intp, out, types.intp), build
 
 
 def copy_plain(text: Any, here: int, out: Any, there: int) -> None:
-    for n in range(WIDE):
+    for n in range(BYTES_AT_ONCE):
         out[there + n] = text[here + n]
 
 
@@ -108,7 +103,7 @@ def eight(typing_context, text, here):
 
     def build(context, builder, signature, arguments):
         array, index = arguments
-        return builder.load(_place(context, builder, signature.args[0], array, index, LONG), align=1)
+        return builder.load(_pointer(context, builder, signature.args[0], array, index, INT64), align=1)
 
     return types.uint64(text, types.intp), build
 
@@ -122,10 +117,9 @@ def lowest_bit(typing_context, bits):
     """The number of the lowest set bit; 64 when there is none."""
 
     def build(context, builder, signature, arguments):
-        count = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(LONG, [LONG, ir.IntType(1)]), "llvm.cttz.i64"
-        )
-        return builder.call(count, [arguments[0], ir.Constant(ir.IntType(1), 0)])
+        kind = ir.FunctionType(INT64, [INT64, BIT])
+        trailing_zeros = cgutils.get_or_insert_function(builder.module, kind, "llvm.cttz.i64")
+        return builder.call(trailing_zeros, [arguments[0], ir.Constant(BIT, 0)])
 
     return types.int64(types.uint64), build
 
@@ -135,22 +129,14 @@ def lowest_bit_plain(bits: int) -> int:
 
 
 @intrinsic
-def fetch(typing_context, table, row):
-    """Ask the memory for table[row] before it is needed. Means nothing but time."""
+def prefetch_at(typing_context, table, row):
+    """Ask the memory for the beginning of table[row] before it is needed. Changes the time only."""
 
     def build(context, builder, signature, arguments):
-        table_type = signature.args[0]
-        table = context.make_array(table_type)(context, builder, arguments[0])
+        table = context.make_array(signature.args[0])(context, builder, arguments[0])
         stride = builder.extract_value(table.strides, 0)
-        start = builder.ptrtoint(table.data, LONG)
-        place = builder.inttoptr(builder.add(start, builder.mul(arguments[1], stride)), BYTE.as_pointer())
-        number = ir.IntType(32)
-        ask = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [BYTE.as_pointer(), number, number, number]),
-            "llvm.prefetch.p0",
-        )
-        builder.call(ask, [place, ir.Constant(number, 1), ir.Constant(number, 3), ir.Constant(number, 1)])
+        start = builder.ptrtoint(table.data, INT64)
+        prefetch(builder, builder.add(start, builder.mul(arguments[1], stride)), WRITE_TO_L1)
         return context.get_dummy_value()
 
     return types.void(table, types.intp), build

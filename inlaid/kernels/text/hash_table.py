@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.compile import kernel, part
-from inlaid.kernels.simd.byte_vectors import between, copy, eight, fetch, lowest_bit
+from inlaid.kernels.simd.byte_vectors import between, copy, eight, lowest_bit, prefetch_at
 
 SPACE = 32
 NEWLINE = 10
@@ -77,9 +77,9 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
             keys[n, 0] = first
             keys[n, 1] = others
             hashes[n] = _hash(first, others, stops[n] - starts[n])
-            fetch(slots, np.int64(hashes[n] & mask))
+            prefetch_at(slots, np.int64(hashes[n] & mask))
         for n in range(stopped):
-            fetch(rows, np.int64(slots[hashes[n] & mask] & LOW))
+            prefetch_at(rows, np.int64(slots[hashes[n] & mask] & LOW))
         for n in range(stopped):
             length = stops[n] - starts[n]
             place = hashes[n] & mask

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.compile import kernel, part
-from inlaid.kernels.simd.byte_vectors import fetch
+from inlaid.kernels.simd.byte_vectors import prefetch_at
 
 BASIS = np.uint32(2166136261)
 PRIME = np.uint32(16777619)
@@ -65,7 +65,7 @@ def mean_with_ngrams(rows, buckets, ids, offsets):
     for word in range(rows.shape[0]):
         row = rows[word]  # one view a row, not two indexes a number: four times as fast
         for n in range(offsets[word], offsets[word + 1]):
-            fetch(buckets, ids[min(n + AHEAD, last)])
+            prefetch_at(buckets, ids[min(n + AHEAD, last)])
             bucket = buckets[ids[n]]
             for d in range(row.shape[0]):
                 row[d] += bucket[d]

@@ -1,4 +1,4 @@
-"""fastText's kernels against their plain definitions, and the means of rows against theirs."""
+"""fastText's kernels against their specification, and the means of rows against theirs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from inlaid.kernels import random as draw
+from inlaid.kernels import random
 from inlaid.kernels.compile import kernel
-from inlaid.kernels.fasttext import cpu as fasttext_cpu
-from inlaid.kernels.fasttext import reference as reference_fasttext
-from inlaid.kernels.sgns import cpu as sgns_cpu
-from inlaid.kernels.sgns import reference as reference_sgns
-from inlaid.kernels.sgns import tile as tile_cpu
+from inlaid.kernels.fasttext import cpu, reference
+from inlaid.kernels.fasttext.cpu import CBOW, CBOW_POSITIONS, Bags, SubwordTables
+from inlaid.kernels.sgns import reference as sgns_reference
+from inlaid.kernels.sgns.cpu import LOSS, PAIRS, SKIPGRAM, Config, Schedule
+from inlaid.kernels.sgns.stream import Text, empty_stream, subsample
 from inlaid.kernels.simd import bags
-from inlaid.kernels.simd.rows import table_of
+from inlaid.kernels.simd.rows import aligned_table
 
 RATES = (0.05, 0.01)
 
@@ -42,55 +42,52 @@ class World:
     """A random text of words that share rows, some of them twice."""
 
     def __init__(self, case: Case) -> None:
-        random = np.random.default_rng(case.words)
-        sentences = [random.zipf(1.4, random.integers(1, case.longest + 1)) % case.words for _ in range(60)]
+        generator = np.random.default_rng(case.words)
+        sentences = [
+            generator.zipf(1.4, generator.integers(1, case.longest + 1)) % case.words for _ in range(60)
+        ]
         ids = np.concatenate(sentences).astype(np.int32)
         offsets = np.cumsum([0, *map(len, sentences)])
         counts = np.bincount(ids, minlength=case.words)
-        keep = (reference_sgns.keep_share(counts, 0.05) * 0xFFFFFFFF).astype(np.uint32)
-        key = draw.key_of(5, 1)
+        keep = (sgns_reference.keep_probability(counts, 0.05) * 0xFFFFFFFF).astype(np.uint32)
+        key = random.key_of(5, 1)
         self.case = case
-        self.noise = draw.noise_table(counts**0.5)
-        self.stream = np.zeros((4, len(ids) + sgns_cpu.SPARE + case.window), np.int32)
-        self.kept = sgns_cpu.thin(ids, offsets, 0, len(ids), 0, 7, key, keep, case.window, self.stream)
-        self.plain = reference_sgns.thin(ids, offsets, 7, key, keep, case.window)
-        self.sampling = reference_sgns.Sampling(key, self.noise, case.tile, 16, 5)
+        self.noise = random.alias_table(counts**0.5)
+        stream = empty_stream(len(ids), case.window)
+        text = Text(ids, offsets, keep, case.window, 7)
+        self.stream = stream._replace(count=subsample(text, 0, len(ids), 0, key, stream))
+        self.plain = sgns_reference.subsample(ids, offsets, 7, key, keep, case.window)
+        self.sampling = sgns_reference.Sampling(key, self.noise, case.tile, 16, 5)
         self.rows = case.words + 60
         self.plain_bags = [
-            np.array([word, *random.integers(case.words, self.rows, random.integers(0, 9))])
+            np.array([word, *generator.integers(case.words, self.rows, generator.integers(0, 9))])
             for word in range(case.words)
         ]
-        self.bags = (
-            np.cumsum([0, *map(len, self.plain_bags)]),
-            np.concatenate(self.plain_bags).astype(np.int32),
-        )
+        self.bags = packed(self.plain_bags)
 
-    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        sizes = (self.rows, self.case.words, 2 * self.case.window + 1)
-        tables = tuple(table_of(size, self.case.dim) for size in sizes)
+    def tables(self) -> SubwordTables:
+        sizes = (self.rows, self.case.words, 2 * self.case.window + 1, 0)
+        tables = SubwordTables(*(aligned_table(size, self.case.dim) for size in sizes))
         for n, table in enumerate(tables):
-            draw.uniform(draw.key_of(n, 0), table[:, : self.case.dim], 0.5)
-        tables[2][:, : self.case.dim] += 1
-        return tables  # pyright: ignore[reportReturnType]
+            random.uniform(random.key_of(n, 0), table[:, : self.case.dim], 0.5)
+        tables.position_weights[:, : self.case.dim] += 1
+        return tables
 
     def train(
-        self, objective: int, rates: tuple[float, float] = RATES
-    ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        self, objective: int, rates: tuple[float, float] = RATES, bags: Bags | None = None
+    ) -> tuple[SubwordTables, np.ndarray]:
         tables = self.tables()
         sums = np.zeros(2)
-        sizes = objective, self.case.tile, 16, self.case.window
-        fasttext_cpu.train(
-            self.stream,
-            self.kept,
-            tables,
-            self.bags * 2,
-            tables[1][:0],
-            self.noise,
-            np.array([*rates, 5 / 16]),
-            sizes,
-            sums,
-        )
+        config = Config(objective, self.case.tile, 16, self.case.window)
+        schedule = Schedule(*rates, 5 / 16)
+        cpu.train(self.stream, tables, bags or self.bags, self.noise, schedule, config, sums)
         return tables, sums
+
+
+def packed(bags: list[np.ndarray]) -> Bags:
+    bounds = np.cumsum([0, *map(len, bags)])
+    ids = np.concatenate(bags).astype(np.int32)
+    return Bags(bounds, ids, bounds, ids)
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -110,37 +107,35 @@ def _agree(ours: tuple[np.ndarray, ...], plain: list[np.ndarray], start: tuple[n
 
 def test_skipgram_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference_fasttext.skipgram(world.plain, plain[:2], world.plain_bags, world.sampling, RATES)
-    tables, _ = world.train(tile_cpu.SKIPGRAM)
+    reference.skipgram(world.plain, plain[:2], world.plain_bags, world.sampling, RATES)
+    tables, _ = world.train(SKIPGRAM)
     _agree(tables[:2], plain[:2], world.tables()[:2])
 
 
 def test_cbow_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference_fasttext.cbow(
-        world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window
-    )
-    tables, _ = world.train(fasttext_cpu.PLAIN)
+    reference.cbow(world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window)
+    tables, _ = world.train(CBOW)
     _agree(tables[:2], plain[:2], world.tables()[:2])
 
 
-def test_cbow_with_weighed_places_equals_the_specification(world: World):
+def test_cbow_with_position_weights_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference_fasttext.cbow(
+    reference.cbow(
         world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window, plain[2]
     )
-    tables, _ = world.train(fasttext_cpu.WEIGHTED)
-    _agree(tables, plain, world.tables())
+    tables, _ = world.train(CBOW_POSITIONS)
+    _agree(tables[:3], plain[:3], world.tables()[:3])
 
 
-def test_places_that_all_weigh_one_are_plain_cbow_at_first():
+def test_position_weights_of_one_are_plain_cbow():
     world = World(CASES["usual"])
     plain = _plain_tables(world)
-    center = next(n for n in range(world.kept) if len(world.plain.contexts(n)) > 3)
+    center = next(n for n in range(world.stream.count) if len(world.plain.contexts(n)) > 3)
     means = {n: plain[0][world.plain_bags[word]].mean(axis=0) for n, word in enumerate(world.plain.words)}
     found = [
-        reference_fasttext._hidden(world.plain, center, means, world.plain_bags, places)
-        for places in (None, np.ones_like(plain[2]))
+        reference.hidden_of(world.plain, center, means, world.plain_bags, weights)
+        for weights in (None, np.ones_like(plain[2]))
     ]
     np.testing.assert_allclose(found[0], found[1])
     rows = np.concatenate([world.plain_bags[world.plain.words[n]] for n in world.plain.contexts(center)])
@@ -149,45 +144,39 @@ def test_places_that_all_weigh_one_are_plain_cbow_at_first():
     )  # the mean of all rows of all contexts, as in fastText
 
 
-@pytest.mark.parametrize("objective", [tile_cpu.SKIPGRAM, fasttext_cpu.PLAIN, fasttext_cpu.WEIGHTED])
+@pytest.mark.parametrize("objective", [SKIPGRAM, CBOW, CBOW_POSITIONS])
 def test_measuring_changes_nothing(world: World, objective: int):
     tables, sums = world.train(objective, (0.0, 0.0))
-    assert sums[1] > 0
-    assert 0.5 < sums[0] / sums[1] / np.log(2) < 12
+    assert sums[PAIRS] > 0
+    assert 0.5 < sums[LOSS] / sums[PAIRS] / np.log(2) < 12
     for one, before in zip(tables, world.tables(), strict=True):
         np.testing.assert_array_equal(one, before)
 
 
-def test_a_word_that_is_only_itself_learns_as_skipgram_does(world: World):
-    tables = world.tables()
-    sums = np.zeros(2)
-    alone = np.arange(world.case.words + 1), np.arange(world.case.words, dtype=np.int32)
-    sizes = (tile_cpu.SKIPGRAM, world.case.tile, 16, world.case.window)
-    pace = np.array([*RATES, 5 / 16])
-    fasttext_cpu.train(
-        world.stream, world.kept, tables, alone * 2, tables[1][:0], world.noise, pace, sizes, sums
-    )
-    plain = [table.astype(np.float64) for table in world.tables()[:2]]
-    reference_sgns.skipgram(world.plain, plain, world.sampling, RATES)
+def test_a_word_of_one_row_is_trained_as_in_skipgram(world: World):
+    alone = packed([np.array([word]) for word in range(world.case.words)])
+    tables, _ = world.train(SKIPGRAM, bags=alone)
+    plain = _plain_tables(world)[:2]
+    sgns_reference.skipgram(world.plain, plain, world.sampling, RATES)
     _agree(tables[:2], plain, world.tables()[:2])
 
 
 @kernel
-def _mean_rows(table, ids, begin, count, news, olds, place):
-    bags.mean_rows(table, ids, begin, count, news, olds, place)
+def _mean_rows(table, ids, begin, count, means, initial, slot):
+    bags.mean_rows(table, ids, begin, count, means, initial, slot)
 
 
 @kernel
-def _add_to_rows(table, ids, begin, count, news, olds, place):
-    bags.add_to_rows(table, ids, begin, count, news, olds, place)
+def _add_to_rows(table, ids, begin, count, means, initial, slot):
+    bags.add_to_rows(table, ids, begin, count, means, initial, slot)
 
 
 @pytest.mark.parametrize("dim", [16, 100, 250])
-def test_bags_do_what_their_plain_twins_say(dim: int):
+def test_bags_compute_what_their_plain_versions_say(dim: int):
     random = np.random.default_rng(3)
     ids = np.array([8, 3, 5, 3, 0], np.int32)
     for fast, plain in ((_mean_rows, bags.mean_rows_plain), (_add_to_rows, bags.add_to_rows_plain)):
-        tables = [table_of(9, dim) for _ in range(3)]
+        tables = [aligned_table(9, dim) for _ in range(3)]
         for table in tables:
             table[:] = random.standard_normal(table.shape)
         expected = [table.copy() for table in tables]

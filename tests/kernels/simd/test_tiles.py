@@ -1,4 +1,4 @@
-"""Each part that works on sixteen weights does what its plain twin says."""
+"""Each intrinsic for sixteen pairs computes what its plain version says."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from inlaid.kernels.simd import tiles
 
 
 @kernel
-def _slopes(scores, weights, labels, shift, begin):
-    tiles.slopes(scores, weights, labels, shift, begin)
+def _gradients(scores, weights, labels, shift, begin):
+    tiles.gradients(scores, weights, labels, shift, begin)
 
 
 @kernel
-def _same(ids, begin, id):
-    return tiles.same(ids, begin, id)
+def _matches(ids, begin, id):
+    return tiles.matches(ids, begin, id)
 
 
 @kernel
 def _inside(lows, highs, first, place, values, out, begin, each):
     if each:
-        tiles.places_inside(lows, highs, first, place, values, out, begin)
+        tiles.contexts_of_centers(lows, highs, first, place, values, out, begin)
     else:
-        tiles.centers_around(lows, highs, first, place, values, out, begin)
+        tiles.centers_of_contexts(lows, highs, first, place, values, out, begin)
 
 
 @kernel
@@ -33,7 +33,7 @@ def _repeat_four(values, out, begin):
     tiles.repeat_four(values, out, begin)
 
 
-def test_slopes_also_where_scores_are_large_or_no_numbers():
+def test_gradients_also_where_scores_are_large_or_no_numbers():
     scores = np.array(
         [0, 1, -1, 5, -5, 20, -20, 79, -79, 200, -200, 1e30, -1e30, 0.1, -0.1, np.nan] * 2, np.float32
     )
@@ -42,18 +42,18 @@ def test_slopes_also_where_scores_are_large_or_no_numbers():
     ours = scores.copy()
     plain = scores.astype(np.float64)
     for begin in (0, 16):
-        _slopes(ours, weights, labels, 4, begin)
+        _gradients(ours, weights, labels, 4, begin)
         with np.errstate(over="ignore"):
-            tiles.slopes_plain(plain, weights, labels, 4, begin)
+            tiles.gradients_plain(plain, weights, labels, 4, begin)
     np.testing.assert_allclose(ours, plain, atol=2e-7)
     assert np.isnan(ours[[15, 31]]).all()
 
 
 @given(st.lists(st.integers(-5, 5), min_size=20, max_size=20), st.integers(0, 4), st.integers(-5, 5))
 @settings(deadline=None)
-def test_same(ids: list[int], begin: int, id: int):
+def test_matches(ids: list[int], begin: int, id: int):
     numbers = np.array(ids, np.int32)
-    assert _same(numbers, begin, id) == tiles.same_plain(numbers, begin, id)
+    assert _matches(numbers, begin, id) == tiles.matches_plain(numbers, begin, id)
 
 
 @given(
@@ -70,7 +70,7 @@ def test_windows(widths: list[tuple[int, int]], first: int, place: int, each: bo
     ours = np.full(20, 9, np.float32)
     plain = np.full(20, 9, np.float32)
     _inside(lows, highs, first, place, values, ours, 2, each)
-    tiles.inside_plain(lows, highs, first, place, values, plain, 2, each=each)
+    tiles.inside_plain(lows, highs, first, place, values, plain, 2, words_are_centers=each)
     np.testing.assert_array_equal(ours, plain)
 
 
