@@ -25,7 +25,7 @@ from inlaid.encode import chinese
 from inlaid.encode.numbering import PADDING, padded
 from inlaid.encode.tokenizers import Tokenizer, Whitespace, Word, word_pattern
 from inlaid.errors import SourceError
-from inlaid.kernels.text import clean_text
+from inlaid.kernels.text import clean_text as text_cpu
 
 FAST_STEPS = {"nfc", "lower"}
 """Normalisation the kernel can do by itself."""
@@ -79,9 +79,7 @@ class Cleaning:
         # memory never touched is never taken
         hard = np.empty((len(data) // 2 + 1, 2), np.int64)
         state = np.zeros(2, np.int64)
-        clean_text.clean(
-            text, len(data), known.kinds, known.lowered, "lower" in steps, text, runs, hard, state
-        )
+        text_cpu.clean(text, len(data), known.kinds, known.lowered, "lower" in steps, text, runs, hard, state)
         found, waiting = state.tolist()
         cleaned = Cleaned(text, len(data), invalid, float(self.sentences == "split" or not self.fast))
         if found:
@@ -96,8 +94,8 @@ class Cleaning:
         pieces = [" ".join(cut(data[start:stop].decode())).encode() for start, stop in _pieces(data)]
         words = padded(b"".join(pieces))
         out = np.empty(cleaned.size + len(words) + PADDING, np.uint8)
-        filled = clean_text.weave(cleaned.text, cleaned.size, words, out)
-        out[filled : filled + PADDING] = clean_text.NEWLINE
+        filled = text_cpu.weave(cleaned.text, cleaned.size, words, out)
+        out[filled : filled + PADDING] = text_cpu.NEWLINE
         return Cleaned(out, filled, cleaned.invalid, max(cleaned.plain, len(runs) / size))
 
     def lines(self, block: Block) -> tuple[list[str], int]:
@@ -127,7 +125,7 @@ class Cleaning:
         for (start, stop), line in zip(places, words, strict=True):
             done += (raw[here:start], line)
             here = stop
-        joined = b"".join([*done, raw[here : len(data)], bytes([clean_text.NEWLINE]) * PADDING])
+        joined = b"".join([*done, raw[here : len(data)], bytes([text_cpu.NEWLINE]) * PADDING])
         share = float((hard[:, 1] - hard[:, 0]).sum()) / len(data)
         return Cleaned(
             np.frombuffer(joined, np.uint8),
@@ -212,11 +210,11 @@ class Classes:
 
 
 PLAIN = (
-    (0x3400, 0x4DC0, clean_text.HAN),
-    (0x4E00, 0xA000, clean_text.HAN),
-    (0xAC00, 0xD7A4, clean_text.LETTER),
-    (0x20000, 0x2F800, clean_text.HAN),
-    (0x2FA20, 0x40000, clean_text.HAN),
+    (0x3400, 0x4DC0, text_cpu.HAN),
+    (0x4E00, 0xA000, text_cpu.HAN),
+    (0xAC00, 0xD7A4, text_cpu.LETTER),
+    (0x20000, 0x2F800, text_cpu.HAN),
+    (0x2FA20, 0x40000, text_cpu.HAN),
 )
 """Ranges that are one class throughout: Chinese, and the syllables of Korean."""
 VARIED = (
@@ -238,39 +236,36 @@ def classes(words: bool, steps: frozenset[str]) -> Classes:
     A character is hard where one character alone does not decide: it composes with others, its lower case is
     longer or depends on what follows.
     """
-    kinds = np.full(POINTS + 1, clean_text.BLANK if words else clean_text.LETTER, np.uint8)
+    kinds = np.full(POINTS + 1, text_cpu.BLANK if words else text_cpu.LETTER, np.uint8)
     lowered = np.arange(POINTS + 1, dtype=np.int32)
     for start, stop, kind in PLAIN:
-        kinds[start:stop] = kind if words else clean_text.LETTER
+        kinds[start:stop] = kind if words else text_cpu.LETTER
     for point in itertools.chain.from_iterable(range(start, stop) for start, stop in VARIED):
         character = chr(point)
         lower = character.lower() if "lower" in steps else character
         if len(lower.encode()) != len(character.encode()) or len(lower) > 1 or character == "Σ":
-            kinds[point] = clean_text.HARD if lower != character or character == "Σ" else kinds[point]
+            kinds[point] = text_cpu.HARD if lower != character or character == "Σ" else kinds[point]
             continue
         lowered[point] = ord(lower)
         kinds[point] = (
-            clean_text.HARD if "nfc" in steps and _composes(character, lower) else _kind(lower, words)
+            text_cpu.HARD if "nfc" in steps and _composes(character, lower) else _kind(lower, words)
         )
-    kinds[POINTS] = clean_text.HARD
+    kinds[POINTS] = text_cpu.HARD
     return Classes(kinds, lowered)
 
 
 def _kind(character: str, words: bool) -> int:
     if not words:
-        return clean_text.BLANK if character.isspace() else clean_text.LETTER
+        return text_cpu.BLANK if character.isspace() else text_cpu.LETTER
     if _han().match(character):
-        return clean_text.HAN
+        return text_cpu.HAN
     if character.isalnum():
-        return clean_text.DIGIT if character.isdecimal() else clean_text.LETTER
+        return text_cpu.DIGIT if character.isdecimal() else text_cpu.LETTER
     if unicodedata.category(character)[0] == "M":
-        return clean_text.LETTER
-    return {
-        "'": clean_text.APOSTROPHE,
-        "’": clean_text.APOSTROPHE,
-        ".": clean_text.POINT,
-        ",": clean_text.POINT,
-    }.get(character, clean_text.BLANK)
+        return text_cpu.LETTER
+    return {"'": text_cpu.APOSTROPHE, "’": text_cpu.APOSTROPHE, ".": text_cpu.POINT, ",": text_cpu.POINT}.get(
+        character, text_cpu.BLANK
+    )
 
 
 def _composes(character: str, lower: str) -> bool:

@@ -22,7 +22,7 @@ from inlaid.encode.scanning import Scanned, scan
 from inlaid.encode.tokenizers import Whitespace
 from inlaid.encode.vocabulary import Vocabulary, Words, by_count
 from inlaid.errors import SettingError, SourceError
-from inlaid.kernels.text import hash_table
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.report import Report
 from inlaid.shapes import Ids
 
@@ -166,7 +166,7 @@ def _renumbered(scanned: Scanned, new: Ids, folder: Path | None) -> _Renumbered:
     for piece, owner in itertools.chain(zip(scanned.ids.pieces(), scanned.owners, strict=True), [last]):
         kept = np.empty(len(piece), np.int32)
         ends = np.empty(len(piece), np.int64)
-        hash_table.renumber(piece, maps[owner], kept, ends, state)
+        words_cpu.renumber(piece, maps[owner], kept, ends, state)
         ids.append(kept[: state[0]].copy())
         offsets.append(ends[: state[1]].copy())
     return _Renumbered(ids, offsets, int(state[4]))

@@ -214,10 +214,10 @@ def bucket_ids(blob: Blob, offsets: Offsets, *, min_n: int, max_n: int, buckets:
 def fast() -> ModuleType | None:
     """The kernels, or None where Numba is missing."""
     try:
-        from inlaid.kernels.text import ngrams
+        from inlaid.kernels.text import ngrams as ngrams_cpu
     except ImportError:
         return None
-    return ngrams
+    return ngrams_cpu
 
 
 def _rows(table: Table | LazyTable, ids: np.ndarray) -> Rows:

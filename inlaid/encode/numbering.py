@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from inlaid.kernels.text import hash_table
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.shapes import Counts, Ids
 
 END = -1
@@ -55,8 +55,8 @@ class FastNumbering:
         self.rows = _rows(room)
         self.ends = np.zeros(room, np.int64)
         self.blob = np.zeros(16 * room + PADDING, np.uint8)
-        self.rows[0] = (hash_table.NEWLINE, 0, 1, 0)  # the kernel takes a newline for a word, whose id is END
-        hash_table.refill(self.rows[:1], self.slots)
+        self.rows[0] = (words_cpu.NEWLINE, 0, 1, 0)  # the kernel takes a newline for a word, whose id is END
+        words_cpu.refill(self.rows[:1], self.slots)
         self.known = 0
         self.buffer = np.empty(0, np.int32)
 
@@ -69,9 +69,9 @@ class FastNumbering:
             )  # kept: a fresh one would cost its page faults for every block
         state = np.array([self.known + 1, 0], np.int64)
         here = 0
-        room = hash_table.room_ahead()
+        room = words_cpu.room_ahead()
         while True:
-            here = hash_table.number(
+            here = words_cpu.number(
                 text, size, here, self.slots, self.rows, self.blob, self.ends, self.buffer, state, room
             )
             self.known = int(state[0]) - 1
@@ -98,7 +98,7 @@ class FastNumbering:
         """Take in the words of another; the ids its words have here. Counts stay apart: add those of the
         other yourself."""
         ends = other.ends[1 : other.known + 1]
-        joined = np.insert(other.blob[: other.ends[other.known]], ends, hash_table.SPACE).tobytes() + b"\n"
+        joined = np.insert(other.blob[: other.ends[other.known]], ends, words_cpu.SPACE).tobytes() + b"\n"
         return self.ids(padded(joined), len(joined))[:-1]
 
     def _grow(self, left: int) -> None:
@@ -110,7 +110,7 @@ class FastNumbering:
         rows[: self.known + 1] = self.rows[: self.known + 1]
         self.rows = rows
         self.slots = np.zeros(2 * len(self.slots), np.uint64)
-        hash_table.refill(rows[: self.known + 1], self.slots)
+        words_cpu.refill(rows[: self.known + 1], self.slots)
 
 
 def _rows(count: int) -> np.ndarray:
@@ -124,5 +124,5 @@ def padded(data: bytes) -> np.ndarray:
     """The bytes as an array that a kernel may read past the end of."""
     text = np.empty(len(data) + PADDING, np.uint8)
     text[: len(data)] = np.frombuffer(data, np.uint8)
-    text[len(data) :] = hash_table.NEWLINE
+    text[len(data) :] = words_cpu.NEWLINE
     return text

@@ -15,7 +15,7 @@ from inlaid.encode.cleaning import Cleaning
 from inlaid.encode.numbering import FastNumbering, padded
 from inlaid.encode.processes import Cleaners
 from inlaid.files import Spool
-from inlaid.kernels.text import hash_table
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.shapes import Counts, Ids
 
 LINES = 1 << 21
@@ -80,7 +80,7 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
                 block.data.count(0) if 0 in block.data else 0
             )  # the search is faster than the count
             lint["cut_lines"] += not block.whole
-            lint["repeated_lines"] += hash_table.repeated(piece.hashes, lines, held)
+            lint["repeated_lines"] += words_cpu.repeated(piece.hashes, lines, held)
     return _made_one(numberings, spool, owners, lint)
 
 
@@ -116,4 +116,4 @@ def _made_one(
 
 def _line_hashes(block: Block) -> np.ndarray:
     hashes = np.empty(len(block.data) // 2 + 1, np.uint64)
-    return hashes[: hash_table.line_hashes(padded(block.data), len(block.data), hashes)].copy()
+    return hashes[: words_cpu.line_hashes(padded(block.data), len(block.data), hashes)].copy()

@@ -1,22 +1,44 @@
-"""GloVe: cells sorted into tiles, and the steps over one tile.
+"""GloVe: cells sorted into tiles, and AdaGrad steps over the cells of one tile.
 
 A word's row holds its vector and its AdaGrad sums side by side, padded to whole cache lines:
 
     side 0   vector   bias   1      0 ...       a context's row has 1 and bias the other way round, so that
     side 1   sums     sum    HUGE   1 ...       one product of the rows is vector . context + bias + bias
 
-The constant 1 has a sum so large that no step moves it.
+The constant 1 has a sum so large that no step changes it.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.simd.byte_vectors import prefetch_at
 
-AHEAD = 3
+PREFETCH_AHEAD = 3
 """How many cells ahead the memory is asked for."""
+ROW, COLUMN, LOG_COUNT, WEIGHT = range(4)
+"""Columns of a cell: the first two are int32, the last two float32 in the same memory."""
+VALUE, SUM = range(2)
+"""Sides of a row: the values, and their AdaGrad sums of squared steps."""
+
+
+class Cells(NamedTuple):
+    """Cells of one tile or of all, in one memory with two types."""
+
+    ids: np.ndarray
+    """(N, 4) i4: ROW and COLUMN."""
+    numbers: np.ndarray
+    """(N, 4) f4: LOG_COUNT and WEIGHT."""
+
+
+class Weighting(NamedTuple):
+    """The weight of a count: min(1, (count / x_max) ** alpha)."""
+
+    x_max: float
+    alpha: float
 
 
 @part
@@ -39,24 +61,27 @@ def count_tiles(starts, columns, parts, row_part, lengths):
 
 
 @kernel
-def fill_tiles(starts, columns, counts, row_part, x_max, alpha, ends, places, numbers):
-    # ends (parts,) i8: where each tile of this part of the rows begins, moved on to where it ends
-    # places (N, 4) i4 and numbers (N, 4) f4 are one array: row, column, log count, weight; filled
-    # A count below zero is a pair that never met: its logarithm is taken as 0, and it weighs what the count
-    # says without its sign.
-    parts = ends.shape[0]
+def fill_tiles(starts, columns, counts, row_part, weighting, next_cell, cells):
+    # next_cell (parts,) i8: where each tile of this part of the rows begins, moved on to where it ends
+    # cells, filled. A count below zero is a pair that never occurs: its logarithm is taken as 0, and its weight
+    # is the count without its sign.
+    parts = next_cell.shape[0]
     for row in range(row_part, starts.shape[0] - 1, parts):
         for n in range(starts[row], starts[row + 1]):
-            here = ends[columns[n] % parts]
-            ends[columns[n] % parts] += 1
-            places[here, 0] = row
-            places[here, 1] = columns[n]
+            tile = columns[n] % parts
+            here = next_cell[tile]
+            next_cell[tile] += 1
+            cells.ids[here, ROW] = row
+            cells.ids[here, COLUMN] = columns[n]
             if counts[n] < 0:
-                numbers[here, 2] = 0.0
-                numbers[here, 3] = -counts[n]
+                cells.numbers[here, LOG_COUNT] = 0.0
+                cells.numbers[here, WEIGHT] = -counts[n]
             else:
-                numbers[here, 2] = np.log(counts[n])
-                numbers[here, 3] = 1.0 if counts[n] >= x_max else (counts[n] / x_max) ** alpha
+                frequent = counts[n] >= weighting.x_max
+                cells.numbers[here, LOG_COUNT] = np.log(counts[n])
+                cells.numbers[here, WEIGHT] = (
+                    1.0 if frequent else (counts[n] / weighting.x_max) ** weighting.alpha
+                )
 
 
 @kernel
@@ -69,39 +94,38 @@ def shuffle(cells, seed):
 
 
 @kernel
-def glove_tile(words, contexts, places, numbers, first, stride, rate):
-    # words, contexts (V, 2, width) f4, in place; places (N, 4) i4 and numbers (N, 4) f4: the cells of one
-    # tile, as in fill_tiles
-    # Cells are visited from `first` on, `stride` apart (which shares no factor with N). Returns the sum of
+def glove_tile(words, contexts, ids, numbers, first, stride, learning_rate):
+    # words, contexts (V, 2, width) f4, in place; ids (N, 4) i4 and numbers (N, 4) f4: the cells of one tile
+    # Cells are visited from `first` on, `stride` apart (which has no common factor with N). Returns the sum of
     # weighted squared errors.
-    size = places.shape[0]
+    size = ids.shape[0]
     width = words.shape[2]
     lines = words.shape[2] // 8  # of 64 bytes, in both sides of a row
     word_lines = words.reshape(-1, 16)
     context_lines = contexts.reshape(-1, 16)
     loss = 0.0
     here = first
-    ahead = (first + AHEAD * stride) % size
+    ahead = (first + PREFETCH_AHEAD * stride) % size
     for _ in range(size):
         for line in range(lines):
-            prefetch_at(word_lines, places[ahead, 0] * lines + line)
-            prefetch_at(context_lines, places[ahead, 1] * lines + line)
-        word = words[places[here, 0]]
-        context = contexts[places[here, 1]]
+            prefetch_at(word_lines, ids[ahead, ROW] * lines + line)
+            prefetch_at(context_lines, ids[ahead, COLUMN] * lines + line)
+        word = words[ids[here, ROW]]
+        context = contexts[ids[here, COLUMN]]
         score = np.float32(0)
         for k in range(width):
-            score += word[0, k] * context[0, k]
-        error = score - numbers[here, 2]
-        slope = numbers[here, 3] * error
-        loss += slope * error
-        slope *= rate
+            score += word[VALUE, k] * context[VALUE, k]
+        error = score - numbers[here, LOG_COUNT]
+        gradient = numbers[here, WEIGHT] * error
+        loss += gradient * error
+        gradient *= learning_rate
         for k in range(width):
-            word_step = slope * context[0, k]
-            context_step = slope * word[0, k]
-            word[0, k] -= word_step / np.sqrt(word[1, k])
-            context[0, k] -= context_step / np.sqrt(context[1, k])
-            word[1, k] += word_step * word_step
-            context[1, k] += context_step * context_step
+            word_step = gradient * context[VALUE, k]
+            context_step = gradient * word[VALUE, k]
+            word[VALUE, k] -= word_step / np.sqrt(word[SUM, k])
+            context[VALUE, k] -= context_step / np.sqrt(context[SUM, k])
+            word[SUM, k] += word_step * word_step
+            context[SUM, k] += context_step * context_step
         here += stride
         if here >= size:
             here -= size

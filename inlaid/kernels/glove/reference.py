@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 
-def glove_step(word: np.ndarray, context: np.ndarray, target: float, weight: float, rate: float) -> float:
+def glove_step(
+    word: np.ndarray, context: np.ndarray, target: float, weight: float, learning_rate: float
+) -> float:
     """One AdaGrad step on one cell, in place; the weighted squared error before it.
 
     A row is (2, dim + 1): the vector with its bias last, and under it the sums of the squared steps so far,
-    which begin at 1. The square of rate * gradient is what is summed, as in the original program.
+    which begin at 1. The square of learning_rate * gradient is what is summed, as in the original program.
     """
     error = word[0, :-1] @ context[0, :-1] + word[0, -1] + context[0, -1] - target
-    word_step = rate * weight * error * np.append(context[0, :-1], 1)
-    context_step = rate * weight * error * np.append(word[0, :-1], 1)
+    word_step = learning_rate * weight * error * np.append(context[0, :-1], 1)
+    context_step = learning_rate * weight * error * np.append(word[0, :-1], 1)
     for row, step in ((word, word_step), (context, context_step)):
         row[0] -= step / np.sqrt(row[1])
         row[1] += step**2
@@ -21,7 +23,7 @@ def glove_step(word: np.ndarray, context: np.ndarray, target: float, weight: flo
 
 
 def glove_weight(count: float, x_max: float, alpha: float) -> float:
-    """What a cell weighs: rare counts are noise, and frequent words should not have all the say."""
+    """The weight of a cell in the loss: rare counts are noise, and frequent words should not dominate."""
     return min(1.0, (count / x_max) ** alpha)
 
 

@@ -1,7 +1,7 @@
 """Cross entropy on a GPU: logits become losses and their own gradient, in place, read twice and written once
 (Triton)."""
 
-# ruff: noqa: N803 (Triton's way: what is fixed when a kernel is compiled is written large)
+# ruff: noqa: N803 (Triton's convention: compile-time constants are upper case)
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WARPS = 4
 
 
 def kernel(function: Any) -> Any:
-    """Compile for the GPU what was written: the tests' type checker wraps every function, and Triton cannot
-    compile a wrapper."""
+    """Compile for the GPU: the tests' type checker wraps every function, and Triton cannot compile a
+    wrapper."""
     return triton.jit(inspect.unwrap(function))
 
 
@@ -48,12 +48,12 @@ def _cross_entropy(
     for start in range(0, WIDTH, BLOCK):
         columns = start + tl.arange(0, BLOCK)
         found = tl.load(row + columns, mask=columns < WORDS, other=-float("inf")).to(tl.float32)
-        slope = share * (tl.exp(found - total) - tl.where(columns == target, 1.0, 0.0))
-        tl.store(row + columns, slope, mask=columns < WIDTH)
+        gradient = share * (tl.exp(found - total) - tl.where(columns == target, 1.0, 0.0))
+        tl.store(row + columns, gradient, mask=columns < WIDTH)
 
 
 def cross_entropy_(logits: Tensor, targets: Tensor, shares: Tensor, words: int) -> Tensor:
-    """The loss at each place (place,); `logits` (place, width) become the slopes of their sum times `shares`
+    """The loss at each place (place,); `logits` (place, width) become the gradients of their sum times `shares`
     (one number)."""
     losses = torch.empty(len(targets), dtype=torch.float32, device=logits.device)
     _cross_entropy[(len(targets),)](

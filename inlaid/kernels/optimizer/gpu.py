@@ -8,7 +8,7 @@ of a few sums. The order of all additions follows from the ids alone, so the sam
 nothing waits for the processor that launches.
 """
 
-# ruff: noqa: N803 (Triton's way: what is fixed when a kernel is compiled is written large)
+# ruff: noqa: N803 (Triton's convention: compile-time constants are upper case)
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ WIDTH = 512
 
 
 def kernel(function: Any) -> Any:
-    """Compile for the GPU what was written: the tests' type checker wraps every function, and Triton cannot
-    compile a wrapper."""
+    """Compile for the GPU: the tests' type checker wraps every function, and Triton cannot compile a
+    wrapper."""
     return triton.jit(inspect.unwrap(function))
 
 
 @kernel
-def _sum_chunks(ids, order, slopes, sums, DIM: tl.constexpr, CHUNK: tl.constexpr, WIDTH: tl.constexpr):
-    # ids (place,) i4, sorted; order (place,) i8: where each stood; slopes (place, DIM); sums (chunk, DIM) f4
+def _sum_chunks(ids, order, gradients, sums, DIM: tl.constexpr, CHUNK: tl.constexpr, WIDTH: tl.constexpr):
+    # ids (place,) i4, sorted; order (place,) i8: where each stood; gradients (place, DIM); sums (chunk, DIM) f4
     chunk = tl.program_id(0)
     first = chunk * CHUNK
     if tl.load(ids + first) != tl.load(ids + first + CHUNK - 1):
@@ -52,20 +52,31 @@ def _sum_chunks(ids, order, slopes, sums, DIM: tl.constexpr, CHUNK: tl.constexpr
     total = tl.zeros((WIDTH,), tl.float32)
     for place in tl.static_range(CHUNK):
         row = tl.load(order + first + place)
-        total += tl.load(slopes + row * DIM + columns, mask=inside, other=0.0).to(tl.float32)
+        total += tl.load(gradients + row * DIM + columns, mask=inside, other=0.0).to(tl.float32)
     tl.store(sums + chunk.to(tl.int64) * DIM + columns, total, mask=inside)
 
 
 @kernel
 def _add_places(
-    total, place, limit, live, row, ids, order, slopes, columns, inside, DIM: tl.constexpr, TILE: tl.constexpr
+    total,
+    place,
+    limit,
+    live,
+    row,
+    ids,
+    order,
+    gradients,
+    columns,
+    inside,
+    DIM: tl.constexpr,
+    TILE: tl.constexpr,
 ):
     # the gradients of `row` from `place` on, before `limit`, one by one; `live` while the run may go on
     while live & (place < limit):
         for _ahead in tl.static_range(TILE):
             at = tl.load(order + place, mask=place < limit, other=0)
             live = tl.load(ids + place, mask=place < limit, other=-1) == row
-            total += tl.load(slopes + at * DIM + columns, mask=inside & live, other=0.0).to(tl.float32)
+            total += tl.load(gradients + at * DIM + columns, mask=inside & live, other=0.0).to(tl.float32)
             place += 1
     return total
 
@@ -76,7 +87,7 @@ def _sum_run(
     row,
     ids,
     order,
-    slopes,
+    gradients,
     sums,
     count,
     columns,
@@ -99,7 +110,7 @@ def _sum_run(
         row,
         ids,
         order,
-        slopes,
+        gradients,
         columns,
         inside,
         DIM,
@@ -123,7 +134,7 @@ def _sum_run(
         row,
         ids,
         order,
-        slopes,
+        gradients,
         columns,
         inside,
         DIM,
@@ -144,7 +155,7 @@ def _one_minus_exp(x):
 def _lengths(
     ids,
     order,
-    slopes,
+    gradients,
     sums,
     count,
     lengths,
@@ -161,10 +172,10 @@ def _lengths(
     if tl.load(ids + first - 1, mask=first > 0, other=-1) != row:
         for start in tl.static_range(0, DIM, WIDTH):
             columns = start + tl.arange(0, WIDTH)
-            slope = _sum_run(
-                first, row, ids, order, slopes, sums, count, columns, columns < DIM, DIM, CHUNK, TILE, SUMS
+            gradient = _sum_run(
+                first, row, ids, order, gradients, sums, count, columns, columns < DIM, DIM, CHUNK, TILE, SUMS
             )
-            length += tl.sum(slope * slope)
+            length += tl.sum(gradient * gradient)
     tl.store(lengths + first, length)
 
 
@@ -176,7 +187,7 @@ def _adam(
     steps,
     ids,
     order,
-    slopes,
+    gradients,
     sums,
     count,
     shrink,
@@ -209,13 +220,13 @@ def _adam(
                 mean = tl.load(means + at, mask=inside)
                 square = tl.load(squares + at, mask=inside)
                 old = tl.load(table + at, mask=inside).to(tl.float32)
-                slope = _sum_run(
-                    first, row, ids, order, slopes, sums, count, columns, inside, DIM, CHUNK, TILE, SUMS
+                gradient = _sum_run(
+                    first, row, ids, order, gradients, sums, count, columns, inside, DIM, CHUNK, TILE, SUMS
                 )
                 if CLIPPED:
-                    slope *= tl.load(shrink)
-                mean += (1 - ONE) * (slope - mean)
-                square = square * TWO + (1 - TWO) * slope * slope
+                    gradient *= tl.load(shrink)
+                mean += (1 - ONE) * (gradient - mean)
+                square = square * TWO + (1 - TWO) * gradient * gradient
                 tl.store(means + at, mean, mask=inside)
                 tl.store(squares + at, square, mask=inside)
                 speed = tl.div_rn(rate, _one_minus_exp(step * LOG_ONE))
@@ -229,17 +240,17 @@ class Runs:
     """The gradient of a table, (place, dim) with ids (place,), as runs: its ids sorted, and the sums of its
     whole chunks."""
 
-    def __init__(self, ids: Tensor, slopes: Tensor) -> None:
-        self.slopes = slopes
+    def __init__(self, ids: Tensor, gradients: Tensor) -> None:
+        self.gradients = gradients
         self.count = len(ids)
-        self.dim = slopes.shape[1]
+        self.dim = gradients.shape[1]
         self.ids, self.order = ids.int().sort(stable=True)
         self.sums = torch.empty(self.count // CHUNK, self.dim, dtype=torch.float32, device=ids.device)
         self.width = min(triton.next_power_of_2(self.dim), WIDTH)
         if len(self.sums):
             wide = min(self.width, 128)
             grid = (len(self.sums), triton.cdiv(self.dim, wide))
-            _sum_chunks[grid](self.ids, self.order, slopes, self.sums, self.dim, CHUNK, wide, num_warps=1)
+            _sum_chunks[grid](self.ids, self.order, gradients, self.sums, self.dim, CHUNK, wide, num_warps=1)
 
     def square(self) -> Tensor:
         """The square of the length of the whole gradient, repeats summed."""
@@ -247,7 +258,7 @@ class Runs:
         _lengths[(self.count,)](
             self.ids,
             self.order,
-            self.slopes,
+            self.gradients,
             self.sums,
             self.count,
             lengths,
@@ -276,7 +287,7 @@ def adam_step(
         state["steps"],
         runs.ids,
         runs.order,
-        runs.slopes,
+        runs.gradients,
         runs.sums,
         runs.count,
         runs.sums if shrink is None else shrink,

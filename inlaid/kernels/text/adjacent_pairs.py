@@ -1,4 +1,4 @@
-"""Words that stand side by side: how often, and joining those that make a phrase."""
+"""Adjacent pairs of words: counting them, and joining those that are phrases."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Bytes to words: UTF-8 text blanked out around its words.
+"""Bytes to words: UTF-8 text with everything between words replaced by blanks.
 
-`clean` leaves words where they stand, in lower case if asked, and turns everything between them into blanks.
-Chinese is set apart by `clean`, cut elsewhere, and put back by `weave`. What `clean` cannot do exactly
-(characters that compose, broken UTF-8) it reports by line, for the plain tokenizer to do.
+`clean` leaves words where they are, in lower case if asked, and replaces everything between them by blanks. Runs
+of Chinese are moved to a buffer of their own, segmented elsewhere, and inserted again by `weave`. Lines that
+`clean` cannot handle exactly (characters that compose, broken UTF-8) are reported, for the plain tokenizer.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
@@ -15,11 +15,13 @@ from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.simd.byte_vectors import between, copy, lowest_bit, put_words
 
 BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
-"""Classes of characters: between words; of a word; of a word and a number; of a word if inside it; of a
-number if inside it; Chinese; not for us."""
+"""Classes of characters: between words; in words; in words and numbers; in a word if inside it; in a number if
+inside it; Chinese; handled by the plain tokenizer."""
 
 MARK = 1
-"""Stands in cleaned text for a run of Chinese, which waits elsewhere to be cut."""
+"""Takes the place of a run of Chinese in the cleaned text."""
+HARD_LINES, RUN_BYTES = range(2)
+"""Entries of the state that `clean` fills."""
 SPACE = 32
 NEWLINE = 10
 RETURN = 13
@@ -125,8 +127,8 @@ def clean(text, size, classes, lowered, lower, out, runs, hard, state):
         hard[found, 1] = size
         waiting = waiting_before
         found += 1
-    state[0] = found
-    state[1] = waiting
+    state[HARD_LINES] = found
+    state[RUN_BYTES] = waiting
 
 
 @kernel
@@ -140,7 +142,7 @@ def weave(text, size, words, out):
     while here < size:
         marks = between(text, here, MARK, MARK)
         plain = min(lowest_bit(marks), size - here)
-        copy(text, here, out, filled)  # what is copied too much is overwritten
+        copy(text, here, out, filled)  # 64 bytes; those behind the word are overwritten later
         filled += plain
         here += plain
         if marks == 0 or here >= size:
@@ -156,7 +158,7 @@ def weave(text, size, words, out):
         out[filled] = SPACE
         filled += 1
         here += 1
-        while text[here] == SPACE:  # the run stood here
+        while text[here] == SPACE:  # the blanks in place of the run
             here += lowest_bit(~between(text, here, SPACE, SPACE))
     return filled
 
@@ -212,7 +214,7 @@ def _point(text, here):
         return lead, 1
     if lead < 0xC2 or lead > 0xF4:
         return 0x110000, 1
-    width = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    width = 2 + (lead >= 0xE0) + (lead >= 0xF0)
     point = lead & (0x7F >> width)
     for n in range(here + 1, here + width):
         if text[n] & 0xC0 != 0x80:  # the newlines behind the text end every character there

@@ -1,8 +1,8 @@
 """Decimal numbers, read and written exactly: lines of a word and its numbers to float32 and back.
 
-A number is scaled in float64, which errs by less than `ERROR`. Where all that lies within that error rounds
-to one float32, it is the float32 of the exact number; where not (one in 30 million, and whatever is not an
-ordinary decimal), the line is handed back, for the plain way to do.
+A number is scaled in float64, with a relative error below `ERROR`. If everything within that error rounds to one
+float32, it is the float32 of the exact number. If not (one in 30 million, and whatever is not an ordinary
+decimal), the line is returned to the caller, for the plain version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ZERO = 48
 BIG_E = 69
 SMALL_E = 101
 FARTHEST = 64
-"""Powers of ten beyond this one are handed back; float32 ends at 10^38 and, with 18 digits before the
+"""Powers of ten beyond this one are left to the plain version; float32 ends at 10^38 and, with 18 digits before the
 exponent, at 10^-63."""
 POWERS = np.array([float(f"1e{power}") for power in range(-FARTHEST, FARTHEST + 1)])
 FULL = 10**17
@@ -60,7 +60,7 @@ def _nearest(mantissa, exponent):
 
 @part
 def _digits(text, here, mantissa):
-    # Digits from `here` on: mantissa with those there is room for, how many were left out, where they end.
+    # Digits from `here` on: mantissa with those that fit, how many were left out, where they end.
     left_out = 0
     while ZERO <= text[here] <= ZERO + 9:
         if mantissa < FULL:
@@ -73,7 +73,7 @@ def _digits(text, here, mantissa):
 
 @part
 def _number(text, here):
-    # The number that starts at `here`, without its sign, and where it ends; -1 where it is for the plain way.
+    # The number that starts at `here`, without its sign, and where it ends; -1 where it is left to the plain version.
     mantissa, exponent, whole = _digits(text, here, np.int64(0))
     seen = whole - here
     here = whole
@@ -167,7 +167,7 @@ def _put_number(out, filled, digits, count, exponent, precision):
 @part
 def _shortest(value):
     # The fewest digits, from 6 to 9, that read back as `value`: digits, exponent of the first, how many; 0
-    # digits: for the plain way.
+    # digits: for the plain version.
     exponent = np.int64(math.floor(math.log10(np.float64(value))))
     for count in range(FEWEST, MOST + 1):
         here = exponent
@@ -190,7 +190,7 @@ def _shortest(value):
 @kernel
 def format_numbers(values, ends, out):
     # values (rows, dim) f4, finite; out (rows * dim * WIDEST,) u1, filled: numbers, a blank before each
-    # ends (rows,) i8, filled: where row n ends in out; returns the first row that is for the plain way, or
+    # ends (rows,) i8, filled: where row n ends in out; returns the first row that is left to the plain version, or
     # how many there are
     filled = 0
     for row in range(values.shape[0]):

@@ -1,7 +1,7 @@
-"""Words to ids: a hash table of bytes that counts and numbers them, and what is done with the numbers.
+"""Words to ids: a hash table of bytes that counts words and gives them ids.
 
-`number` finds each word between blanks in the table; `renumber` gives it its place in the vocabulary.
-`line_hashes` and `repeated` find lines that were met before.
+`number` looks up each word between blanks, and adds it if it is new; `renumber` maps these ids to those of the
+vocabulary. `line_hashes` and `repeated` find lines that occurred before.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
@@ -20,7 +20,21 @@ TOP = np.uint64(63)
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 AHEAD = 256
-"""Words found before the first of them is looked up, so that the memory works while we do."""
+"""Words found before the first of them is looked up: their slots are prefetched meanwhile."""
+KNOWN, FILLED = range(2)
+"""Entries of the state of `number`."""
+PREFIX, REST, LENGTH, COUNT = range(4)
+"""Columns of a row: the first eight bytes of a word, the others, its length, its count."""
+(
+    CALL_IDS,
+    CALL_ENDS,
+    ALL_IDS,
+    IDS_IN_ENDED,
+    SENTENCES,
+    HAS_WORDS,
+) = range(6)
+"""Entries of the state of `renumber`: ids and sentence ends of this call; ids of all calls; ids in sentences that have
+ended; sentences that had any word; whether the current one has."""
 
 
 def room_ahead() -> tuple[np.ndarray, ...]:
@@ -42,9 +56,9 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
     # Row 0 is the newline, a word like any other here; the bytes of row r are blob[ends[r - 1]:ends[r]]
     # ids (size,) i4, filled: rows - 1; state (2,) i8: rows known, ids filled
     # found: from `room_ahead`
-    # Returns where it stopped: behind the text, or at a word for which there is no room.
-    known = state[0]
-    filled = state[1]
+    # Returns where it stopped: behind the text, or at a word for which there is no space.
+    known = state[KNOWN]
+    filled = state[FILLED]
     begun = 0
     mask = np.uint64(slots.shape[0] - 1)
     starts, stops, keys, hashes = found
@@ -74,8 +88,8 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
             here += 64
         for n in range(stopped):
             first, others = _key(text, starts[n], stops[n] - starts[n])
-            keys[n, 0] = first
-            keys[n, 1] = others
+            keys[n, PREFIX] = first
+            keys[n, REST] = others
             hashes[n] = _hash(first, others, stops[n] - starts[n])
             prefetch_at(slots, np.int64(hashes[n] & mask))
         for n in range(stopped):
@@ -84,16 +98,15 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
             length = stops[n] - starts[n]
             place = hashes[n] & mask
             tag = hashes[n] >> HALF
-            while (
-                True
-            ):  # written out here: as a part, handed five arrays, it takes twice the time of everything else
+            # not a part of its own: with five arrays as arguments it takes twice the time of everything else
+            while True:
                 slot = slots[place]
                 row = slot & LOW
                 if (
                     slot >> HALF == tag
-                    and rows[row, 0] == keys[n, 0]
-                    and rows[row, 1] == keys[n, 1]
-                    and rows[row, 2] == np.uint64(length)
+                    and rows[row, PREFIX] == keys[n, PREFIX]
+                    and rows[row, REST] == keys[n, REST]
+                    and rows[row, LENGTH] == np.uint64(length)
                 ):
                     if length <= 16 or _same(text, starts[n], length, blob, ends[row - ONE]):
                         break
@@ -103,30 +116,29 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
                         or 2 * known >= slots.shape[0]
                         or ends[known - 1] + length + 64 > blob.shape[0]
                     ):
-                        state[0] = known
-                        state[1] = filled
+                        state[KNOWN] = known
+                        state[FILLED] = filled
                         return starts[n]
                     row = np.uint64(known)
-                    _add(text, starts[n], length, keys[n, 0], keys[n, 1], rows, blob, ends, known)
+                    _add(text, starts[n], length, keys[n], rows, blob, ends, known)
                     slots[place] = tag << HALF | row
                     known += 1
                     break
                 place = (place + ONE) & mask
-            rows[row, 3] += ONE
+            rows[row, COUNT] += ONE
             ids[filled] = np.int32(row) - 1
             filled += 1
         if begun > stopped:  # a word goes on in the next 64 bytes
             starts[0] = starts[stopped]
         begun -= stopped
-    state[0] = known
-    state[1] = filled
+    state[KNOWN] = known
+    state[FILLED] = filled
     return here
 
 
 @part
 def _key(text, start, length):
-    # Two numbers that a word of up to 16 bytes can be told by, given its length; for longer ones the second
-    # is a hash.
+    # Two numbers that identify a word of up to 16 bytes, given its length; for longer ones the second is a hash.
     short = min(length, 8)
     first = eight(text, start) & (~np.uint64(0) >> np.uint64(64 - 8 * short))
     others = eight(text, start + length - short) & (np.uint64(0) - np.uint64(length > 8))
@@ -139,7 +151,7 @@ def _key(text, start, length):
 
 @part
 def _hash(first, others, length):
-    # The lower half says where a word would like to lie, the upper half (never 0) tells it from others there.
+    # The lower half is the slot that is tried first, the upper half (never 0) is compared with that of the slot.
     hashed = (first ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
     hashed = (hashed ^ others ^ hashed >> HALF) * np.uint64(0xD6E8FEB86659FD93)
     return hashed ^ hashed >> HALF | ONE << HALF
@@ -154,14 +166,14 @@ def _same(text, start, length, blob, place):
 
 
 @part
-def _add(text, start, length, first, others, rows, blob, ends, row):
-    for n in range(0, length, 64):  # what is copied too much, the next word overwrites
+def _add(text, start, length, key, rows, blob, ends, row):
+    for n in range(0, length, 64):  # 64 bytes each; those behind the word are overwritten by the next
         copy(text, start + n, blob, ends[row - 1] + n)
     ends[row] = ends[row - 1] + length
-    rows[row, 0] = first
-    rows[row, 1] = others
-    rows[row, 2] = np.uint64(length)
-    rows[row, 3] = np.uint64(0)
+    rows[row, PREFIX] = key[PREFIX]
+    rows[row, REST] = key[REST]
+    rows[row, LENGTH] = np.uint64(length)
+    rows[row, COUNT] = np.uint64(0)
 
 
 @kernel
@@ -169,7 +181,7 @@ def refill(rows, slots):
     # rows (known, 4) u8, as `number` knows them; slots (2^k,) u8, empty, filled
     mask = np.uint64(slots.shape[0] - 1)
     for n in range(rows.shape[0]):
-        hashed = _hash(rows[n, 0], rows[n, 1], rows[n, 2])
+        hashed = _hash(rows[n, PREFIX], rows[n, REST], rows[n, LENGTH])
         place = hashed & mask
         while slots[place] != 0:
             place = (place + ONE) & mask
@@ -216,23 +228,23 @@ def renumber(ids, new, out, ends, state):
             id = new[ids[n]]
             out[filled] = id
             filled += id >= 0
-            state[5] = 1
+            state[HAS_WORDS] = 1
         else:
-            state[4] += state[5]
-            state[5] = 0
-            if state[2] + filled > state[3]:
-                state[3] = state[2] + filled
-                ends[closed] = state[3]
+            state[SENTENCES] += state[HAS_WORDS]
+            state[HAS_WORDS] = 0
+            if state[ALL_IDS] + filled > state[IDS_IN_ENDED]:
+                state[IDS_IN_ENDED] = state[ALL_IDS] + filled
+                ends[closed] = state[IDS_IN_ENDED]
                 closed += 1
-    state[0] = filled
-    state[1] = closed
-    state[2] += filled
+    state[CALL_IDS] = filled
+    state[CALL_ENDS] = closed
+    state[ALL_IDS] += filled
 
 
 @kernel
 def repeated(hashes, table, state):
-    # hashes (N,) u8; table (2^k,) u8, those met before; state (1,) i8: how many it holds. Returns how many
-    # were met before.
+    # hashes (N,) u8; table (2^k,) u8, those seen before; state (1,) i8: how many it holds. Returns how many
+    # were seen before.
     found = 0
     mask = table.shape[0] - 1
     for n in range(hashes.shape[0]):

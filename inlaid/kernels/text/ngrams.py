@@ -9,7 +9,7 @@ from inlaid.kernels.simd.byte_vectors import prefetch_at
 
 BASIS = np.uint32(2166136261)
 PRIME = np.uint32(16777619)
-AHEAD = 6
+PREFETCH_AHEAD = 6
 OPEN = np.uint8(ord("<"))
 CLOSE = np.uint8(ord(">"))
 
@@ -33,7 +33,7 @@ def count_ngrams(blob, offsets, min_n, max_n, bounds):
 def fill_ngrams(blob, offsets, min_n, max_n, buckets, bounds, ids):
     # as above; buckets: how many there are, u4; ids (bounds[W],) i4, filled
     for word in range(offsets.shape[0] - 1):
-        # < stands at start, > at stop
+        # positions start and stop are those of < and >
         start = offsets[word] - 1
         stop = offsets[word + 1]
         filled = bounds[word]
@@ -63,9 +63,9 @@ def mean_with_ngrams(rows, buckets, ids, offsets):
     # buckets (K, D) f4; ids (N,) i4; offsets (W+1,) i8
     last = offsets[rows.shape[0]] - 1
     for word in range(rows.shape[0]):
-        row = rows[word]  # one view a row, not two indexes a number: four times as fast
+        row = rows[word]  # one view for each row, not two indexes for each number: four times as fast
         for n in range(offsets[word], offsets[word + 1]):
-            prefetch_at(buckets, ids[min(n + AHEAD, last)])
+            prefetch_at(buckets, ids[min(n + PREFETCH_AHEAD, last)])
             bucket = buckets[ids[n]]
             for d in range(row.shape[0]):
                 row[d] += bucket[d]
@@ -81,7 +81,9 @@ def _fnv(value, byte):
 
 @part
 def _byte(blob, here, start, stop):
-    return OPEN if here == start else CLOSE if here == stop else blob[here]
+    if here == start:
+        return OPEN
+    return CLOSE if here == stop else blob[here]
 
 
 @part
