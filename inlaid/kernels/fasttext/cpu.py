@@ -69,7 +69,7 @@ class Ring(NamedTuple):
     """The means of the words near the group, in a ring buffer of L slots."""
 
     slots: np.ndarray
-    """(count + PADDING + window,) i4: the slot of each word of the stream."""
+    """(length + PADDING + window,) i4: the slot of each word of the stream."""
     means: np.ndarray
     initial: np.ndarray
     """(L, D) f4: as they are now, and as they were at first."""
@@ -91,7 +91,7 @@ def train(stream, tables, bags, noise, schedule, config, sums):
     reach = 0 if config.objective == SKIPGRAM else config.window
     length = GROUP + 2 * reach
     ring = Ring(
-        slots=(np.arange(stream.count + PADDING + config.window) % length).astype(np.int32),
+        slots=(np.arange(stream.length + PADDING + config.window) % length).astype(np.int32),
         means=aligned_table(length, columns),
         initial=aligned_table(length, columns),
         sizes=np.zeros(length, np.float32),
@@ -103,7 +103,7 @@ def train(stream, tables, bags, noise, schedule, config, sums):
 @kernel
 def train_kernel(stream, tables, bags, noise, schedule, config, scratch, sums):
     words = stream.words
-    count = stream.count
+    count = stream.length
     ring = scratch.ring
     negatives = scratch.tile.negatives[0]
     next_negatives = scratch.tile.negatives[1]

@@ -154,7 +154,7 @@ def train(stream, tables, frozen, noise, schedule, config, sums):
 @kernel
 def train_kernel(stream, tables, frozen, noise, schedule, config, scratch, sums):
     words = stream.words
-    count = stream.count
+    count = stream.length
     negatives = scratch.negatives[0]
     next_negatives = scratch.negatives[1]
     # the table of a group's own rows, and the table of those around it

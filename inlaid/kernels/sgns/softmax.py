@@ -27,14 +27,14 @@ def train_softmax(stream, tables, schedule, objective, sums):
 def softmax_kernel(stream, tables, schedule, objective, sums, scores, hidden, hidden_update):
     # scores (V,) f4, which become gradients; hidden and its update (D,) f4
     size = tables.vectors.shape[0]
-    for center in range(stream.count):
+    for center in range(stream.length):
         low = stream.low[center]
         high = stream.high[center]
         word = stream.words[center]
         contexts = high - low - 1
         if contexts == 0:
             continue
-        rate = np.float32(schedule.first + (schedule.last - schedule.first) * center / stream.count)
+        rate = np.float32(schedule.first + (schedule.last - schedule.first) * center / stream.length)
         predictions = contexts if objective == SKIPGRAM else 1
         _combine(stream, center, tables.vectors, objective, hidden)
         log_total = _scores(hidden, tables.contexts, scores)

@@ -18,13 +18,13 @@ class Stream(NamedTuple):
     n."""
 
     words: np.ndarray
-    """(count + PADDING + window,) i4: ids."""
+    """(length + PADDING + window,) i4: ids."""
     low: np.ndarray
     high: np.ndarray
     """The first context of each word, and the last plus one: positions in the stream."""
     draws: np.ndarray
     """What the random draws of each word are numbered from: see `random.counter`."""
-    count: int
+    length: int
     """Words in the stream; entries behind them are centers without contexts."""
 
 

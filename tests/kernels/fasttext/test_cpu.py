@@ -55,7 +55,7 @@ class World:
         self.noise = random.alias_table(counts**0.5)
         stream = empty_stream(len(ids), case.window)
         text = Text(ids, offsets, keep, case.window, 7)
-        self.stream = stream._replace(count=subsample(text, 0, len(ids), 0, key, stream))
+        self.stream = stream._replace(length=subsample(text, 0, len(ids), 0, key, stream))
         self.plain = sgns_reference.subsample(ids, offsets, 7, key, keep, case.window)
         self.sampling = sgns_reference.Sampling(key, self.noise, case.tile, 16, 5)
         self.rows = case.words + 60
@@ -131,7 +131,7 @@ def test_cbow_with_position_weights_equals_the_specification(world: World):
 def test_position_weights_of_one_are_plain_cbow():
     world = World(CASES["usual"])
     plain = _plain_tables(world)
-    center = next(n for n in range(world.stream.count) if len(world.plain.contexts(n)) > 3)
+    center = next(n for n in range(world.stream.length) if len(world.plain.contexts(n)) > 3)
     means = {n: plain[0][world.plain_bags[word]].mean(axis=0) for n, word in enumerate(world.plain.words)}
     found = [
         reference.hidden_of(world.plain, center, means, world.plain_bags, weights)

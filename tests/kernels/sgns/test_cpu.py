@@ -53,7 +53,7 @@ class World:
         self.noise = random.alias_table(counts**0.75)
         self.text = Text(self.ids, self.offsets, keep, case.window, 7)
         stream = empty_stream(len(self.ids), case.window)
-        self.stream = stream._replace(count=subsample(self.text, 0, len(self.ids), 0, self.key, stream))
+        self.stream = stream._replace(length=subsample(self.text, 0, len(self.ids), 0, self.key, stream))
         self.plain = reference.subsample(self.ids, self.offsets, 7, self.key, keep, case.window)
         self.sampling = reference.Sampling(self.key, self.noise, case.tile, case.shared, 5)
         self.schedule = Schedule(*RATES, 5 / case.shared)
@@ -98,7 +98,7 @@ def _agree(ours: Tables, plain: list[np.ndarray], start: Tables) -> None:
 
 
 def test_the_stream_equals_the_specification(world: World):
-    count = world.stream.count
+    count = world.stream.length
     assert 0 < count < len(world.ids)
     assert count == len(world.plain.words)
     np.testing.assert_array_equal(world.stream.words[:count], world.plain.words)
@@ -186,7 +186,7 @@ def test_shared_negatives_have_the_expected_gradient_of_negatives_drawn_for_each
     counts /= counts.sum()
     pairs = [
         (word, center)
-        for center in range(world.stream.count)
+        for center in range(world.stream.length)
         for word in group
         if word in world.plain.contexts(center)
     ]
