@@ -1,9 +1,9 @@
 """Sparse co-occurrence counts, kept on disk when large.
 
-Counting goes row by row. The positions of each word in the text are listed first; a row of the table is the sum
-over the contexts of those positions, in an array with one number for each word. That array stays in the cache, no
-pair is ever written, and rows can be shared among workers. A text too large for memory is counted part by part:
-each part gives a run of rows, and the runs are added up at the end.
+Counting goes row by row. The positions of each word in the text are listed first; a row of the table is the
+sum over the contexts of those positions, in an array with one number for each word. That array stays in the
+cache, no pair is ever written, and rows can be shared among workers. A text too large for memory is counted
+part by part: each part gives a run of rows, and the runs are added up at the end.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MEMORY = 4000
 PIECE = 1 << 22
 """Cells that one worker allocates at a time, at most; a single row may need more."""
 FINEST = 1 << 32
-"""Counts are kept as integers, in units of 1/n: n is such that every 1/d is whole, or this where that would be
-more."""
+"""Counts are kept as integers, in units of 1/n: n is such that every 1/d is whole, or this where that would
+be more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ def cooccurrence(
 ) -> Cells:
     """Count how often words occur together in a sentence, at most `window` apart (None: anywhere in it).
 
-    With `decay`, a pair of distance d counts 1/d. Sums are of integers, so the result is the same for any number
-    of workers and any `memory` (about, in MB; beyond it temporary files are used).
+    With `decay`, a pair of distance d counts 1/d. Sums are of integers, so the result is the same for any
+    number of workers and any `memory` (about, in MB; beyond it temporary files are used).
     """
     if decay and window is None:
         raise SettingError("decay needs a window: with the whole sentence as window, distance means nothing.")
@@ -230,8 +230,8 @@ class _Piece:
 
 
 def _pieces(most: np.ndarray, capacity: int) -> Iterator[tuple[int, int]]:
-    """Rows first..last that have at most `capacity` cells, if each has as many as it can; a single row may have
-    more."""
+    """Rows first..last that have at most `capacity` cells, if each has as many as it can; a single row may
+    have more."""
     ends = np.concatenate([[0], np.cumsum(most)])
     first = 0
     while first < len(most):

@@ -1,8 +1,8 @@
 """Subsampled text: what skip-gram and CBOW are trained on, with the noise distribution and the learning rate.
 
 The text is read in spans of about 65,000 tokens. Subsampling turns each into a stream of the words it keeps,
-with a window drawn for each. Everything is a function of the settings and of the position in the text, so that
-training can be resumed anywhere.
+with a window drawn for each. Everything is a function of the settings and of the position in the text, so
+that training can be resumed anywhere.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ FINAL_RATE = 1e-4
 HELD_OUT_EVERY = 200
 MOST_HELD_OUT = 2000
 FEWEST_HELD_OUT = 100
-"""One sentence in 200 is held out to measure the loss on, but no more than 2,000 sentences, and none where that
-makes fewer than 100."""
+"""One sentence in 200 is held out to measure the loss on, but no more than 2,000 sentences, and none where
+that makes fewer than 100."""
 USUAL_NEGATIVES = 20
 """Up to so many negatives are sound whatever the vocabulary; Mikolov et al. 2013 advise 2 to 20."""
 
@@ -63,9 +63,9 @@ class SubsampledText:
     seed: int
     fewest_shared: int = SHARED
     most_shared: int = 64
-    """Negatives that the words of a tile share at a low learning rate, and at most. The variance of a step grows
-    with the learning rate, and falls with their number: at 0.05 analogies of skip-gram are .02 higher with 32
-    than with 16, at 0.025 they are the same."""
+    """Negatives that the words of a tile share at a low learning rate, and at most. The variance of a step
+    grows with the learning rate, and falls with their number: at 0.05 analogies of skip-gram are .02 higher
+    with 32 than with 16, at 0.025 they are the same."""
 
     def __post_init__(self) -> None:
         offsets = self.corpus.offsets

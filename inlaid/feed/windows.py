@@ -17,8 +17,8 @@ class Windows:
     inputs: np.ndarray
     targets: np.ndarray
     left_over: int
-    """Tokens in no window: the end that is too short for another, and gaps between windows where the stride is
-    larger."""
+    """Tokens in no window: the end that is too short for another, and gaps between windows where the stride
+    is larger."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -45,8 +45,8 @@ def windows(ids: np.ndarray, *, max_length: int, stride: int) -> Windows:
         )
     if len(ids) <= max_length:
         raise SourceError(
-            "{tokens:,} tokens make no window: max_length {max_length} needs {needed:,}, the last as target only."
-            " Bring more text, or lower max_length.",
+            "{tokens:,} tokens make no window: max_length {max_length} needs {needed:,}, the last as target"
+            " only. Bring more text, or lower max_length.",
             tokens=len(ids),
             max_length=max_length,
             needed=max_length + 1,

@@ -1,8 +1,8 @@
 """FastText: skip-gram and CBOW with subwords; out-of-vocabulary words get vectors too.
 
-The vector of a word is the mean of a row of its own and the rows of its character n-grams, which it shares with
-words of similar spelling: inflected forms, compounds, misspellings, and words that were never seen. Bojanowski et
-al. 2017.
+The vector of a word is the mean of a row of its own and the rows of its character n-grams, which it shares
+with words of similar spelling: inflected forms, compounds, misspellings, and words that were never seen.
+Bojanowski et al. 2017.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
 
 TILE = 4
-"""Words of a tile: most of the time goes into the rows of n-grams, so that negatives for fewer words cost little.
-With 16 SimLex is .01 lower."""
+"""Words of a tile: most of the time goes into the rows of n-grams, so that negatives for fewer words cost
+little. With 16 SimLex is .01 lower."""
 FEWEST_SHARED = {"skipgram": 16, "cbow": 8}
 MOST_SHARED = {"skipgram": 64, "cbow": 8}
-"""Negatives that the words of a tile share. The mean of a hundred rows starts small and learns slowly, and more
-slowly the lower the variance of its steps: analogies of CBOW are .41 with 8, .40 with 16 and 32."""
+"""Negatives that the words of a tile share. The mean of a hundred rows starts small and learns slowly, and
+more slowly the lower the variance of its steps: analogies of CBOW are .41 with 8, .40 with 16 and 32."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Negative sampling: the settings and the training that sgns and fasttext share.
 
-They differ in what a word's vector is made of, one row or many. What they are trained on, and in which steps, is
-the same.
+They differ in what a word's vector is made of, one row or many. What they are trained on, and in which steps,
+is the same.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class NegativeSampling:
 class SampledTraining(ABC):
     """Training with negative sampling: tables, and steps that change them in place.
 
-    With one worker, a step is a pure function of the tables, the settings, the corpus and the words done so far.
+    With one worker, a step is a pure function of the tables, the settings, the corpus and the words done so
+    far.
     """
 
     unit = UNIT
@@ -86,8 +87,8 @@ class SampledTraining(ABC):
 
     @abstractmethod
     def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
-        """Train on a stream with so many negatives a tile, or with learning rate 0 measure it; the loss and the
-        number of positive pairs are added to `sums`."""
+        """Train on a stream with so many negatives a tile, or with learning rate 0 measure it; the loss and
+        the number of positive pairs are added to `sums`."""
 
     def step(self, done: int) -> Step:
         """Train on the next few spans after `done` words; each worker takes its share of them."""
@@ -107,8 +108,8 @@ class SampledTraining(ABC):
         return Step(done, float(sums[LOSS]), float(sums[PAIRS]), figures)
 
     def held_out(self, done: int) -> float | None:
-        """The average loss per pair on the held-out sentences, with the same windows and negatives in every run;
-        None if there are none."""
+        """The average loss per pair on the held-out sentences, with the same windows and negatives in every
+        run; None if there are none."""
         if not self.text.held_out_every:
             return None
         sums = np.zeros(2)

@@ -1,8 +1,8 @@
 """SGNS: skip-gram and CBOW with negative sampling (word2vec).
 
-The vector of a word should score high with the contexts of the word, the words near it in the text, and low with
-noise words drawn at random. Training goes through the text and moves the vectors of each pair along the gradient
-of a logistic loss. Mikolov et al. 2013, both papers.
+The vector of a word should score high with the contexts of the word, the words near it in the text, and low
+with noise words drawn at random. Training goes through the text and moves the vectors of each pair along the
+gradient of a logistic loss. Mikolov et al. 2013, both papers.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from inlaid.vectors import Card, Vectors
 
 TILE = {"skipgram": 16, "cbow": 8}
 FEWEST_SHARED = {"skipgram": 16, "cbow": 12}
-"""Words of a tile, and negatives they share at a low learning rate. CBOW scores each center once, not with each
-context, so fewer words may share: with 8 negatives for 8 centers analogies were .009 lower than with negatives of
-their own, with 12 they are the same."""
+"""Words of a tile, and negatives they share at a low learning rate. CBOW scores each center once, not with
+each context, so fewer words may share: with 8 negatives for 8 centers analogies were .009 lower than with
+negatives of their own, with 12 they are the same."""
 MOST_SHARED = 64
 SOFTMAX_LIMIT = 20_000
 """Vocabulary size up to which the exact softmax is practical."""
@@ -99,7 +99,8 @@ class Training(SampledTraining):
         """Start the first words from the rows of `earlier`; frozen, these never change."""
         if freeze and self.settings.loss == "softmax":
             raise SettingError(
-                "freeze is set, but the exact softmax moves every word. Use loss sampled, or leave out freeze."
+                "freeze is set, but the exact softmax moves every word. Use loss sampled, or leave out"
+                " freeze."
             )
         size, dim = earlier.table.shape
         table = self.arrays["table"]

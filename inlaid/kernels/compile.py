@@ -15,14 +15,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 njit: Any = numba.njit  # its types do not know `_nrt`
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
-"""Fast math without `nnan` and `ninf`: with those, np.isnan compiles to False and a diverged run looks healthy."""
+"""Fast math without `nnan` and `ninf`: with those, np.isnan compiles to False and a diverged run looks
+healthy."""
 FOLDER = Path(__file__).parent
 SOURCES = sorted(
     (path.relative_to(FOLDER).as_posix(), path.stat().st_mtime_ns, path.stat().st_size)
     for path in FOLDER.rglob("*.py")
 )
-"""A kernel is compiled from parts in several files: the compiled code on disk is valid as long as none of them has
-changed."""
+"""A kernel is compiled from parts in several files: the compiled code on disk is valid as long as none of
+them has changed."""
 
 
 def kernel(function: F) -> F:

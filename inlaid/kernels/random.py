@@ -126,8 +126,8 @@ def alias_table(weights: np.ndarray) -> np.ndarray:
     """The alias table (V, 2) u4 of a distribution (Walker 1977).
 
     A word is drawn by choosing one of V slots uniformly. Slot w holds the share of it, of 2^32, that belongs
-    to word w, and the alias, the word that the rest belongs to. So one access to memory finds a word, whatever
-    the size of the vocabulary.
+    to word w, and the alias, the word that the rest belongs to. So one access to memory finds a word,
+    whatever the size of the vocabulary.
     """
     shares = weights / weights.sum() * len(weights)
     aliases = np.arange(len(weights), dtype=np.int64)
@@ -138,10 +138,9 @@ def alias_table(weights: np.ndarray) -> np.ndarray:
 
 @kernel
 def _assign_aliases(shares, aliases):
-    # shares (V,) f8, 1 on average, in place: what is above 1 fills slots that are below; aliases (V,) i8, each
-    # itself, become the words that filled them
-    # Both sides go in order: neighbouring slots have the same alias, so the strata of negatives have words of
-    # similar frequency.
+    # shares (V,) f8, 1 on average, in place: what is above 1 fills slots that are below; aliases (V,) i8,
+    # each itself, become the words that filled them Both sides go in order: neighbouring slots have the same
+    # alias, so the strata of negatives have words of similar frequency.
     size = len(shares)
     large = 0
     for first in range(size):

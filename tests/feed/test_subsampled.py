@@ -1,4 +1,5 @@
-"""Subsampled text: every word once an epoch, in whole sentences; the learning rate; the number of negatives."""
+"""Subsampled text: every word once an epoch, in whole sentences; the learning rate; the number of
+negatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Settings that sgns and fasttext share: what is out of range is refused before any work, with the right reason."""
+"""Settings that sgns and fasttext share: what is out of range is refused before any work, with the right
+reason."""
 
 from __future__ import annotations
 

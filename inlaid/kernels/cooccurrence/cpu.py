@@ -40,7 +40,7 @@ class RowBuffers(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Rows counted in several parts of a text: row r of a run is cells starts[run, r] to starts[run, r + 1]."""
+    """Rows counted in several parts of a text; row r of a run: cells starts[run, r] to starts[run, r + 1]."""
 
     starts: np.ndarray
     """(runs, V+1) i8."""
@@ -97,8 +97,9 @@ def _finish_row(buffers, before, filled):
 @kernel
 def count_rows(occurrences, weights, first, buffers, lengths):
     # rows first..first+len(lengths); weights (window+1,) i8 by distance; lengths (R,) i8, filled
-    # A row is counted by visiting the occurrences of its word: the array that it adds to stays in the cache. A
-    # column is written each time and kept when it is new: that costs less than a branch that is mispredicted.
+    # A row is counted by visiting the occurrences of its word: the array that it adds to stays in the cache.
+    # A column is written each time and kept when it is new: that costs less than a branch that is
+    # mispredicted.
     text = occurrences.text
     positions = occurrences.positions
     sums = buffers.sums

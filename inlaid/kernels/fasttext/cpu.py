@@ -1,9 +1,9 @@
 """fastText: skip-gram and CBOW over bags of rows, a word's own row and those of its n-grams.
 
-A word has about twenty rows, and reading them is most of the work. So each word of the stream becomes the mean
-of its rows once, before the first group that needs it. The mean is kept in a ring buffer and trained in tiles as
-any word is (see `sgns/cpu.py`). After the last group that needs it, what it has changed by is added to all its
-rows. As in fastText, each row changes by all of it: the mean then changes by just that.
+A word has about twenty rows, and reading them is most of the work. So each word of the stream becomes the
+mean of its rows once, before the first group that needs it. The mean is kept in a ring buffer and trained in
+tiles as any word is (see `sgns/cpu.py`). After the last group that needs it, what it has changed by is added
+to all its rows. As in fastText, each row changes by all of it: the mean then changes by just that.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class SubwordScratch(NamedTuple):
 
 
 def train(stream, tables, bags, noise, schedule, config, sums):
-    """Train on a stream, or with learning rate 0 measure it: as `sgns.cpu.train`, with SubwordTables and Bags;
-    the objective is SKIPGRAM, CBOW or CBOW_POSITIONS."""
+    """Train on a stream, or with learning rate 0 measure it: as `sgns.cpu.train`, with SubwordTables and
+    Bags; the objective is SKIPGRAM, CBOW or CBOW_POSITIONS."""
     columns = tables.rows.shape[1]
     reach = 0 if config.objective == SKIPGRAM else config.window
     length = GROUP + 2 * reach

@@ -1,7 +1,7 @@
 """fastText in plain NumPy: the specification of its kernels.
 
-A word is the mean of a bag of rows. The mean is trained as a word is in `sgns/reference.py`, and what it changes
-by is added to each of its rows.
+A word is the mean of a bag of rows. The mean is trained as a word is in `sgns/reference.py`, and what it
+changes by is added to each of its rows.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def count_tiles(starts, columns, parts, row_part, lengths):
 @kernel
 def fill_tiles(starts, columns, counts, row_part, weighting, next_cell, cells):
     # next_cell (parts,) i8: where each tile of this part of the rows begins, moved on to where it ends
-    # cells, filled. A count below zero is a pair that never occurs: its logarithm is taken as 0, and its weight
-    # is the count without its sign.
+    # cells, filled. A count below zero is a pair that never occurs: its logarithm is taken as 0, and its
+    # weight is the count without its sign.
     parts = next_cell.shape[0]
     for row in range(row_part, starts.shape[0] - 1, parts):
         for n in range(starts[row], starts[row + 1]):
@@ -96,8 +96,8 @@ def shuffle(cells, seed):
 @kernel
 def glove_tile(words, contexts, ids, numbers, first, stride, learning_rate):
     # words, contexts (V, 2, width) f4, in place; ids (N, 4) i4 and numbers (N, 4) f4: the cells of one tile
-    # Cells are visited from `first` on, `stride` apart (which has no common factor with N). Returns the sum of
-    # weighted squared errors.
+    # Cells are visited from `first` on, `stride` apart (which has no common factor with N). Returns the sum
+    # of weighted squared errors.
     size = ids.shape[0]
     width = words.shape[2]
     lines = words.shape[2] // 8  # of 64 bytes, in both sides of a row

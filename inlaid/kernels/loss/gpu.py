@@ -53,8 +53,8 @@ def _cross_entropy(
 
 
 def cross_entropy_(logits: Tensor, targets: Tensor, shares: Tensor, words: int) -> Tensor:
-    """The loss at each place (place,); `logits` (place, width) become the gradients of their sum times `shares`
-    (one number)."""
+    """The loss at each place (place,); `logits` (place, width) become the gradients of their sum times
+    `shares` (one number)."""
     losses = torch.empty(len(targets), dtype=torch.float32, device=logits.device)
     _cross_entropy[(len(targets),)](
         logits, targets, losses, shares, words, logits.shape[1], BLOCK, num_warps=WARPS

@@ -42,7 +42,8 @@ def kernel(function: Any) -> Any:
 
 @kernel
 def _sum_chunks(ids, order, gradients, sums, DIM: tl.constexpr, CHUNK: tl.constexpr, WIDTH: tl.constexpr):
-    # ids (place,) i4, sorted; order (place,) i8: where each stood; gradients (place, DIM); sums (chunk, DIM) f4
+    # ids (place,) i4, sorted; order (place,) i8: where each stood; gradients (place, DIM); sums (chunk, DIM)
+    # f4
     chunk = tl.program_id(0)
     first = chunk * CHUNK
     if tl.load(ids + first) != tl.load(ids + first + CHUNK - 1):

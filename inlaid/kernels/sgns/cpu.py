@@ -1,20 +1,22 @@
 """Skip-gram and CBOW with negative sampling, tile by tile.
 
 word2vec takes one pair at a time: a dot product of two rows, the gradient of its logistic loss, an update of
-both. Every number it loads is used once, so it waits for memory. Here the same gradients are computed by small
-matrix products:
+both. Every number it loads is used once, so it waits for memory. Here the same gradients are computed by
+small matrix products:
 
 - Four consecutive words of the stream form a *group* X (4 rows). Its *others* Y are the rows of contexts that
   its words have pairs with: the centers around them, then the negatives.
 - Scores are X Y^T, 4 at a time. Not every cell is a pair: a weight for each (see `pairs`) says which count, 0
   for those that do not, and the learning rate for positive pairs.
-- Gradients are G = weight * (label - sigmoid(score)). The updates X += G^T Y and Y += G X are two more products,
+- Gradients are G = weight * (label - sigmoid(score)). The updates X += G^T Y and Y += G X are two more
+products,
   done in one pass over Y.
 - The groups of a *tile* of 4 to 16 words share their negatives. A tile draws `negatives` words from the noise
-  distribution, each weighted so that the expected gradient is that of word2vec, which draws some for every pair.
+  distribution, each weighted so that the expected gradient is that of word2vec, which draws some for every
+  pair.
 
-CBOW is the same with hidden vectors, the means or sums of the contexts of four centers, in place of X: they are
-gathered before and their updates scattered to the contexts after.
+CBOW is the same with hidden vectors, the means or sums of the contexts of four centers, in place of X: they
+are gathered before and their updates scattered to the contexts after.
 
 The rows that the next tile needs are prefetched while this one is trained.
 """
@@ -143,9 +145,9 @@ def scratch_for(config: Config, columns: int) -> Scratch:
 def train(stream, tables, frozen, noise, schedule, config, sums):
     """Train on a stream, or with learning rate 0 measure it.
 
-    Tables change in place, but for the rows of the first words that are in `frozen` (Tables of F rows). noise:
-    from `alias_table`. sums (2,) f8: loss and positive pairs of the measured tiles are added; of all of them,
-    if the learning rate is 0.
+    Tables change in place, but for the rows of the first words that are in `frozen` (Tables of F rows).
+    noise: from `alias_table`. sums (2,) f8: loss and positive pairs of the measured tiles are added; of all
+    of them, if the learning rate is 0.
     """
     scratch = scratch_for(config, tables.vectors.shape[1])
     train_kernel(stream, tables, frozen, noise, schedule, config, scratch, sums)

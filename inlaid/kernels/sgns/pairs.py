@@ -65,8 +65,8 @@ def skipgram_pairs(stream, group, negatives, scratch):
 
 @part
 def cbow_pairs(stream, group, negatives, scratch):
-    # scratch.weights, filled: [i] of center i with its own contexts, [4 (NEGATIVES_FROM + n) + i] of negative n
-    # with the contexts of center i
+    # scratch.weights, filled: [i] of center i with its own contexts, [4 (NEGATIVES_FROM + n) + i] of negative
+    # n with the contexts of center i
     weights = scratch.weights
     negative = scratch.first_four
     weights[GROUP : GROUP * NEGATIVES_FROM] = 0
@@ -86,10 +86,10 @@ def cbow_pairs(stream, group, negatives, scratch):
 
 @part
 def context_weights(stream, first, mean, scratch):
-    # [4 q + i] of context low + q and center first + i, filled: scratch.context_weights, what the context adds
-    # to the hidden vector, and scratch.error_weights, its part of the update of the hidden vector: all of it
-    # for the mean, an equal share for the sum
-    # returns low, the first context, and the number of contexts
+    # [4 q + i] of context low + q and center first + i, filled: scratch.context_weights, what the context
+    # adds to the hidden vector, and scratch.error_weights, its part of the update of the hidden vector: all
+    # of it for the mean, an equal share for the sum returns low, the first context, and the number of
+    # contexts
     combined = scratch.first_four
     returned = scratch.second_four
     low = stream.low[first]

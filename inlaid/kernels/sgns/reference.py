@@ -20,8 +20,8 @@ GROUP = 4
 
 @dataclass(frozen=True)
 class Stream:
-    """The words that subsampling keeps, in their order; the contexts of word n are words low[n] to high[n] - 1
-    without n."""
+    """The words that subsampling keeps, in their order; the contexts of word n are words low[n] to high[n] -
+    1 without n."""
 
     words: np.ndarray
     low: np.ndarray
@@ -78,7 +78,8 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
-    """The probability that subsampling keeps an occurrence of a word, as in word2vec's own code; 0 keeps all."""
+    """The probability that subsampling keeps an occurrence of a word, as in word2vec's own code; 0 keeps
+    all."""
     if threshold == 0:
         return np.ones(len(counts))
     share = counts / counts.sum()
@@ -123,8 +124,8 @@ def tiles(stream: Stream, sampling: Sampling, rates: LearningRates) -> Iterator[
 def skipgram(
     stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: LearningRates, frozen: int = 0
 ) -> None:
-    """Train on the stream; the tables (vectors, contexts) change in place after each group, but for their first
-    `frozen` rows."""
+    """Train on the stream; the tables (vectors, contexts) change in place after each group, but for their
+    first `frozen` rows."""
     kept = [table[:frozen].copy() for table in tables]
     for tile in tiles(stream, sampling, rates):
         for group in tile.groups:
@@ -136,8 +137,9 @@ def skipgram(
 def skipgram_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
     """The pairs of a group with the centers around it, and with the negatives.
 
-    As in word2vec's own code, every word of a window predicts its center. A positive pair counts once, and each
-    negative `negative_weight` times for every positive pair; a negative that is the center itself does not.
+    As in word2vec's own code, every word of a window predicts its center. A positive pair counts once, and
+    each negative `negative_weight` times for every positive pair; a negative that is the center itself does
+    not.
     """
     centers = [center for center in range(len(stream.words)) if set(stream.contexts(center)) & set(group)]
     others = np.concatenate([stream.words[centers], negatives]).astype(int)

@@ -99,8 +99,8 @@ _add_seven = _add(7)
 
 @part
 def mean_rows(table, ids, begin, count, means, initial, slot):
-    # table (R, D) f4; ids (N,) i4; means and initial (P, D) f4: row `slot` of both becomes the mean of `count`
-    # rows, at least 1
+    # table (R, D) f4; ids (N,) i4; means and initial (P, D) f4: row `slot` of both becomes the mean of
+    # `count` rows, at least 1
     column = 0
     columns = table.shape[1]
     while column + 112 <= columns:

@@ -1,7 +1,7 @@
 """64 bytes of text at once: which are in a range, copying them, and the lowest bit of what was found.
 
-Every intrinsic has its meaning in plain Python next to it (`*_plain`), and a test compares the two. Arrays must
-be readable (and writable) 64 bytes past the last index asked for.
+Every intrinsic has its meaning in plain Python next to it (`*_plain`), and a test compares the two. Arrays
+must be readable (and writable) 64 bytes past the last index asked for.
 """
 
 from __future__ import annotations

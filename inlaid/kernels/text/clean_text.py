@@ -1,8 +1,9 @@
 """Bytes to words: UTF-8 text with everything between words replaced by blanks.
 
-`clean` leaves words where they are, in lower case if asked, and replaces everything between them by blanks. Runs
-of Chinese are moved to a buffer of their own, segmented elsewhere, and inserted again by `weave`. Lines that
-`clean` cannot handle exactly (characters that compose, broken UTF-8) are reported, for the plain tokenizer.
+`clean` leaves words where they are, in lower case if asked, and replaces everything between them by blanks.
+Runs of Chinese are moved to a buffer of their own, segmented elsewhere, and inserted again by `weave`. Lines
+that `clean` cannot handle exactly (characters that compose, broken UTF-8) are reported, for the plain
+tokenizer.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
@@ -15,8 +16,8 @@ from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.simd.byte_vectors import between, copy, lowest_bit, put_words
 
 BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
-"""Classes of characters: between words; in words; in words and numbers; in a word if inside it; in a number if
-inside it; Chinese; handled by the plain tokenizer."""
+"""Classes of characters: between words; in words; in words and numbers; in a word if inside it; in a number
+if inside it; Chinese; handled by the plain tokenizer."""
 
 MARK = 1
 """Takes the place of a run of Chinese in the cleaned text."""

@@ -1,7 +1,7 @@
 """Decimal numbers, read and written exactly: lines of a word and its numbers to float32 and back.
 
-A number is scaled in float64, with a relative error below `ERROR`. If everything within that error rounds to one
-float32, it is the float32 of the exact number. If not (one in 30 million, and whatever is not an ordinary
+A number is scaled in float64, with a relative error below `ERROR`. If everything within that error rounds to
+one float32, it is the float32 of the exact number. If not (one in 30 million, and whatever is not an ordinary
 decimal), the line is returned to the caller, for the plain version.
 """
 
@@ -24,8 +24,8 @@ ZERO = 48
 BIG_E = 69
 SMALL_E = 101
 FARTHEST = 64
-"""Powers of ten beyond this one are left to the plain version; float32 ends at 10^38 and, with 18 digits before the
-exponent, at 10^-63."""
+"""Powers of ten beyond this one are left to the plain version; float32 ends at 10^38 and, with 18 digits
+before the exponent, at 10^-63."""
 POWERS = np.array([float(f"1e{power}") for power in range(-FARTHEST, FARTHEST + 1)])
 FULL = 10**17
 """A mantissa that has reached this takes no more digits: they change it by less than one part in 10^17."""
@@ -73,7 +73,8 @@ def _digits(text, here, mantissa):
 
 @part
 def _number(text, here):
-    # The number that starts at `here`, without its sign, and where it ends; -1 where it is left to the plain version.
+    # The number that starts at `here`, without its sign, and where it ends; -1 where it is left to the plain
+    # version.
     mantissa, exponent, whole = _digits(text, here, np.int64(0))
     seen = whole - here
     here = whole
@@ -190,8 +191,8 @@ def _shortest(value):
 @kernel
 def format_numbers(values, ends, out):
     # values (rows, dim) f4, finite; out (rows * dim * WIDEST,) u1, filled: numbers, a blank before each
-    # ends (rows,) i8, filled: where row n ends in out; returns the first row that is left to the plain version, or
-    # how many there are
+    # ends (rows,) i8, filled: where row n ends in out; returns the first row that is left to the plain
+    # version, or how many there are
     filled = 0
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):

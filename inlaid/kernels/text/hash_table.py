@@ -1,12 +1,14 @@
 """Words to ids: a hash table of bytes that counts words and gives them ids.
 
-`number` looks up each word between blanks, and adds it if it is new; `renumber` maps these ids to those of the
-vocabulary. `line_hashes` and `repeated` find lines that occurred before.
+`number` looks up each word between blanks, and adds it if it is new; `renumber` maps these ids to those of
+the vocabulary. `line_hashes` and `repeated` find lines that occurred before.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,25 +27,28 @@ KNOWN, FILLED = range(2)
 """Entries of the state of `number`."""
 PREFIX, REST, LENGTH, COUNT = range(4)
 """Columns of a row: the first eight bytes of a word, the others, its length, its count."""
-(
-    CALL_IDS,
-    CALL_ENDS,
-    ALL_IDS,
-    IDS_IN_ENDED,
-    SENTENCES,
-    HAS_WORDS,
-) = range(6)
-"""Entries of the state of `renumber`: ids and sentence ends of this call; ids of all calls; ids in sentences that have
-ended; sentences that had any word; whether the current one has."""
+CALL_IDS, CALL_ENDS, ALL_IDS, IDS_IN_ENDED, SENTENCES, HAS_WORDS = range(6)
+"""Entries of the state of `renumber`: ids and sentence ends of this call; ids of all calls; ids in sentences
+that have ended; sentences that had any word; whether the current one has."""
 
 
-def room_ahead() -> tuple[np.ndarray, ...]:
-    """Of words found ahead: where they begin and end, their first eight bytes and the others, their hash."""
-    return (
-        np.empty(AHEAD, np.int64),
-        np.empty(AHEAD, np.int64),
-        np.empty((AHEAD, 2), np.uint64),
-        np.empty(AHEAD, np.uint64),
+class WordsAhead(NamedTuple):
+    """Words that are found and not looked up yet."""
+
+    starts: np.ndarray
+    stops: np.ndarray
+    keys: np.ndarray
+    """(AHEAD, 2) u8: PREFIX and REST."""
+    hashes: np.ndarray
+
+
+def room_ahead() -> WordsAhead:
+    """Buffers for words that are found ahead."""
+    return WordsAhead(
+        starts=np.empty(AHEAD, np.int64),
+        stops=np.empty(AHEAD, np.int64),
+        keys=np.empty((AHEAD, 2), np.uint64),
+        hashes=np.empty(AHEAD, np.uint64),
     )
 
 
@@ -61,7 +66,10 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
     filled = state[FILLED]
     begun = 0
     mask = np.uint64(slots.shape[0] - 1)
-    starts, stops, keys, hashes = found
+    starts = found.starts
+    stops = found.stops
+    keys = found.keys
+    hashes = found.hashes
     here = start
     inside = np.uint64(0)
     ended = np.uint64(0)
@@ -138,7 +146,8 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
 
 @part
 def _key(text, start, length):
-    # Two numbers that identify a word of up to 16 bytes, given its length; for longer ones the second is a hash.
+    # Two numbers that identify a word of up to 16 bytes, given its length; for longer ones the second is a
+    # hash.
     short = min(length, 8)
     first = eight(text, start) & (~np.uint64(0) >> np.uint64(64 - 8 * short))
     others = eight(text, start + length - short) & (np.uint64(0) - np.uint64(length > 8))
@@ -151,7 +160,8 @@ def _key(text, start, length):
 
 @part
 def _hash(first, others, length):
-    # The lower half is the slot that is tried first, the upper half (never 0) is compared with that of the slot.
+    # The lower half is the slot that is tried first, the upper half (never 0) is compared with that of the
+    # slot.
     hashed = (first ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
     hashed = (hashed ^ others ^ hashed >> HALF) * np.uint64(0xD6E8FEB86659FD93)
     return hashed ^ hashed >> HALF | ONE << HALF
