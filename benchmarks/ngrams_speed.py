@@ -23,7 +23,7 @@ from gensim.models.fasttext import load_facebook_vectors
 from inlaid.encode.ngrams import NGrams, NGramTable, bucket_ids
 from inlaid.encode.vocabulary import Words
 from inlaid.formats import fasttext
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.vectors import Vectors
 
 DIM = 100

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inlaid.encode.chinese import HAN
-from inlaid.kernels import text_cpu
+from inlaid.kernels.text import clean_text as text_cpu
 
 CODE_POINTS = 0x110000
 

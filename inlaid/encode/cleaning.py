@@ -23,7 +23,7 @@ from inlaid.encode.characters import character_classes, han_pattern
 from inlaid.encode.numbering import PADDING, padded
 from inlaid.encode.tokenizers import Tokenizer, Whitespace, Word, word_pattern
 from inlaid.errors import SourceError
-from inlaid.kernels import text_cpu
+from inlaid.kernels.text import clean_text as text_cpu
 
 KERNEL_STEPS = {"nfc", "lower"}
 """Normalization steps the kernel can apply."""

@@ -22,7 +22,7 @@ from inlaid.encode.subwords import scanning as subword_scanning
 from inlaid.encode.tokenizers import Whitespace
 from inlaid.encode.vocabulary import Vocabulary, Words, by_count
 from inlaid.errors import InlaidError, SettingError, SourceError
-from inlaid.kernels import words_cpu
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.report import Report
 from inlaid.shapes import Ids
 

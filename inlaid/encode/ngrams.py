@@ -15,7 +15,7 @@ import numpy as np
 
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.shapes import Blob, Buckets, Ids, LazyTable, Offsets, Rows, Table, Vector
 
 BLOCK = 1 << 14
@@ -216,7 +216,7 @@ def bucket_ids(blob: Blob, offsets: Offsets, *, min_n: int, max_n: int, buckets:
 def fast() -> ModuleType | None:
     """The kernels, or None if Numba is missing."""
     try:
-        from inlaid.kernels import ngrams_cpu
+        from inlaid.kernels.text import ngrams as ngrams_cpu
     except ImportError:
         return None
     return ngrams_cpu

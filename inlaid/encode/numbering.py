@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from inlaid.errors import SourceError
-from inlaid.kernels import words_cpu
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.shapes import Counts, Ids
 
 END = -1

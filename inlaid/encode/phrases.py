@@ -18,7 +18,7 @@ from inlaid.encode.chinese import HAN
 from inlaid.encode.corpus import Corpus, content_hash
 from inlaid.encode.vocabulary import Vocabulary
 from inlaid.errors import SettingError
-from inlaid.kernels import phrases_cpu
+from inlaid.kernels.text import adjacent_pairs as phrases_cpu
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Counts, Ids, Offsets
 

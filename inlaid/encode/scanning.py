@@ -15,7 +15,7 @@ from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.numbering import FastNumbering, padded
 from inlaid.encode.processes import CleanerPool
 from inlaid.files import Spool
-from inlaid.kernels import words_cpu
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.report import Note, Report
 from inlaid.shapes import Counts, Ids
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from inlaid.formats.binary import BinaryReader
 from inlaid.formats.product_quantization import ProductQuantizedTable, read_quantized
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.messages import Message
 from inlaid.report import Note, Report
 

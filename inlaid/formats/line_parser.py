@@ -18,7 +18,7 @@ import numpy as np
 from inlaid.errors import FormatError
 from inlaid.formats.lines import SPACES, Block
 from inlaid.formats.reading import LONGEST_WORD, convert_command
-from inlaid.kernels.reference import decimals
+from inlaid.kernels.text.reference import decimals
 from inlaid.messages import Message
 from inlaid.shapes import Rows
 
@@ -151,10 +151,10 @@ class LineParser:
 def load_kernels() -> ModuleType | None:
     """The kernels, or None where Numba is missing; imported only when a large file needs them."""
     try:
-        from inlaid.kernels import numbers_cpu
+        from inlaid.kernels.text import decimal_numbers
     except ImportError:
         return None
-    return numbers_cpu
+    return decimal_numbers
 
 
 def split_fields(line: bytes) -> list[bytes]:

@@ -44,7 +44,7 @@ from inlaid.formats.reading import (
     refuse_whitespace,
 )
 from inlaid.formats.words import accept_words
-from inlaid.kernels.reference import shortest
+from inlaid.kernels.text.reference import shortest
 from inlaid.messages import Message
 from inlaid.report import Progress, Report, silent
 from inlaid.shapes import Rows

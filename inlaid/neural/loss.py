@@ -98,9 +98,9 @@ def cross_entropy_(logits: Tensor, targets: Tensor, share: Tensor, words: int) -
     """The loss at each position (position,); the first `words` columns of `logits` (position, column) are
     replaced by the gradient of the sum of all losses times `share`."""
     if logits.is_cuda and TRITON and logits.dtype != torch.float64:
-        from inlaid.kernels import loss_gpu
+        from inlaid.kernels.loss import gpu
 
-        return loss_gpu.cross_entropy_(logits, targets, share, words)
+        return gpu.cross_entropy_(logits, targets, share, words)
     log_probabilities = logits[:, :words].to(_wide(logits.dtype)).log_softmax(-1)
     losses = torch.nn.functional.nll_loss(log_probabilities, targets, reduction="none")
     counted = targets != -100

@@ -203,16 +203,16 @@ class RowAdam(RowOptimizer):
         if not tables or not all(_suits_kernel(table) for table in tables):
             super()._step_group(group)
             return
-        from inlaid.kernels import rows_gpu
+        from inlaid.kernels.optimizer import gpu
 
         tables = [table for table in tables if table.grad._nnz()]
-        runs = [rows_gpu.Runs(table.grad._indices()[0], table.grad._values()) for table in tables]
+        runs = [gpu.Runs(table.grad._indices()[0], table.grad._values()) for table in tables]
         scale = None
         if group["clip"] is not None and runs:
             norm = torch.stack([each.square() for each in runs]).sum().sqrt()
             scale = (group["clip"] / (norm + 1e-6)).clamp(max=1.0).float()
         for table, each in zip(tables, runs, strict=True):
-            rows_gpu.adam_step(table, self._state(table, torch.float32), each, scale, group)
+            gpu.adam_step(table, self._state(table, torch.float32), each, scale, group)
 
     def update(
         self, rows: Tensor, gradient: Tensor, state: dict[str, Tensor], ids: Tensor, group: dict[str, Any]

@@ -21,7 +21,7 @@ from inlaid.encode import processes
 from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.subwords.tokenizer import Subwords
 from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, WriteError
-from inlaid.kernels import words_cpu
+from inlaid.kernels.text import hash_table as words_cpu
 
 
 def decoded(corpus: Corpus) -> list[list[str]]:

@@ -24,7 +24,7 @@ def make(
 
 
 def test_the_hash_is_fnv_with_signed_bytes():
-    from inlaid.kernels.reference import fnv
+    from inlaid.kernels.text.reference import fnv
 
     assert fnv(b"") == 2166136261
     assert fnv(b"a") == 0xE40C292C  # as published

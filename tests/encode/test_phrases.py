@@ -13,7 +13,7 @@ from inlaid.encode import phrases
 from inlaid.encode.corpus import Corpus, Encoding, encode, open_corpus
 from inlaid.encode.phrases import Phrases, collocations, join
 from inlaid.errors import SettingError
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.report import Event, Note
 
 EASY = Phrases(min_count=1, threshold=0.1, passes=1)

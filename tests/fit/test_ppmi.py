@@ -14,7 +14,7 @@ from inlaid.errors import SettingError, SourceError
 from inlaid.feed.cooccurrence import Cells
 from inlaid.fit import ppmi
 from inlaid.fit.ppmi import PPMI
-from inlaid.kernels import reference
+from inlaid.kernels.cooccurrence import reference
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from inlaid.errors import FormatError
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
 from inlaid.neural.architecture import Architecture  # noqa: E402
+
 from inlaid.neural.checkpoint import save_model  # noqa: E402
 from inlaid.neural.families import read_config  # noqa: E402
 from inlaid.neural.model import Model  # noqa: E402

@@ -252,10 +252,10 @@ def _shared(kernel, rows: np.ndarray, factors: np.ndarray, queries: np.ndarray, 
 def _kernels() -> ModuleType | None:
     """The compiled loops, or nothing on a machine without Numba: NumPy then does all the work."""
     try:
-        from inlaid.kernels import search_cpu
+        from inlaid.kernels.search import cpu
     except ImportError:
         return None
-    return search_cpu
+    return cpu
 
 
 def _unit(queries: Rows) -> Doubles:
