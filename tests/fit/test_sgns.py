@@ -179,7 +179,7 @@ def test_a_rate_that_is_too_high_is_named(corpus: Corpus, rate: float):
 
 
 def test_what_cannot_be_learned_from_is_refused(corpus: Corpus):
-    with pytest.raises(SourceError, match="No two words meet"):
+    with pytest.raises(SourceError, match="No word has a context"):
         inlaid.train(encode(["a", "b", "a"], Encoding(min_count=1)), "sgns")
 
 

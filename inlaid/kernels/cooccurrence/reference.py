@@ -10,8 +10,8 @@ import numpy as np
 def cooccurrence(
     ids: np.ndarray, offsets: np.ndarray, size: int, window: int, weights: np.ndarray
 ) -> np.ndarray:
-    """How often words meet: weights[d] is added for every two tokens d apart in one sentence, d at most
-    `window`."""
+    """How often words occur together: weights[d] is added for every two tokens d apart in one sentence, d at
+    most `window`."""
     table = np.zeros((size, size))
     for start, stop in pairwise(offsets):
         sentence = ids[start:stop]
