@@ -11,7 +11,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import Diverged, SettingError, SourceError
 from inlaid.feed import subsampled
 from inlaid.fit import sgns
-from inlaid.fit.sgns import SGNS, Training
+from inlaid.fit.sgns import SGNS, SGNSTraining
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,14 @@ def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subsampled, "SPAN", 3000)
 
 
-def _finished(training: Training) -> Training:
+def _finished(training: SGNSTraining) -> SGNSTraining:
     done = 0
     while done < training.total:
         done = training.step(done).done
     return training
 
 
-def _bits(training: Training) -> list[bytes]:
+def _bits(training: SGNSTraining) -> list[bytes]:
     return [array.tobytes() for array in training.state.values()]
 
 
@@ -107,7 +107,9 @@ def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(
     _finished(slow)
     fast.state = slow.state
     assert slow.text.shared < fast.text.shared
-    assert slow.held_out_loss() == fast.held_out_loss() != SGNS(epochs=1, dim=20).start(corpus).held_out_loss()
+    assert (
+        slow.held_out_loss() == fast.held_out_loss() != SGNS(epochs=1, dim=20).start(corpus).held_out_loss()
+    )
 
 
 def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypatch: pytest.MonkeyPatch):
