@@ -194,7 +194,7 @@ def test_frozen_words_keep_every_bit_and_new_words_learn(settings: dict[str, obj
     old = inlaid.train(world.sentences("en", words=40_000), "fasttext", dim=20, epochs=1, buckets=5000)
     text = [line.replace("banana", "zebrafruit") for line in world.sentences("en", words=40_000, seed=2)]
     common = {"dim": 20, "epochs": 2, "buckets": 5000, "workers": workers} | settings
-    new = inlaid.train(text, "fasttext", onto=old, anchor=True, **common)
+    new = inlaid.train(text, "fasttext", init_from=old, freeze=True, **common)
     assert new.table[: len(old)].tobytes() == old.table.tobytes()
     assert isinstance(new.contexts, np.ndarray)
     assert isinstance(old.contexts, np.ndarray)
@@ -204,7 +204,7 @@ def test_frozen_words_keep_every_bit_and_new_words_learn(settings: dict[str, obj
     for word in ("bananas", "gardening"):
         np.testing.assert_array_equal(new.subwords.vector(word), old.subwords.vector(word))
     assert np.abs(new.contexts[new.id("zebrafruit")]).max() > 0.05
-    free = inlaid.train(text, "fasttext", onto=old, **common)
+    free = inlaid.train(text, "fasttext", init_from=old, **common)
     assert not np.array_equal(free.table[: len(old)], old.table)
 
 
@@ -221,10 +221,10 @@ def test_earlier_vectors_must_have_the_same_ngrams(settings: dict[str, object], 
     text = ["the cat sat on the mat", "the dog sat on the cat"] * 20
     old = inlaid.train(text, "fasttext", dim=10, epochs=1, buckets=500)
     with pytest.raises(SettingError, match=said):
-        inlaid.train(text, "fasttext", onto=old, **({"dim": 10, "buckets": 500} | settings))
+        inlaid.train(text, "fasttext", init_from=old, **({"dim": 10, "buckets": 500} | settings))
 
 
 def test_vectors_without_ngrams_are_no_start():
     text = ["the cat sat on the mat", "the dog sat on the cat"] * 20
     with pytest.raises(SettingError, match="have no n-grams"):
-        inlaid.train(text, "fasttext", onto=inlaid.train(text, "sgns", dim=10, epochs=1), dim=10)
+        inlaid.train(text, "fasttext", init_from=inlaid.train(text, "sgns", dim=10, epochs=1), dim=10)

@@ -98,7 +98,7 @@ def test_what_cannot_go_on_is_named(old: Vectors, text: list[str]):
             SettingError, match=f"{method} cannot continue from earlier vectors: init_from is for sgns"
         ):
             inlaid.train("no such file.txt", method, init_from=old)  # before any work is done
-    with pytest.raises(SettingError, match="softmax changes every word"):
+    with pytest.raises(SettingError, match="softmax moves every word"):
         inlaid.train(text, "sgns", init_from=old, freeze=True, dim=30, loss="softmax")
 
 
