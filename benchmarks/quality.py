@@ -1,9 +1,12 @@
 """Are our vectors as good as the peers' on the same text? Means over seeds with 95 % intervals.
 
-    python benchmarks/quality.py train gensim-skipgram --language en --seeds 5     # peers first, kept in benchmarks/results/quality
+    python benchmarks/quality.py train gensim-skipgram --language en --seeds 5     # peers first
     python benchmarks/quality.py train sgns-skipgram --language en --seeds 5
     python benchmarks/quality.py report gensim-skipgram sgns-skipgram --language en --seeds 5
-    python benchmarks/quality.py report fasttext-skipgram inlaid-fasttext --language unseen --setting eager --seeds 3
+    python benchmarks/quality.py report fasttext-skipgram inlaid-fasttext --language unseen \\
+        --setting eager --seeds 3
+
+The vectors are kept in benchmarks/results/quality.
 
 `unseen` is the first 30 MB of English without a thousand words, which subwords must make vectors for.
 
@@ -30,7 +33,7 @@ import numpy as np
 
 import inlaid
 from inlaid.encode.corpus import Corpus
-from inlaid.study.evaluate.evaluate import Score
+from inlaid.study.evaluate.scores import Score
 from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "quality"
@@ -260,8 +263,10 @@ def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
             # Case is folded for all: questions are in capitals, and only our own files remember that the text
             # was not.
             found.append(
-                inlaid.evaluate(vectors, analogies, policy=inlaid.Policy(top=TOP, fold=True))
-                + inlaid.evaluate(vectors, others, policy=inlaid.Policy(fold=True))
+                [
+                    *inlaid.evaluate(vectors, analogies, top=TOP, fold_case=True),
+                    *inlaid.evaluate(vectors, others, fold_case=True),
+                ]
             )
     return found
 
@@ -273,9 +278,8 @@ def report(options: argparse.Namespace) -> None:
     runs = {name: scores(name, options) for name in options.trainers}
     first = options.trainers[0]
     tasks = [score.task for score in runs[first][0]]
-    print(
-        f"{options.language} {options.setting}: seeds {', '.join(f'{name} {len(each)}' for name, each in runs.items())}"
-    )
+    seeds = ", ".join(f"{name} {len(each)}" for name, each in runs.items())
+    print(f"{options.language} {options.setting}: seeds {seeds}")
     for number, task in enumerate(tasks):
         values = {name: np.array([run[number].value for run in each]) for name, each in runs.items() if each}
         line = f"{task:24}"

@@ -1,7 +1,7 @@
 """How fast are the nearest words found? Ours beside NumPy, gensim and faiss's flat index, on one table, in
 one run.
 
-    python benchmarks/search_speed.py [words: 1000000] [dim: 300] [rounds: 7]
+    python benchmarks/search_speed.py [words: 1000000] [dim: 300] [runs: 7]
 
 Random vectors around random centers: the time of exact search does not depend on what the numbers mean,
 recall and the number of rows that codes cannot rule out do. Rounds are interleaved, medians are given; all
@@ -21,8 +21,9 @@ import faiss
 import numpy as np
 from gensim.models import KeyedVectors
 
-from inlaid.study.search import neighbors, neighbors_of_each
-from inlaid.study.search.approximate import Approximate, approximate
+from inlaid.study.search.approximate import ApproximateSettings, approximate
+from inlaid.study.search.csls import index_of
+from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Codes, Vectors
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -49,11 +50,11 @@ def by_numpy(unit: np.ndarray, queries: np.ndarray, n: int) -> np.ndarray:
     return np.take_along_axis(best, np.argsort(-np.take_along_axis(scores, best, 0), axis=0), 0).T
 
 
-def interleaved(work: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+def interleaved(work: dict[str, Callable[[], Any]], runs: int) -> dict[str, float]:
     for each in work.values():
         each()  # compile, load, touch the memory
     times: dict[str, list[float]] = {name: [] for name in work}
-    for _ in range(rounds):
+    for _ in range(runs):
         for name, each in work.items():
             start = time.perf_counter()
             each()
@@ -69,7 +70,7 @@ def told(title: str, medians: dict[str, float], queries: int) -> None:
         print(f"  {name:<28}{each / queries * 1e3:9.2f}   x {each / best:.2f}")
 
 
-def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int) -> None:
+def one_query(vectors: Vectors, peers: dict[str, Any], runs: int) -> None:
     word = vectors.words[77]
     row = peers["unit"][77:78].copy()
     other = np.zeros(len(vectors), np.float32)
@@ -78,41 +79,41 @@ def one_query(vectors: Vectors, peers: dict[str, Any], codes: Codes, rounds: int
             "roof: read the table": lambda: np.einsum("wd->", vectors.table),
             "roof: numpy sgemv alone": lambda: np.dot(vectors.table, row[0], out=other),
             "inlaid": lambda: neighbors(vectors, word),
-            "inlaid, int8 codes": lambda: neighbors(vectors, word, codes=codes),
+            "inlaid, int8 codes": lambda: neighbors(vectors, word, int8=True),
             "numpy": lambda: by_numpy(peers["unit"], row, 11),
             "gensim": lambda: peers["gensim"].most_similar(word),
             "faiss flat": lambda: peers["faiss"].search(row, 11),
         },
-        rounds,
+        runs,
     )
     told("one query", medians, 1)
     print(f"  int8 over float32: {medians['inlaid, int8 codes'] / medians['inlaid']:.2f}")
 
 
-def many_queries(vectors: Vectors, peers: dict[str, Any], codes: Codes, count: int, rounds: int) -> None:
+def many_queries(vectors: Vectors, peers: dict[str, Any], count: int, runs: int) -> None:
     words = [vectors.words[id] for id in range(0, len(vectors), len(vectors) // count)][:count]
     rows = peers["unit"][[vectors.id(word) for word in words]]
     work: dict[str, Callable[[], Any]] = {
-        "inlaid": lambda: neighbors_of_each(vectors, words),
+        "inlaid": lambda: neighbors(vectors, words),
         "faiss flat": lambda: peers["faiss"].search(rows, 11),
     }
     if count <= 16:
-        work["inlaid, int8 codes"] = lambda: neighbors_of_each(vectors, words, codes=codes)
+        work["inlaid, int8 codes"] = lambda: neighbors(vectors, words, int8=True)
     if count * len(vectors) <= 1 << 27:  # by hand all scores are held at once
         work["numpy"] = lambda: by_numpy(peers["unit"], rows, 11)
         work["gensim"] = lambda: [
             peers["gensim"].most_similar(word) for word in words
         ]  # it takes one query at a time
-    told(f"{count} queries", interleaved(work, rounds), count)
+    told(f"{count} queries", interleaved(work, runs), count)
 
 
 def recalls(vectors: Vectors, codes: Codes, queries: int = 100) -> None:
     """Through codes alone, and through codes with the rows they cannot rule out scored again."""
     words = [vectors.words[id] for id in range(5, len(vectors), len(vectors) // queries)][:queries]
-    exact = [{each.word for each in found} for found in neighbors_of_each(vectors, words)]
+    exact = [{each.word for each in found} for found in neighbors(vectors, words)]
     alone = Vectors(vectors.words, codes.rows(slice(None)))
-    rough = neighbors_of_each(alone, words)
-    again = [neighbors(vectors, word, codes=codes) for word in words]
+    rough = neighbors(alone, words)
+    again = [neighbors(vectors, word, int8=True) for word in words]
     for name, found in (("codes alone", rough), ("codes, then rows", again)):
         share = statistics.mean(
             len({each.word for each in one} & right) / len(right)
@@ -121,7 +122,7 @@ def recalls(vectors: Vectors, codes: Codes, queries: int = 100) -> None:
         print(f"  {name:<28}recall@10 {share:.4f} over {queries} queries")
 
 
-def main(count: int, dim: int, rounds: int) -> None:
+def main(count: int, dim: int, runs: int) -> None:
     faiss.omp_set_num_threads(THREADS)
     vectors = Vectors.of([f"w{id}" for id in range(count)], table_of(count, dim))
     gensim = KeyedVectors(dim)
@@ -130,29 +131,26 @@ def main(count: int, dim: int, rounds: int) -> None:
     flat = faiss.IndexFlatIP(dim)
     flat.add(vectors.unit)
     peers = {"unit": vectors.unit, "gensim": gensim, "faiss": flat}
-    codes = Codes.of(vectors.table)
-    print(
-        f"{count:,} words x {dim}, {vectors.table.nbytes / 1e9:.2f} GB, codes {codes.codes.nbytes / 1e9:.2f} GB, {THREADS} threads"
-    )
-    one_query(vectors, peers, codes, rounds)
+    codes = index_of(vectors).filter.codes
+    table_size = vectors.table.nbytes / 1e9
+    codes_size = codes.codes.nbytes / 1e9
+    print(f"{count:,} words x {dim}, {table_size:.2f} GB, codes {codes_size:.2f} GB, {THREADS} threads")
+    one_query(vectors, peers, runs)
     for batch in (8, 100, 1000):
-        many_queries(vectors, peers, codes, batch, max(1, rounds * 8 // batch if batch < 1000 else 1))
+        many_queries(vectors, peers, batch, max(1, runs * 8 // batch))
     print("\nint8")
     recalls(vectors, codes)
     some = Vectors.of(vectors.words[: min(count, 20_000)], vectors.table[:20_000])
     print("\napproximate, 20,000 words")
     for kind in ("hnsw", "ivf"):
         start = time.perf_counter()
-        near = approximate(some, Approximate(kind=kind))
+        near = approximate(some, ApproximateSettings(kind=kind))
         built = time.perf_counter() - start
         medians = interleaved(
-            {"exact": lambda: neighbors(some, "w77"), kind: lambda near=near: near.neighbors("w77")}, rounds
+            {"exact": lambda: neighbors(some, "w77"), kind: lambda near=near: near.neighbors("w77")}, runs
         )
-        mine = medians[kind] * 1e3
-        exact = medians["exact"] * 1e3
-        print(
-            f"  {kind}: built in {built:.1f} s, recall@10 {near.recall:.3f}, {mine:.2f} ms (exact {exact:.2f})"
-        )
+        print(f"  {kind}: built in {built:.1f} s, recall@10 {near.recall:.3f}")
+        print(f"    {medians[kind] * 1e3:.2f} ms a query (exact {medians['exact'] * 1e3:.2f})")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""Write the tree of the package into the READMEs, from the first line of each module's docstring."""
+"""Write what follows from the code into the docs: the tree of the package, and the table of analyses."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
+
+from inlaid import registry
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inlaid"
@@ -34,6 +36,25 @@ def written(text: str) -> str:
     )
 
 
+def analyses() -> str:
+    """A row for each analysis of the registry; the same in both languages."""
+    rows = [
+        f"| `{entry.name}` | `inlaid {entry.name.replace('_', '-')}` | {entry.summary} |"
+        for entry in registry.entries("analysis")
+    ]
+    return "\n".join(["| Python | command | what it answers |", "| --- | --- | --- |", *rows])
+
+
+def with_analyses(text: str) -> str:
+    """The text with the table of analyses between its two marks brought up to date."""
+    return re.sub(
+        r"(<!-- analyses -->\n).*?(<!-- end of analyses -->)",
+        lambda marks: f"{marks[1]}{analyses()}\n{marks[2]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
 def _line(path: Path, indent: int) -> str:
     return f"{' ' * indent}{path.name:<{24 - indent}}{_summary(path)}"
 
@@ -45,3 +66,5 @@ def _summary(path: Path) -> str:
 if __name__ == "__main__":
     for name in ("README.md", "README.zh.md"):
         (ROOT / name).write_text(written((ROOT / name).read_text("utf-8")), "utf-8")
+    for name in ("docs/search.md", "docs/zh/search.md"):
+        (ROOT / name).write_text(with_analyses((ROOT / name).read_text("utf-8")), "utf-8")

@@ -18,13 +18,24 @@ if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
     from inlaid.neural.checkpoint import load_model, save_model
-    from inlaid.pipeline import convert, corpus, demo, info, load, phrases, save, tokenize, train, verify
+    from inlaid.pipeline import (
+        convert,
+        corpus,
+        demo,
+        info,
+        load,
+        phrases,
+        plan,
+        save,
+        tokenize,
+        train,
+        verify,
+    )
     from inlaid.study.compare.align import align
     from inlaid.study.compare.changes import changes, stability
     from inlaid.study.compare.compare import compare
     from inlaid.study.doctor.doctor import doctor
-    from inlaid.study.evaluate.evaluate import evaluate, evaluate_against, summarize
-    from inlaid.study.evaluate.oov import Policy
+    from inlaid.study.evaluate.evaluate import EvaluateSettings, evaluate, summarize
     from inlaid.study.evaluate.task_files import read_tasks
     from inlaid.study.explain.axis import axis
     from inlaid.study.explain.cooccurrence import cooccurrence
@@ -48,21 +59,19 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Corpus": "encode.corpus:Corpus",
-    "Policy": "study.evaluate.oov:Policy",
+    "EvaluateSettings": "study.evaluate.evaluate:EvaluateSettings",
     "Vectors": "vectors:Vectors",
     "approximate": "study.search.approximate:approximate",
     "convert": "pipeline:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
     "draw_map": "study.map.pictures:draw_map",
-    "evaluate": "study.evaluate.evaluate:evaluate",
-    "evaluate_against": "study.evaluate.evaluate:evaluate_against",
     "info": "pipeline:info",
-    "inspect": "study.explain.inspect:inspect",
     "load": "pipeline:load",
     "load_model": "neural.checkpoint:load_model",
     "map_words": "study.map.layout:map_words",
     "phrases": "pipeline:phrases",
+    "plan": "pipeline:plan",
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "pipeline:save",
     "save_model": "neural.checkpoint:save_model",

@@ -20,11 +20,9 @@ COMMANDS = {
     "corpus": "text",
     "phrases": "text",
     "train": "training",
-    "evaluate": "vectors",
     "convert": "vectors",
     "info": "vectors",
     "verify": "vectors",
-    "inspect": "vectors",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")
@@ -91,7 +89,8 @@ def _overview() -> str:
     analyses = {entry.name.replace("_", "-"): entry.summary for entry in registry.entries("analysis")}
     return "\n".join(
         [
-            "usage: inlaid COMMAND ...\n\nFrom raw text to vectors you can trust, look into and put to work.\n",
+            "usage: inlaid COMMAND ...\n",
+            "From raw text to vectors you can trust, look into and put to work.\n",
             listed(lines),
             "\nanalyses of vectors and models:",
             listed(analyses),

@@ -13,8 +13,12 @@ A setting lives in one frozen dataclass: its type, range, default and help. Whoe
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
+import itertools
 import math
+import textwrap
 import tomllib
 import types
 import typing
@@ -24,6 +28,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from inlaid.errors import SettingError, SourceError, UnknownName, did_you_mean
+from inlaid.messages import Message
 
 T = TypeVar("T")
 
@@ -47,14 +52,25 @@ class Range:
 Positive = Annotated[int, Range(1)]
 Count = Annotated[int, Range(0)]
 Fraction = Annotated[float, Range(0, 1)]
+MAX_DIM = 1 << 16
+MAX_WINDOW = 1 << 20
+"""Beyond any use; a typing error with more zeros is refused instead of filling the memory."""
 
 
 def check(settings: object) -> None:
     """Raise SettingError naming the first field whose value its type or range does not allow."""
-    for name, hint in typing.get_type_hints(type(settings), include_extras=True).items():
+    hints = typing.get_type_hints(type(settings), include_extras=True)
+    for field in dataclasses.fields(typing.cast("Any", settings)):
+        name = field.name
+        hint = hints[name]
         problem = _problem(getattr(settings, name), hint)
         if problem:
-            raise SettingError(f"{name} is {getattr(settings, name)!r}; expected {problem}.")
+            raise SettingError(
+                "{name} is {value!r}; expected {expected}.",
+                name=name,
+                value=getattr(settings, name),
+                expected=problem,
+            )
 
 
 def settings_of(kind: type[T], values: Mapping[str, Any]) -> T:
@@ -67,9 +83,48 @@ def settings_of(kind: type[T], values: Mapping[str, Any]) -> T:
     return kind(**{name: _shaped(value, hints[name]) for name, value in values.items()})
 
 
+SYNONYMS = {
+    "alpha": "learning_rate",
+    "lr": "learning_rate",
+    "eta": "learning_rate",
+    "size": "dim",
+    "vector_size": "dim",
+    "dimension": "dim",
+    "ws": "window",
+    "window_size": "window",
+    "negative": "negatives",
+    "neg": "negatives",
+    "sample": "subsample",
+    "t": "subsample",
+    "ns_exponent": "noise_exponent",
+    "iter": "epochs",
+    "epoch": "epochs",
+    "threads": "workers",
+    "thread": "workers",
+    "minn": "min_n",
+    "maxn": "max_n",
+    "bucket": "buckets",
+    "sg": "objective",
+    "cbow_mean": "cbow_combine",
+    "max_vocab_size": "max_size",
+    "max_final_vocab": "max_size",
+}
+"""What other tools call a setting -> what it is called here."""
+
+
+def meant_setting(name: str, known: Iterable[str]) -> str:
+    """The setting that a user of another tool means by `name`; empty when none is known."""
+    meant = SYNONYMS.get(name.replace("-", "_"), "")
+    return meant if meant in set(known) else ""
+
+
 def unknown_setting(name: str, known: Iterable[str]) -> UnknownName:
-    hint = did_you_mean(name, known) or f" There are: {', '.join(sorted(known))}."
-    return UnknownName(f"No setting is called '{name}'.{hint}")
+    known = sorted(known)
+    meant = meant_setting(name, known)
+    hint = Message(" Did you mean '{close}'?", close=meant) if meant else did_you_mean(name, known)
+    if not hint:
+        hint = Message(" There are: {names}.", names=", ".join(known))
+    return UnknownName("No setting is called '{name}'.{hint}", name=name, hint=hint)
 
 
 def values_of(settings: object) -> dict[str, Any]:
@@ -78,14 +133,31 @@ def values_of(settings: object) -> dict[str, Any]:
     return {name: _plain(value) for name, value in values.items()}
 
 
+def field_help(kind: type) -> dict[str, str]:
+    """What each field of a settings class is for: the docstring below it."""
+    found = dict[str, str]()
+    for each in reversed(kind.__mro__[:-1]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
+        statements = typing.cast("ast.ClassDef", body).body
+        for field, below in itertools.pairwise(statements):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(below, ast.Expr)
+            ):
+                text = ast.literal_eval(below.value) if isinstance(below.value, ast.Constant) else ""
+                found[field.target.id] = " ".join(str(text).split())
+    return found
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys of a TOML file; tables are left as they are."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise SourceError(f"Cannot read {path}: {error.strerror}.") from None
+        raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is not valid TOML: {error}.") from None
+        raise SettingError("{path} is not valid TOML: {reason}.", path=path, reason=error) from None
 
 
 def _problem(value: Any, hint: Any) -> str:
@@ -124,14 +196,19 @@ def _plain_problem(value: Any, hint: Any) -> str:
 
 
 def _shaped(value: Any, hint: Any) -> Any:
-    """TOML and JSON have lists where we have tuples, and text where we have paths."""
-    wanted = {get_origin(each) or each for each in (hint, *get_args(hint))}
-    if isinstance(value, list) and tuple in wanted:
-        return tuple(typing.cast("list[Any]", value))
-    return Path(value) if isinstance(value, str) and Path in wanted else value
+    """TOML and JSON have lists where we have tuples, text where we have paths, tables where we have dataclasses."""
+    choices = (hint, *get_args(hint))
+    origins = {get_origin(each) or each for each in choices}
+    if isinstance(value, list) and tuple in origins:
+        item = next((get_args(each)[0] for each in choices if get_origin(each) is tuple), Any)
+        return tuple(_shaped(each, item) for each in typing.cast("list[Any]", value))
+    if isinstance(value, dict):
+        kind = next((each for each in choices if dataclasses.is_dataclass(each)), None)
+        return value if kind is None else settings_of(typing.cast("Any", kind), typing.cast("Any", value))
+    return Path(value) if isinstance(value, str) and Path in origins else value
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return list(typing.cast("tuple[Any, ...]", value))
+        return [_plain(each) for each in typing.cast("tuple[Any, ...]", value)]
     return str(value) if isinstance(value, Path) else value

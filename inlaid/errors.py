@@ -57,13 +57,12 @@ class WriteError(InlaidError):
 
 
 class Diverged(InlaidError):
-    """Training that went wrong: a loss or a table that is no number any more, or a loss that blew up."""
+    """A training whose loss or tables became NaN or infinite, or whose loss rose without bound."""
 
-    done: int | None = None
-    """Where the tables that the work now holds come from: the last good ones. None: there were none to go
-    back to."""
-    vectors: Any = None
-    """The vectors of those tables."""
+    outcome: Any = None
+    """How far the last good state had come; None where there is none. The training holds that state again."""
+    result: Any = None
+    """The vectors or model of that state."""
 
 
 class MissingExtra(InlaidError):

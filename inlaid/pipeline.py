@@ -1,6 +1,6 @@
-"""START HERE: the whole road from text to vectors.
+"""START HERE: the whole way from text to vectors.
 
-    text --encode--> Corpus --method.fit--> Vectors --format.write--> file
+    text --encode--> Corpus --method.start--> Training --run--> Vectors --format.write--> file
 
 `collect` and `encode` turn text into a Corpus of ids; a method from `fit`, chosen by name, turns the corpus
 into Vectors; `formats` keep them; `study` asks them questions.
@@ -9,9 +9,8 @@ into Vectors; `formats` keep them; `study` asks them questions.
 from __future__ import annotations
 
 import dataclasses
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from inlaid import registry
 from inlaid.arrays import open_arrays
@@ -19,16 +18,19 @@ from inlaid.collect import world
 from inlaid.collect.normalize import normalizer, origins
 from inlaid.collect.packed import PACKED
 from inlaid.collect.sources import Text
-from inlaid.config import settings_of, unknown_setting, values_of
+from inlaid.config import settings_of, unknown_setting
 from inlaid.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
 from inlaid.formats.native import Numbers
 from inlaid.formats.reading import Reading, Start
-from inlaid.jobs.onto import Onto
-from inlaid.jobs.training import Long, carried
-from inlaid.jobs.work import Safety
+from inlaid.jobs import planning
+from inlaid.jobs.init_from import InitFrom
+from inlaid.jobs.job import Job
+from inlaid.jobs.plan import Plan
+from inlaid.jobs.safety import Safety
+from inlaid.jobs.training import Method
 from inlaid.report import Note, Report, log
 from inlaid.study.search.packing import loss_of_packing
 from inlaid.vectors import Vectors
@@ -36,81 +38,110 @@ from inlaid.vectors import Vectors
 
 def train(
     text: Text | Corpus,
-    method: str = "ppmi",
+    method: str | Method = "ppmi",
     *,
+    encoding: Encoding | None = None,
     safety: Safety | None = None,
-    onto: Vectors | None = None,
-    anchor: bool = False,
+    init_from: Vectors | None = None,
+    freeze: bool = False,
     report: Report = log,
     **settings: Any,
 ) -> Vectors:
-    """Learn vectors from text (or from a corpus encoded earlier) with a method and its settings.
+    """Learn vectors from text, or from a corpus encoded earlier, with a method and its settings.
 
-    `safety` says how a long run is kept safe: checkpoints, early stopping, a limit of time. `onto` are
-    vectors to go on from: their words keep their rows, new words come behind; with `anchor` the old ones stay
-    exactly where they are.
+    The method is a name with settings beside it, or a settings object. `safety` is how a long run is kept
+    safe: checkpoints, early stopping, a limit of time. `init_from` are earlier vectors to continue from: their
+    words keep their ids, new words follow; with `freeze` the earlier vectors do not change.
 
     >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
+    >>> vectors = train("text.txt", SGNS(dim=300), min_count=2)
     """
-    if anchor and onto is None:
-        raise SettingError("anchor is set, but there are no vectors to go on from. Name them with onto.")
-    kind = registry.find("method", method)
-    of_method, of_encoding = split_settings(settings, kind)
-    chosen = settings_of(kind, of_method)
-    if isinstance(text, Corpus) and of_encoding:
+    job, encoding = _job(text, method, encoding, safety, init_from, freeze, settings)
+    job.check()
+    planning.announce(text, job.method, encoding, report)
+    encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
+    return job.train(encoded, report)
+
+
+def plan(
+    text: Text | Corpus, method: str | Method = "ppmi", *, encoding: Encoding | None = None, **settings: Any
+) -> Plan:
+    """The time and memory that `train` with the same arguments would take, from a trial on a sample of the text."""
+    job, encoding = _job(text, method, encoding, None, None, False, settings)
+    return planning.plan(text, job.method, encoding)
+
+
+def _job(
+    text: Text | Corpus,
+    method: str | Method,
+    encoding: Encoding | None,
+    safety: Safety | None,
+    init_from: Vectors | None,
+    freeze: bool,
+    settings: dict[str, Any],
+) -> tuple[Job, Encoding | None]:
+    """The job that these arguments of `train` describe, and how its text is encoded; each is made once."""
+    if freeze and init_from is None:
         raise SettingError(
-            f"{', '.join(of_encoding)} belong to encoding, and this corpus is encoded already. Leave them out."
+            "freeze is set, but there are no earlier vectors to keep fixed. Name them with init_from."
         )
-    encoded = text if isinstance(text, Corpus) else corpus(text, report=report, **of_encoding)
-    earlier = None if onto is None else Onto(onto, anchor)
-    if earlier is not None:
-        encoded = earlier.corpus(encoded)
-    if len(encoded.vocabulary) < 2:
-        raise SourceError(
-            f"The vocabulary is one word, '{encoded.vocabulary.words[0]}': there is nothing to compare it with. Bring more text."
-        )
-    if isinstance(chosen, Long):
-        vectors, chosen = carried(method, chosen, encoded, safety or Safety(), report, earlier)
-    elif onto is not None:
-        raise SettingError(
-            f"{method} cannot go on from other vectors. Train on all of the text at once, or use sgns."
-        )
-    elif safety is not None and safety != Safety():
-        raise SettingError(f"{method} is done at once: it takes no checkpoint, resume, patience or minutes.")
+    if isinstance(method, str):
+        name = registry.entry("method", method).name
+        of_method, of_encoding = split_settings(settings, registry.find("method", method))
+        chosen = method_of(method, of_method)
     else:
-        vectors = chosen.fit(encoded, report)
-    card = dataclasses.replace(
-        vectors.card,
-        method=method,
-        settings=values_of(chosen),
-        corpus=encoded.manifest["hash"],
-        encoding=encoded.manifest["encoding"],
-        version=metadata.version("inlaid"),
-    )
-    return dataclasses.replace(vectors, card=card)
+        name = registry.name_of("method", type(method))
+        of_method, of_encoding = split_settings(settings, type(method))
+        chosen = dataclasses.replace(cast("Any", method), **of_method)
+    if of_encoding:
+        encoding = settings_of(Encoding, of_encoding)
+    if isinstance(text, Corpus) and encoding is not None:
+        raise SettingError(
+            "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
+            names=", ".join(of_encoding) or "encoding",
+        )
+    earlier = None if init_from is None else InitFrom(init_from, freeze)
+    return Job(name=name, method=chosen, safety=safety or Safety(), init_from=earlier), encoding
+
+
+def method_of(name: str, settings: dict[str, Any]) -> Any:
+    """The settings object of a method by its name; an alias such as `cbow` brings the settings it stands for."""
+    entry = registry.entry("method", name)
+    preset = entry.aliases.get(name, {})
+    for setting, value in preset.items():
+        if settings.get(setting, value) != value:
+            raise SettingError(
+                "{name} stands for {method} with {setting} {value}, but {setting} is {given}. Use `{method}`, or leave out "
+                "{setting}.",
+                name=name,
+                method=entry.name,
+                setting=setting,
+                value=value,
+                given=settings[setting],
+            )
+    return settings_of(entry.load(), {**preset, **settings})
 
 
 def corpus(
     text: Text,
     out: str | Path | None = None,
     *,
+    encoding: Encoding | None = None,
     workers: int | None = None,
     report: Report = log,
     **settings: Any,
 ) -> Corpus:
-    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it
-    again."""
+    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it again."""
     if isinstance(text, (str, Path)) and is_corpus(Path(text)):
-        if settings or out:
-            raise SettingError(f"{text} is a corpus already: it takes no settings and is not written again.")
+        if settings or out or encoding is not None:
+            raise SettingError(
+                "{text} is already a corpus: it takes no settings of the encoding and is not written again.",
+                text=text,
+            )
         return open_corpus(Path(text))
-    return encode(
-        text,
-        settings_of(Encoding, settings),
-        report,
-        workers=workers,
-        out=Path(out) if out is not None else None,
-    )
+    chosen = encoding or settings_of(Encoding, settings)
+    target = Path(out) if out is not None else None
+    return encode(text, chosen, report, workers=workers, out=target)
 
 
 def tokenize(text: str, **settings: Any) -> Tokenized:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from inlaid.errors import UnknownName, did_you_mean
@@ -20,8 +20,10 @@ class Entry:
     where: str
     summary: str
     extra: str = ""
-    aliases: tuple[str, ...] = ()
-    """Names that other tools have for it; typed, they lead to "did you mean"."""
+    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """Other names that people of the field type, each with the settings it stands for."""
+    called_elsewhere: tuple[str, ...] = ()
+    """Names that other tools have for something close to it; typed, they lead to "did you mean"."""
 
     def load(self) -> Any:
         module, _, attribute = self.where.partition(":")
@@ -32,7 +34,18 @@ class Entry:
 ENTRIES = (
     Entry("method", "onehot", "fit.onehot:OneHot", "one axis a word; every pair equally far"),
     Entry("method", "ppmi", "fit.ppmi:PPMI", "co-occurrence counts, positive PMI, truncated SVD"),
-    Entry("method", "sgns", "fit.sgns:SGNS", "word2vec: skip-gram or CBOW with negative sampling"),
+    Entry(
+        "method",
+        "sgns",
+        "fit.sgns:SGNS",
+        "word2vec: skip-gram or CBOW with negative sampling",
+        aliases={
+            "word2vec": {},
+            "skipgram": {"objective": "skipgram"},
+            "skip-gram": {"objective": "skipgram"},
+            "cbow": {"objective": "cbow"},
+        },
+    ),
     Entry(
         "method",
         "fasttext",
@@ -166,56 +179,69 @@ ENTRIES = (
         "neighbors",
         "study.search.neighbors:neighbors",
         "the words nearest to a word",
-        aliases=("most_similar", "nearest", "similar", "nn"),
+        called_elsewhere=("most_similar", "nearest", "similar", "nn"),
     ),
     Entry(
         "analysis",
         "analogy",
         "study.search.analogy:analogy",
         'the words nearest to a sum of words: "king - man + woman"',
-        aliases=("analogies", "formula"),
+        called_elsewhere=("analogies", "formula"),
     ),
     Entry(
         "analysis",
         "vector",
         "study.search.vector:vector",
         "the vector of a word or of a formula",
-        aliases=("get_vector", "embedding", "embed"),
+        called_elsewhere=("get_vector", "embedding", "embed"),
     ),
     Entry(
         "analysis",
         "similarity",
         "study.search.similarity:similarity",
         "the cosine of two words, of several, or of pairs in a file",
-        aliases=("cosine", "distance"),
+        called_elsewhere=("cosine", "distance"),
     ),
     Entry(
         "analysis",
         "odd_one_out",
         "study.search.odd_one_out:odd_one_out",
         "the word of a list that does not belong",
-        aliases=("doesnt_match", "outlier"),
+        called_elsewhere=("doesnt_match", "outlier"),
     ),
     Entry(
         "analysis",
         "cooccurrence",
         "study.explain.cooccurrence:cooccurrence",
         "how often words occur together in a corpus",
-        aliases=("counts", "cooccurrences"),
+        called_elsewhere=("counts", "cooccurrences"),
+    ),
+    Entry(
+        "analysis",
+        "evaluate",
+        "study.evaluate.evaluate:evaluate",
+        "scores on tasks with known answers, with intervals",
+        called_elsewhere=("score", "benchmark", "evaluate_word_pairs", "evaluate_word_analogies", "test"),
+    ),
+    Entry(
+        "analysis",
+        "inspect",
+        "study.explain.inspect:inspect",
+        "tables, parameters and memory of a checkpoint, without loading it",
     ),
     Entry(
         "analysis",
         "geometry",
         "study.search.geometry:geometry",
         "hubness and anisotropy of a space",
-        aliases=("hubness", "anisotropy", "isotropy", "hubs"),
+        called_elsewhere=("hubness", "anisotropy", "isotropy", "hubs"),
     ),
     Entry(
         "analysis",
         "compare",
         "study.compare.compare:compare",
         "what changed between two spaces, and whether chance explains it",
-        aliases=("diff",),
+        called_elsewhere=("diff",),
     ),
     Entry(
         "analysis",
@@ -234,7 +260,7 @@ ENTRIES = (
         "align",
         "study.compare.align:align",
         "one space aligned to another by a dictionary; translations",
-        aliases=("procrustes", "muse", "vecmap", "translate"),
+        called_elsewhere=("procrustes", "muse", "vecmap", "translate"),
     ),
     Entry(
         "analysis",
@@ -247,35 +273,35 @@ ENTRIES = (
         "fill",
         "study.explain.fill:fill",
         "the words that best fit a blank: 这是一个___的苹果",
-        aliases=("predict_output_word",),
+        called_elsewhere=("predict_output_word",),
     ),
     Entry(
         "analysis",
         "axis",
         "study.explain.axis:axis",
         "where words lie between two lists of words",
-        aliases=("weat", "bias"),
+        called_elsewhere=("weat", "bias"),
     ),
     Entry(
         "analysis",
         "dimensions",
         "study.explain.dimensions:dimensions",
         "scores as dimensions are removed, and what each correlates with",
-        aliases=("ablation",),
+        called_elsewhere=("ablation",),
     ),
     Entry(
         "analysis",
         "doctor",
         "study.doctor.doctor:doctor",
         "what is wrong with a space, and what to do about it",
-        aliases=("check", "diagnose"),
+        called_elsewhere=("check", "diagnose"),
     ),
     Entry(
         "analysis",
         "map",
         "study.map.map:map",
         "words on a plane, as a picture or a page, and how far to trust it",
-        aliases=("plot", "tsne", "umap", "pca"),
+        called_elsewhere=("plot", "tsne", "umap", "pca"),
     ),
 )
 
@@ -286,26 +312,41 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 
 
 def entry(kind: str, name: str, *others: str) -> Entry:
-    """The entry of this name, of one kind or of others; a wrong name raises UnknownName with the closest
-    right one."""
-    known = {each.name: each for each in entries(kind, *others)}
+    """The entry of this name or alias, of one kind or of others; a wrong name raises UnknownName with the
+    closest right one."""
+    found = entries(kind, *others)
+    known = {each.name: each for each in found}
+    for each in found:
+        known.update(dict.fromkeys(each.aliases, each))
     if name not in known:
         raise UnknownName(
-            "No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=suggestion(name, known.values())
+            "No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=suggestion(name, found)
         )
     return known[name]
 
 
 def suggestion(name: str, among: Iterable[Entry]) -> Message:
-    """A sentence with the name that was meant, by alias or by spelling; otherwise with all names."""
+    """A sentence with the name that was meant, by what other tools call it or by spelling; otherwise with all
+    names."""
     known = list(among)
-    meant = next((each.name for each in known if name in each.aliases), None)
+    meant = next((each.name for each in known if name in each.called_elsewhere), None)
     if meant is not None:
         return Message(" Did you mean '{close}'?", close=meant)
     names = ", ".join(each.name for each in known)
-    return did_you_mean(name, [each.name for each in known]) or Message(" There are: {names}.", names=names)
+    return did_you_mean(name, [other for each in known for other in (each.name, *each.aliases)]) or Message(
+        " There are: {names}.", names=names
+    )
 
 
 def find(kind: str, name: str) -> Any:
     """Import and return the object that `name` stands for."""
     return entry(kind, name).load()
+
+
+def name_of(kind: str, found: Any) -> str:
+    """The name under which an object is registered; without an entry, its own name in lower case."""
+    for each in entries(kind):
+        module, _, attribute = each.where.partition(":")
+        if attribute == found.__name__ and found.__module__ == f"inlaid.{module}":
+            return each.name
+    return found.__name__.lower()

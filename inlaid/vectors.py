@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,9 +17,44 @@ from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, UnknownWord, did_you_mean
 from inlaid.shapes import Bytes, Counts, LazyTable, Lengths, Rows, Table, Vector
 
+Reason = Literal["finished", "stopped early", "interrupted", "out of time", "diverged"]
 LOOKED_AT = 50_000
 """How many of the first words are searched for the one a user may have meant; files list frequent words
 first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What was known at one point of a training."""
+
+    done: int
+    loss: float | None = None
+    """The moving average of the training loss per pair."""
+    held_out: float | None = None
+    """The loss per pair on held-out sentences."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a training ended."""
+
+    reason: Reason
+    done: int
+    """Units done."""
+    total: int
+    """Units of the whole run."""
+    kept: int
+    """Units after which the vectors are taken: `done`, or fewer where an earlier state was better."""
+    unit: str = "words"
+    seconds: float = 0.0
+    """Time it took, over all its parts if it was resumed."""
+    marks: tuple[Mark, ...] = ()
+    """The course of the losses, one mark every 5 % of the run."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to resume."""
+        return self.reason in ("finished", "stopped early")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +70,8 @@ class Card:
     version: str = ""
     """The Inlaid that made them."""
     scores: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    outcome: Outcome | None = None
+    """How the training ended; None for vectors that were not trained here."""
     notes: tuple[str, ...] = ()
 
 

@@ -14,7 +14,13 @@ import pytest
 
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\n我 喜欢 吃 苹果\n我 喜欢 吃 香蕉\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+我 喜欢 吃 苹果
+我 喜欢 吃 香蕉
+"""
 
 
 @pytest.fixture
@@ -123,7 +129,7 @@ def test_a_corpus_serves_several_methods(tmp_path: Path, text: Path, capsys: pyt
         14,
     )
     assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "c.inlaid"), *flags]) == 2
-    assert "is a corpus already" in capsys.readouterr().err
+    assert "is already a corpus" in capsys.readouterr().err
 
 
 def test_settings_come_from_a_file_and_flags_override_it(
@@ -196,24 +202,24 @@ MISTAKES = {
     "no text": (["train", "ppmi", "-o", "OUT"], "No text was named"),
     "zero window": (
         ["train", "ppmi", "TEXT", "-o", "OUT", "--window", "0"],
-        "window is 0; expected at least 1",
+        "window is 0; expected from 1",
     ),
-    "negative dim": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "-5"], "dim is -5; expected at least 1"),
+    "negative dim": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "-5"], "dim is -5; expected from 1"),
     "a word for a number": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "many"], "Error parsing --dim"),
     "too many dimensions": (
         ["train", "ppmi", "TEXT", "-o", "OUT", "--min-count", "1"],
-        "dim is 100, but 14 words can fill at most 14",
+        "dim is 100, but 14 words have at most 14 dimensions",
     ),
     "missing file": (["train", "ppmi", "NONE", "-o", "OUT"], "There is no file"),
     "empty file": (["train", "ppmi", "EMPTY", "-o", "OUT"], "No words were found"),
     "only punctuation": (["train", "ppmi", "PUNCTUATION", "-o", "OUT"], "No words were found"),
     "one word": (
         ["train", "ppmi", "ONE", "-o", "OUT", "--min-count", "1"],
-        "The vocabulary is one word, 'hello'",
+        "The vocabulary has one word, 'hello'",
     ),
     "a vocabulary of one": (
         ["train", "onehot", "REPEATED", "-o", "OUT"],
-        "The vocabulary is one word, 'hello'",
+        "The vocabulary has one word, 'hello'",
     ),
     "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words were seen less than 5 times"),
     "not UTF-8": (["train", "ppmi", "BINARY", "-o", "OUT"], "is not UTF-8"),

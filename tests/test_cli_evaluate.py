@@ -9,7 +9,12 @@ import pytest
 
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\nthe cow eats grass\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+the cow eats grass
+"""
 PAIRS = "cat\tdog\t9\ncat\tmat\t3\nfish\tmeat\t7\ndog\tgrass\t1\nwhale\tfish\t8\n"
 
 
@@ -41,13 +46,13 @@ def test_a_table(folder: Path, capsys: pytest.CaptureFixture[str]):
         ["pairs", "en", "pearson", rows[4][3]],
     ]
     assert rows[3][-3:] == ["4", "of", "5"]
-    assert "passed over" in said.err
+    assert "skipped" in said.err
     assert "readme" in said.err
 
 
 def test_json_has_no_nan(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["evaluate", "a.inlaid", "tasks", "--json", "--unknown", "wrong"]) == 0
-    one, pairs = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", "a.inlaid", "tasks", "--json", "--oov", "wrong"]) == 0
+    one, pairs = json.loads(capsys.readouterr().out)["scores"]
     assert one["value"] is None
     assert (pairs["used"], pairs["denominator"], pairs["total"], pairs["others"][0]["metric"]) == (
         4,
@@ -59,7 +64,9 @@ def test_json_has_no_nan(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 def test_two_models_and_several_runs(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "a.inlaid", "tasks/pairs.txt", "--against", "b.inlaid", "--json"]) == 0
-    assert {"first", "second", "difference", "p"} <= set(json.loads(capsys.readouterr().out)[0])
+    assert {"first", "second", "difference", "p"} <= set(
+        json.loads(capsys.readouterr().out)["differences"][0]
+    )
     assert main(["evaluate", "a.inlaid", "tasks/pairs.txt", "--also", "b.inlaid", "c.inlaid"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[-1] == "3"
     assert main(["evaluate", "a.inlaid", "tasks/pairs.txt", "--against", "b.inlaid"]) == 0
@@ -70,7 +77,7 @@ MISTAKES = {
     "both": (["tasks", "--against", "b.inlaid", "--also", "c.inlaid"], "give one of them"),
     "no such task": (["world-field"], "Did you mean 'world-fields'?"),
     "no such file": (["tasks/none.txt"], "There is no file or folder"),
-    "no task in it": (["text.txt"], "no task is recognised"),
+    "no task in it": (["text.txt"], "no task is recognized"),
     "top": (["tasks", "--top", "0"], "top is 0; expected at least 1"),
 }
 

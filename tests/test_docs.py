@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,15 +57,27 @@ def test_commands_run(page: Path, tmp_path: Path):
     _went_well(ended)
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
-def test_the_tree_is_the_package(name: str):
+def _tree() -> Any:
+    """docs/tree.py, which writes what follows from the code."""
     spec = importlib.util.spec_from_file_location("tree", ROOT / "docs" / "tree.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_tree_is_the_package(name: str):
     text = (ROOT / name).read_text("utf-8")
-    assert text == module.written(text), "the package has changed: run `make docs`"
+    assert text == _tree().written(text), "the package has changed: run `make docs`"
+
+
+@pytest.mark.parametrize("name", ["docs/search.md", "docs/zh/search.md"])
+def test_the_table_of_analyses_is_the_registry(name: str):
+    text = (ROOT / name).read_text("utf-8")
+    assert "<!-- analyses -->" in text
+    assert text == _tree().with_analyses(text), "the registry has changed: run `make docs`"
 
 
 def test_every_module_says_what_it_is():

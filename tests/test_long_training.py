@@ -3,6 +3,7 @@ or stays whole."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -20,9 +21,10 @@ from inlaid.arrays import write as write_arrays
 from inlaid.cli import main
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
-from inlaid.errors import Diverged, FormatError, SettingError, SourceError
+from inlaid.errors import Diverged, FormatError, SettingError, SourceError, UnknownName
+from inlaid.fit.sgns import SGNS
 from inlaid.jobs import plan
-from inlaid.jobs.work import Safety
+from inlaid.jobs.safety import Safety
 from inlaid.report import Event, Note
 
 EPOCHS = 300
@@ -42,7 +44,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_word_is_nothing_to_learn_from():
-    with pytest.raises(SourceError, match="The vocabulary is one word, 'a'"):
+    with pytest.raises(SourceError, match="The vocabulary has one word, 'a'"):
         inlaid.train(["a a a", "a a"], "sgns", min_count=1)
 
 
@@ -193,7 +195,7 @@ def test_killed_three_times_and_resumed_it_comes_to_the_same_bits(text: Path, tm
     said = subprocess.run(
         _command(text, broken, *often, "--resume"), check=True, capture_output=True
     ).stderr.decode()
-    assert "Going on from" in said
+    assert "Continuing from" in said
     one = open_arrays(whole)
     other = open_arrays(broken)
     for name in ("table", "contexts"):
@@ -214,7 +216,9 @@ def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: P
     assert program.returncode == 130
     vectors = inlaid.load(path)
     assert np.isfinite(vectors.table[:]).all()
-    assert "Training was interrupted at" in vectors.card.notes[-1]
+    assert vectors.card.outcome is not None
+    assert vectors.card.outcome.reason == "interrupted"
+    assert 0 < vectors.card.outcome.done < vectors.card.outcome.total
     assert (tmp_path / "v.inlaid.checkpoint").exists()
 
 
@@ -228,7 +232,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing_half_written(text: Path,
     )
     said = " ".join(ended.stderr.decode().split())
     assert ended.returncode == 2
-    assert "training goes on" in said
+    assert "training continues" in said
     assert not list(tmp_path.iterdir())
 
 
@@ -246,4 +250,72 @@ def test_a_checkpoint_that_fails_does_not_end_the_training(corpus: Corpus, tmp_p
         corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c")
     )
     assert np.isfinite(vectors.table).all()
-    assert any(isinstance(event, Note) and "training goes on" in event.text for event in events)
+    assert any(isinstance(event, Note) and "training continues" in event.text for event in events)
+
+
+def test_a_run_that_stops_early_leaves_no_checkpoint_and_can_be_typed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(world.sentences("en", words=100_000)), "utf-8")
+    losses = iter([1.0, *range(2, 100)])
+    training = importlib.import_module("inlaid.fit.sgns")
+    kind = next(each for each in vars(training).values() if hasattr(each, "held_out_loss"))
+    monkeypatch.setattr(kind, "held_out_loss", lambda _: float(next(losses)))
+    words = ["train", "sgns", str(text), "-o", str(tmp_path / "v.inlaid"), "--patience", "2", "--dim", "10"]
+    for _ in range(2):
+        losses = iter([1.0, *range(1, 100)])
+        assert main(words) == 0
+        outcome = inlaid.load(tmp_path / "v.inlaid").card.outcome
+        assert outcome is not None
+        assert outcome.reason == "stopped early"
+        assert outcome.kept < outcome.done < outcome.total
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt", "v.inlaid"]
+
+
+@pytest.mark.parametrize(
+    ("alias", "objective"), [("word2vec", "skipgram"), ("skipgram", "skipgram"), ("cbow", "cbow")]
+)
+def test_names_that_people_of_the_field_type(tmp_path: Path, alias: str, objective: str):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(world.sentences("en", words=20_000)), "utf-8")
+    for number, words in enumerate((["train", alias], ["train", "sgns", "--objective", objective])):
+        output = tmp_path / f"{number}.inlaid"
+        assert main([*words, str(text), "-o", str(output), "--dim", "10", "--epochs", "1"]) == 0
+    first, second = (inlaid.load(tmp_path / f"{number}.inlaid") for number in range(2))
+    assert first.table.tobytes() == second.table.tobytes()
+    assert first.card.method == "sgns"
+    assert first.card.settings["objective"] == objective
+
+
+def test_an_alias_refuses_the_other_objective(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    words = [
+        "train",
+        "cbow",
+        str(tmp_path / "t.txt"),
+        "-o",
+        str(tmp_path / "v.inlaid"),
+        "--objective",
+        "skipgram",
+    ]
+    assert main(words) == 2
+    assert "cbow stands for sgns with objective cbow, but objective is skipgram" in capsys.readouterr().err
+
+
+def test_a_settings_object_is_as_good_as_a_name(corpus: Corpus):
+    by_name = inlaid.train(corpus, "sgns", dim=12, epochs=1)
+    by_object = inlaid.train(corpus, SGNS(dim=12, epochs=1))
+    assert by_name.table.tobytes() == by_object.table.tobytes()
+    assert by_object.card.method == "sgns"
+    assert by_object.card.settings == by_name.card.settings
+
+
+def test_words_of_other_tools_get_the_right_name(corpus: Corpus):
+    for theirs, ours in (
+        ("alpha", "learning_rate"),
+        ("size", "dim"),
+        ("vector_size", "dim"),
+        ("negative", "negatives"),
+    ):
+        with pytest.raises(UnknownName, match=f"No setting is called '{theirs}'. Did you mean '{ours}'"):
+            inlaid.train(corpus, "sgns", **{theirs: 1})

@@ -1,188 +1,75 @@
-"""What the command line shows: flags into calls, complaints in one line, bars, tables, colours."""
+"""The terminal: flags parsed, errors in one line, tables, tokens in colour, progress bars."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import io
 import itertools
-import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tyro
 
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.report import Event, Note, Progress, Report, time_in_words
 
 if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
-    from inlaid.study.search.neighbors import Neighbor
 
 T = TypeVar("T")
-WIDE = 140
-"""Columns of a table that goes to a file or another program."""
 LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
 
 def parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
-    """Flags into a call of `kind`; whatever is wrong with them becomes one SettingError."""
-    said = io.StringIO()
+    """Call `kind` with what was typed; anything wrong with it becomes one SettingError."""
+    config = (
+        tyro.conf.OmitArgPrefixes,
+        tyro.conf.PositionalMetavarFromFieldName,
+        tyro.conf.FlagCreatePairsOff,
+    )
+    errors = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
-            config = (
-                tyro.conf.OmitArgPrefixes,
-                tyro.conf.PositionalMetavarFromFieldName,
-                tyro.conf.FlagCreatePairsOff,
-            )
+        with contextlib.redirect_stderr(errors):
             return tyro.cli(kind, args=words, prog=program, description=description, config=config)
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise SettingError(f"{_one_line(said.getvalue())} (`{program} --help` lists all)") from None
+        raise SettingError(
+            "{problem} (`{program} --help` lists all options)",
+            problem=_problem(errors.getvalue()),
+            program=program,
+        ) from None
 
 
 def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
-    """The same flags, but the call is handed back: it must not run while complaints are being caught."""
+    """The same flags, but the call is returned, not made: `parse` must not redirect what the command
+    prints."""
     return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
 
 
-def _one_line(box: str) -> str:
-    """The text of the box that tyro draws around a complaint, down to where it repeats the help."""
+def _problem(box: str) -> Message:
+    """The first sentence in the box that tyro draws around an error; what follows repeats the help."""
     inside = [row.strip(" │|") for row in box.splitlines()[1:]]  # the first row is the title in the frame
     text = " ".join(row for row in inside if row.strip("─-╰╯"))
     unknown = re.match(r"Unrecognized options: (\S+?),?(?: |$)", text)
+    meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
+    if unknown and meant:
+        return Message("There is no option {typed}. Did you mean {close}?", typed=unknown[1], close=meant[1])
     if unknown:
-        meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
-        return f"There is no option {unknown[1]}.{f' Did you mean {meant[1]}?' if meant else ''}"
-    return re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
+        return Message("There is no option {typed}.", typed=unknown[1])
+    first = re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
+    return Message("{problem}", problem=first)
 
 
 def listed(lines: dict[str, str]) -> str:
-    return "\n".join(f"  {name:<12}{line}" for name, line in lines.items())
-
-
-def print_scores(scores: Sequence[Any], *, sections: bool = False, as_json: bool = False) -> None:
-    """Scores, differences or summaries: a row each, with its further metrics and, if asked for, its
-    sections."""
-    if as_json:
-        print_json([dataclasses.asdict(each) for each in scores])
-        return
-    names, cells = SCORE_COLUMNS[type(scores[0]).__name__]
-    rows = [each for score in scores for each in (score, *getattr(score, "others", ()))]
-    print_table(
-        ("task", "language", "metric", *names),
-        [
-            (each.task, each.language, f"{each.metric} {getattr(each, 'section', '')}".strip(), *cells(each))
-            for each in rows
-            if sections or not getattr(each, "section", "")
-        ],
-    )
-
-
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns under their heads."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*heads, box=None)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console = Console()
-    console.width = console.width if console.is_terminal else max(console.width, WIDE)
-    console.print(table)
-
-
-def cell(value: float) -> str:
-    return "undefined" if value != value else f"{value:.3f}"
-
-
-def range_of(each: Any) -> str:
-    return f"{cell(each.low)} to {cell(each.high)}" if each.low == each.low else "none"
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN: null instead."""
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    return None if value != value else value
-
-
-SCORE_COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[Any], tuple[str, ...]]]] = {
-    "Score": (
-        ("score", "95 %", "known"),
-        lambda each: (cell(each.value), range_of(each), f"{each.used:,} of {each.total:,}"),
-    ),
-    "Difference": (
-        ("first", "second", "difference", "95 %", "p", "both know"),
-        lambda each: (
-            cell(each.first),
-            cell(each.second),
-            cell(each.difference),
-            range_of(each),
-            cell(each.p),
-            f"{each.used:,} of {each.total:,}",
-        ),
-    ),
-    "Summary": (
-        ("mean", "95 %", "runs"),
-        lambda each: (cell(each.mean), range_of(each), str(len(each.values))),
-    ),
-}
-"""What is shown of each kind of result, after its task, language and metric."""
-
-
-def print_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
-    """One query: a line a word. Several: side by side under their queries, aligned by what a terminal shows
-    (猫 is two wide)."""
-    if len(queries) == 1:
-        for each in found[0]:
-            print(f"{each.score:.3f}  {each.word}")
-        return
-    from rich.cells import cell_len
-
-    columns = [
-        [query, *(f"{each.score:6.3f}  {each.word}" for each in some)]
-        for query, some in zip(queries, found, strict=True)
-    ]
-    widths = [max(map(cell_len, column)) for column in columns]
-    for row in itertools.zip_longest(*columns, fillvalue=""):
-        print(
-            "   ".join(
-                cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
-            ).rstrip()
-        )
-
-
-def print_json_neighbors(queries: Sequence[str], found: Sequence[Sequence[Neighbor]]) -> None:
-    """A list with an object for each query."""
-    whole = [
-        {"query": query, "neighbors": [{"word": each.word, "score": each.score} for each in some]}
-        for query, some in zip(queries, found, strict=True)
-    ]
-    print(json.dumps(whole, indent=2, ensure_ascii=False))
-
-
-def print_json(found: Any) -> None:
-    """Results of any kind: dataclasses, arrays, and what is made of them."""
-    print(json.dumps(_finite(_as_plain(found)), indent=2, ensure_ascii=False))
-
-
-def _as_plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {each.name: _as_plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {name: _as_plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_as_plain(each) for each in value]
-    return getattr(value, "tolist", lambda: value)()
+    """Names and what they mean, in two columns."""
+    width = max(map(len, lines), default=0) + 2
+    return "\n".join(f"  {name:<{width}}{line}" for name, line in lines.items())
 
 
 def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
@@ -202,19 +89,17 @@ def _aligned(rows: Sequence[Any]) -> Iterator[str]:
 
 
 def print_report(name: str, manifest: dict[str, Any]) -> None:
-    """What encoding found: all that was read, what became of it, and what looks odd."""
+    """What encoding read, what it kept and dropped, and what looks odd."""
     tokens = manifest["tokens"]
     words = manifest["words"]
     sentences = manifest["sentences"]
     print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
     dropped = "".join(f" + {count:,} {reason}" for reason, count in tokens["dropped"].items())
     share = tokens["dropped"].get("rare", 0) / max(tokens["read"], 1)
-    print(
-        f"  read {tokens['read']:,} tokens = {tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
-    )
-    print(
-        f"  {words['read']:,} different words, {words['used']:,} kept; {sentences['read']:,} sentences, {sentences['used']:,} kept"
-    )
+    used = f"{tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
+    print(f"  read {tokens['read']:,} tokens = {used}")
+    of_words = f"{words['read']:,} different words, {words['used']:,} kept"
+    print(f"  {of_words}; {sentences['read']:,} sentences, {sentences['used']:,} kept")
     for what, count in manifest["lint"].items():
         if count:
             print(f"  {LINT.get(what, what)}: {count:,}")
@@ -223,7 +108,7 @@ def print_report(name: str, manifest: dict[str, Any]) -> None:
 LINT = {
     "invalid_bytes": "bytes that were not UTF-8",
     "nul_bytes": "NUL bytes",
-    "cut_lines": "lines too long to hold, passed on in pieces",
+    "cut_lines": "lines too long for memory, split into pieces",
     "repeated_lines": "lines that repeat an earlier one",
     "long_words": "words of more than 100 bytes (kept)",
     "long_sentences": "sentences of more than 10,000 tokens (kept whole)",
@@ -231,8 +116,8 @@ LINT = {
 
 
 def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | None]) -> None:
-    """Tokens in alternating colours, then each with its id and its place in the text; several tokenizers side
-    by side."""
+    """Tokens in alternating colours, then each with its id and its place in the text; tokenizers side by
+    side."""
     from rich.columns import Columns
     from rich.console import Console
     from rich.table import Table
@@ -253,12 +138,15 @@ def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | Non
             tables[-1].add_row(token.text, "" if id is None else str(id), str(start), str(end))
     console.print(Columns(tables))
     if any(tokenized.original is None for tokenized in shown.values()):
-        console.print("places are in the normalised text: its steps keep none in the original", style="dim")
+        console.print(
+            "places are in the normalized text: the normalization keeps none in the original", style="dim"
+        )
 
 
 @contextlib.contextmanager
 def drawn() -> Iterator[Report]:
-    """A bar for each stage on a terminal; elsewhere a line now and then."""
+    """Where the library reports to: a progress bar for each stage; without a terminal, a line now and
+    then."""
     from rich import progress
     from rich.console import Console
 
@@ -267,7 +155,7 @@ def drawn() -> Iterator[Report]:
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
         progress.TaskProgressColumn(),
-        progress.TextColumn("{task.fields[said]}"),
+        progress.TextColumn("{task.fields[figures]}"),
     )
     with progress.Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
@@ -276,49 +164,49 @@ def drawn() -> Iterator[Report]:
 
 
 class _Drawing:
-    """Listens to events and draws them."""
+    """Draws notes and progress."""
 
     def __init__(self, bars: Any, console: Any) -> None:
         self.bars = bars
         self.console = console
         self.tasks: dict[str, Any] = {}
         self.began: dict[str, tuple[float, int]] = {}
-        """When the first event of a stage came, and how much was done by then: work taken up again does not
-        start at 0."""
-        self.said = time.monotonic()
+        """When the first event of a stage came, and how much was done by then: resumed work does not start at
+        0."""
+        self.printed = time.monotonic()
+        """When the last line was printed."""
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Note):
-            self.console.print(f"note: {event.text}", highlight=False, soft_wrap=True)
+            self.console.print(f"note: {event.text}", highlight=False, markup=False, soft_wrap=True)
             return
         now = time.monotonic()
         if event.stage not in self.tasks:
-            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, said="")
+            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, figures="")
             self.began[event.stage] = (now, event.done)
         figures = self._figures(event, now)
-        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, said=figures)
-        if self.bars.disable and now - self.said > LINE_EVERY:
-            self.said = now
+        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, figures=figures)
+        if self.bars.disable and now - self.printed > LINE_EVERY:
+            self.printed = now
             total = f" of {event.total:,}" if event.total else ""
             self.console.print(
                 f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(),
                 highlight=False,
+                markup=False,
                 soft_wrap=True,
             )
 
     def _figures(self, event: Progress, now: float) -> str:
-        """Speed, the figures of the stage, time left; speed and time left are worked out here where the stage
-        gives none."""
+        """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has
+        none."""
         when, done = self.began[event.stage]
         speed = event.figures.get("speed", (event.done - done) / max(now - when, 1e-3))
-        left = event.figures.get("left", ((event.total or 0) - event.done) / speed if speed else 0)
-        own = [
+        remaining = ((event.total or 0) - event.done) / speed if speed else 0
+        left = event.figures.get("left", remaining)
+        shown = [f"{speed:,.0f} {event.unit}/s"] if speed else []
+        shown += [
             f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
         ]
-        return "  ".join(
-            [
-                *([f"{speed:,.0f} {event.unit}/s"] if speed else []),
-                *own,
-                *([f"{time_in_words(left)} left"] if left > 0 else []),
-            ]
-        )
+        if left > 0:
+            shown.append(f"{time_in_words(left)} left")
+        return "  ".join(shown)

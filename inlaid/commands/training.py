@@ -1,15 +1,24 @@
-"""Commands that learn: train, demo."""
+"""Commands that train: train, demo."""
 
 from __future__ import annotations
 
 import dataclasses
+import typing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
 
 from inlaid import registry
-from inlaid.commands.options import config_values, reading_options, text_of, values_of_group
-from inlaid.commands.terminal import drawn, listed, parse, print_scores
+from inlaid.commands.options import config_values, reading_options, text_of
+from inlaid.commands.terminal import drawn, listed, parse, print_rows
 from inlaid.errors import Diverged
+from inlaid.report import Note, Report
+
+if TYPE_CHECKING:
+    from inlaid.jobs.safety import Safety
+    from inlaid.jobs.training import Abilities
+    from inlaid.vectors import Vectors
 
 
 def train(words: list[str]) -> None:
@@ -20,76 +29,154 @@ def train(words: list[str]) -> None:
         print("\n`inlaid train METHOD --help` lists the settings of one method.")
         return
     name = words[0]
-    words = words[1:]
     kind = registry.find("method", name)
 
     from inlaid import files, pipeline
+
+    options = _parsed(name, kind, words[1:])
+    method = pipeline.method_of(
+        name, {field.name: getattr(options.settings, field.name) for field in dataclasses.fields(kind)}
+    )
+    if options.planning.plan:
+        planned = pipeline.plan(text_of(options), method, encoding=_encoding(options))
+        print_rows(planned.rows())
+        return
+    files.can_write(options.output)
+    with drawn() as report:
+        vectors = _trained(options, method, report)
+        pipeline.save(vectors, options.output)
+    print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
+    _tidy(_safety(options).checkpoint, vectors)
+    _print_next_steps(options.output, vectors)
+
+
+def _parsed(name: str, kind: Any, words: list[str]) -> Any:
+    """The flags of this method: its settings, those of the encoding, and whatever its abilities allow."""
+    from inlaid import pipeline
     from inlaid.config import settings_of
     from inlaid.encode.corpus import Encoding
-    from inlaid.jobs.training import Long
-    from inlaid.jobs.work import Safety
 
     of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
     groups: dict[str, object] = {
-        "settings": settings_of(kind, of_method),
+        "settings": pipeline.method_of(name, of_method),
         "encoding": settings_of(Encoding, of_encoding),
+        **_offered(kind.abilities),
     }
-    if isinstance(groups["settings"], Long):
-        groups["safety"] = Safety()
-        groups["going_on"] = GoingOn()
-    options = parse(reading_options(**groups), words, f"inlaid train {name}", kind.__doc__)
-    files.can_write(options.output)
-    values = values_of_group(options.settings) | (
-        values_of_group(options.encoding) if options.encoding != Encoding() else {}
-    )
-    safety = _kept_beside(options.output, options.safety) if "safety" in groups else None
-    with drawn() as report:
-        going_on = _going_on(options.going_on) if "going_on" in groups else {}
-        try:
-            vectors = pipeline.train(
-                text_of(options), name, safety=safety, report=report, **going_on, **values
-            )
-        except Diverged as error:
-            if error.vectors is not None:
-                pipeline.save(error.vectors, options.output)
-                error.sentence = f"{error} The last good vectors are in {options.output}."
-            raise
-        pipeline.save(vectors, options.output)
-    print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {name}")
-    if safety is not None and safety.checkpoint is not None:
-        _tidy(safety.checkpoint, vectors.card.notes)
+    program = f"inlaid train {name}"
+    return parse(reading_options(**groups), words, program, kind.__doc__)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class GoingOn:
-    """Going on from vectors made before, with new text."""
+class Continuing:
+    """Continuing from earlier vectors, with new text."""
 
-    onto: Path | None = None
-    """Vectors to go on from; new words come behind theirs."""
-    anchor: bool = False
-    """The words of --onto keep their vectors to the last bit."""
+    init_from: Path | None = None
+    """Earlier vectors to continue from; their words keep their ids, new words follow."""
+    freeze: bool = False
+    """Keep the vectors of --init-from fixed, to the bit, while new words learn."""
 
 
-def _going_on(asked: GoingOn) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Planning:
+    """What a run will take."""
+
+    plan: bool = False
+    """Show the time and memory that the run would take, and train nothing."""
+
+
+def _offered(can: Abilities) -> dict[str, object]:
+    """Groups of flags that a method with these abilities has use for, with their defaults."""
+    from inlaid.jobs.safety import Safety
+
+    groups: dict[str, object] = {"planning": Planning()}
+    if can.steps:
+        names = [
+            field.name for field in dataclasses.fields(Safety) if field.name != "patience" or can.held_out
+        ]
+        groups["safety"] = _part_of(Safety, names)
+    if can.init_from:
+        names = ["init_from", "freeze"] if can.freeze else ["init_from"]
+        groups["continuing"] = _part_of(Continuing, names)
+    return groups
+
+
+def _part_of(kind: Any, names: list[str]) -> object:
+    """Some fields of a settings class, with their defaults and help."""
+    from inlaid.config import field_help
+
+    hints = typing.get_type_hints(kind, include_extras=True)
+    helps = field_help(kind)
+    fields = [
+        (
+            field.name,
+            Annotated[hints[field.name], tyro.conf.arg(help=helps[field.name])],
+            dataclasses.field(default=field.default),
+        )
+        for field in dataclasses.fields(kind)
+        if field.name in names
+    ]
+    return dataclasses.make_dataclass(kind.__name__, fields, frozen=True, kw_only=True)()
+
+
+def _encoding(options: Any) -> Any:
+    """How the text is encoded; None where no flag says so, as a corpus takes none."""
+    from inlaid.encode.corpus import Encoding
+
+    return None if options.encoding == Encoding() else options.encoding
+
+
+def _safety(options: Any) -> Safety:
+    """Checkpoints go beside the vectors unless they have a place of their own."""
+    from inlaid.jobs.safety import Safety
+
+    if not hasattr(options, "safety"):
+        return Safety()
+    given = Safety(
+        **{field.name: getattr(options.safety, field.name) for field in dataclasses.fields(options.safety)}
+    )
+    beside = options.output.with_name(f"{options.output.name}.checkpoint")
+    return dataclasses.replace(given, checkpoint=given.checkpoint or beside)
+
+
+def _trained(options: Any, method: Any, report: Report) -> Vectors:
     from inlaid import pipeline
 
-    return {"onto": None if asked.onto is None else pipeline.load(asked.onto), "anchor": asked.anchor}
+    continuing = getattr(options, "continuing", Continuing())
+    earlier = None if continuing.init_from is None else pipeline.load(continuing.init_from, report=report)
+    try:
+        return pipeline.train(
+            text_of(options),
+            method,
+            encoding=_encoding(options),
+            safety=_safety(options),
+            init_from=earlier,
+            freeze=getattr(continuing, "freeze", False),
+            report=report,
+        )
+    except Diverged as error:
+        if error.result is not None:
+            pipeline.save(error.result, options.output)
+            report(Note("The last good vectors are in {path}.", path=options.output))
+        raise
 
 
-def _kept_beside(output: Path, safety: Any) -> Any:
-    """Checkpoints go beside the vectors unless they have a place of their own."""
-    kept = safety.checkpoint or output.with_name(f"{output.name}.checkpoint")
-    return dataclasses.replace(safety, checkpoint=kept)
-
-
-def _tidy(checkpoint: Path, notes: tuple[str, ...]) -> None:
-    """A checkpoint of a finished run is of no more use; one of an interrupted run is what --resume goes on
-    from."""
-    if not any(note.startswith(("Training was interrupted", "Training stopped")) for note in notes):
-        checkpoint.unlink(missing_ok=True)
-    elif any(note.startswith("Training was interrupted") for note in notes):
-        print(f"Go on later with the same command and --resume; the checkpoint is {checkpoint}.")
+def _tidy(checkpoint: Path | None, vectors: Vectors) -> None:
+    """Remove the checkpoint of a run that is over; that of an interrupted run is what --resume continues from."""
+    outcome = vectors.card.outcome
+    if checkpoint is None or outcome is None or not checkpoint.exists():
+        return
+    if outcome.finished:
+        checkpoint.unlink()
+        return
+    print(f"Continue with the same command and --resume; the checkpoint is {checkpoint}.")
+    if outcome.reason == "interrupted":
         raise KeyboardInterrupt
+
+
+def _print_next_steps(output: Path, vectors: Vectors) -> None:
+    """What to type next, with a word that is neither the most frequent nor rare."""
+    word = vectors.words[min(len(vectors) // 10, 500)]
+    print(f"\nNext:\n  inlaid neighbors {output} {word}\n  inlaid evaluate {output}")
 
 
 def demo(words: int = 300_000, seed: int = 1) -> None:
@@ -101,6 +188,7 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
     """
     from inlaid import pipeline
     from inlaid.study.evaluate.evaluate import evaluate
+    from inlaid.study.evaluate.scores import Scores
     from inlaid.study.search.analogy import analogy
     from inlaid.study.search.neighbors import neighbors
 
@@ -121,7 +209,7 @@ def demo(words: int = 300_000, seed: int = 1) -> None:
         for vectors in spaces.values()
         for score in evaluate(vectors, ("world-fields", "world-analogies"))
     ]
-    print_scores([dataclasses.replace(score, others=()) for score in scores])
+    print_rows(Scores(tuple(dataclasses.replace(score, others=()) for score in scores)).rows())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from inlaid.encode.ngrams import Mixed, NGrams, bucket_ids
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import SettingError
 from inlaid.feed.blocks import Block, Blocks, in_threads
-from inlaid.jobs.run import Step, carry
+from inlaid.jobs.state import State
+from inlaid.jobs.training import Abilities, Step
 from inlaid.kernels import draw, fasttext_cpu, rounds_cpu, tile_cpu
 from inlaid.kernels.columns import parts_of, pieces, put, table_in_parts, whole
 from inlaid.kernels.compile import is_compiled
@@ -39,6 +40,8 @@ slowly, and more slowly the surer its steps are: analogies of CBOW are .41 with 
 class FastText:
     """Word2vec with words made of their character n-grams: forms of a word share what they learn, unseen
     words have vectors."""
+
+    abilities: ClassVar = Abilities(steps=True, held_out=True)
 
     objective: Literal["skipgram", "cbow"] = "skipgram"
     """Predict contexts from the center, or the center from its contexts."""
@@ -82,11 +85,6 @@ class FastText:
             raise SettingError(
                 "position_weights is for objective cbow: skip-gram has one context at a time, and nothing to weigh."
             )
-
-    def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
-        training = self.start(corpus, report)
-        carry(training, report)
-        return training.vectors(corpus)
 
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """The tables as they are before the first step."""
@@ -137,6 +135,10 @@ class Training:
 
     unit = "words"
 
+    @property
+    def state(self) -> State:
+        return State(self.arrays)
+
     def __init__(self, settings: FastText, corpus: Corpus) -> None:
         size = len(corpus.vocabulary)
         dim = settings.dim
@@ -173,7 +175,7 @@ class Training:
         done = self.blocks.done(blocks[-1])
         return Step(done, float(loss), float(pairs), {"learning_rate": self.blocks.rate_after(done)})
 
-    def held_out(self, done: int) -> float | None:
+    def held_out_loss(self) -> float | None:
         """The average loss per pair on sentences never trained on, with the same windows and noise in every
         run; None without such."""
         if not self.blocks.held:
@@ -184,9 +186,9 @@ class Training:
         self._train(stream, kept, np.array([0.0, 0.0, self.settings.negatives / shared]), sums, shared)
         return float(sums[0] / max(sums[1], 1))
 
-    def vectors(self, corpus: Corpus) -> Vectors:
+    def result(self) -> Vectors:
         """What was learned so far."""
-        vocabulary = corpus.vocabulary
+        vocabulary = self.blocks.corpus.vocabulary
         dim = self.settings.dim
         settings = self.settings
         size = len(vocabulary)

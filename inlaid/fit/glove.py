@@ -1,7 +1,7 @@
-"""GloVe: vectors whose products are the logarithms of co-occurrence counts.
+"""GloVe: vectors whose dot products are the logarithms of co-occurrence counts.
 
-How often two words meet is a number; ask of their vectors that word . context + bias + bias be its logarithm.
-Frequent cells weigh more than rare ones, up to a bound, and the squared errors are made small by AdaGrad
+For a word and a context, word . context + bias + bias should be the logarithm of their co-occurrence count.
+Frequent pairs weigh more than rare ones, up to a bound. The weighted squared error is minimised by AdaGrad
 (Pennington, Socher and Manning 2014).
 """
 
@@ -9,119 +9,137 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import Count, Fraction, Positive, Range, check
+from inlaid.config import MAX_DIM, MAX_WINDOW, Count, Fraction, Positive, Range, check
 from inlaid.encode.corpus import Corpus
+from inlaid.encode.vocabulary import Vocabulary
 from inlaid.errors import SourceError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
 from inlaid.feed.tiles import Tile, Tiles, shared, tiles
-from inlaid.jobs.run import Step, carry
+from inlaid.jobs.init_from import context_table
+from inlaid.jobs.state import State
+from inlaid.jobs.training import Abilities, Step
 from inlaid.kernels import glove_cpu
 from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
 LINE = 16
-"""Numbers in a cache line; a row is padded to whole lines."""
+"""Floats in a cache line; a row is padded to whole lines."""
 HUGE = 1e38
-"""The AdaGrad sum of a number that is not to be learned: divided by its root, every step is nothing."""
-CACHED = 4_000_000
-"""Bytes the rows of a tile may take, so that they stay in the cache while its cells are visited."""
-FEWEST = 8
-CELLS = 2000
-"""Parts words are dealt into at least; and the cells a tile should have, or there are more tiles than
-work."""
+"""The AdaGrad sum of a value that does not learn: its root divides every step down to nothing."""
+CACHE = 4_000_000
+"""Bytes that the rows of a tile may take, so that they stay in the cache while its cells are visited."""
+MIN_PARTS = 8
+"""Parts that the vocabulary is split into, at least."""
+MIN_CELLS = 2000
+"""Cells that a tile should have, at least: smaller tiles cost more than the work in them."""
 SMALL = 2000
-UNSEEN = 20
-"""Words of a vocabulary whose unseen pairs are learned from too, and how many of those there are at most for
-each seen one."""
+"""Size of a vocabulary up to which pairs that never occur together are learned from too."""
+MAX_ZEROS = 20
+"""How many of those pairs there are, at most, for each pair that occurs."""
 STEP = 2_000_000
 """Cells in a step, about: some tenths of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GloVe:
-    """Products of vectors learn the logarithms of co-occurrence counts. The same bits for any number of
-    workers."""
+    """Dot products of vectors fit the logarithms of co-occurrence counts. Bit-identical for any number of workers."""
 
-    dim: Positive = 100
-    """Numbers a word gets."""
-    window: Positive = 10
-    """Words on each side that count as contexts; one d words away counts 1/d."""
+    abilities: ClassVar = Abilities(steps=True, init_from=True, freeze=True, counts=True)
+
+    dim: Annotated[int, Range(1, MAX_DIM)] = 100
+    """Vector dimension."""
+    window: Annotated[int, Range(1, MAX_WINDOW)] = 10
+    """Context words on each side of a center; a context d words away counts 1/d."""
     x_max: Annotated[float, Range(1)] = 100.0
-    """Counts from here on weigh the same."""
+    """Co-occurrence count from which all pairs have the same weight."""
     alpha: Fraction = 0.75
-    """Smaller counts weigh (count / x_max) to this power."""
+    """Exponent of the weighting: smaller counts weigh (count / x_max) ** alpha."""
     learning_rate: Annotated[float, Range(1e-6)] = 0.05
-    """Size of the first steps; AdaGrad makes later ones smaller."""
+    """Initial learning rate; AdaGrad lowers it for each parameter."""
     epochs: Positive = 50
-    """Times every cell is visited."""
+    """Passes over all co-occurrence counts."""
     zero_weight: Fraction = 0.05
-    """In a vocabulary of at most 2,000 words, the weight of pairs that never meet; 0 leaves them out, as the
-    original does."""
+    """Weight of pairs that never occur together, in a vocabulary of at most 2,000 words; 0 leaves them out, as
+    the original does."""
     combine: Literal["sum", "input"] = "sum"
-    """A word's vector is the sum of its vectors as word and as context, or the first alone, with the second
-    kept beside it."""
+    """A word's vector is the sum of its word and context vectors, or the word vector alone, with the context
+    vectors kept beside it."""
     memory: Positive = MEMORY
-    """MB that counting, and then the cells, may take; beyond it temporary files are used."""
+    """Memory for counting, and then for the counts, in MB; beyond it temporary files are used."""
     workers: Positive = 1
     """Threads."""
     seed: Count = 1
-    """Chooses the first vectors and the order of the cells."""
+    """Seed of the initial vectors and of the order of the counts."""
 
     def __post_init__(self) -> None:
         check(self)
 
-    def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
-        training = self.start(corpus, report)
-        carry(training, report)
-        return training.vectors(corpus)
-
-    def start(self, corpus: Corpus, report: Report = silent) -> Training:
-        """Count, sort the cells into tiles, and make the first vectors."""
+    def start(self, data: Corpus, report: Report = silent) -> GloVeTraining:
+        """Count co-occurrences, sort the counts into tiles, and initialise the vectors."""
         cells = cooccurrence(
-            corpus, window=self.window, decay=True, workers=self.workers, memory=self.memory, report=report
+            data, window=self.window, decay=True, workers=self.workers, memory=self.memory, report=report
         )
         if not len(cells):
             raise SourceError(
-                "No two words meet: every sentence is one word. Put each sentence, not each word, on a line."
+                "No two words occur together: every sentence is one word. Put each sentence, not each word, on a line."
             )
         if self.zero_weight and cells.size <= SMALL:
-            cells = _with_unseen(cells, float(self.zero_weight), self.seed)
-        parts = _parts(cells.size, len(cells), _width(self.dim))
+            cells = _with_zeros(cells, float(self.zero_weight), self.seed)
         made = tiles(
             cells,
-            parts=parts,
+            parts=_parts(cells.size, len(cells), _width(self.dim)),
             x_max=float(self.x_max),
             alpha=float(self.alpha),
             seed=self.seed,
             workers=self.workers,
             memory=self.memory,
         )
-        return Training(self, made, cells.size)
+        return GloVeTraining(self, made, data.vocabulary)
 
-    def memory_for(self, corpus: Corpus) -> int:
-        return 4 * len(corpus.vocabulary) * _width(self.dim) * 4
+    def memory_for(self, data: Corpus) -> int:
+        return 4 * len(data.vocabulary) * _width(self.dim) * 4
 
 
-class Training:
-    """Steps over tiles. `arrays` is all that changes; a step is a function of them, the settings, the tiles
-    and `done`."""
+class GloVeTraining:
+    """Steps of AdaGrad over tiles of co-occurrence counts."""
 
     unit = "cells"
 
-    def __init__(self, settings: GloVe, tiles: Tiles, size: int) -> None:
+    def __init__(self, settings: GloVe, tiles: Tiles, vocabulary: Vocabulary) -> None:
         self.settings = settings
         self.tiles = tiles
+        self.vocabulary = vocabulary
         self.total = settings.epochs * len(tiles)
-        self.arrays = _first_rows(size, settings.dim, settings.seed)
-        # What vectors of zeros would be charged. Worse than knowing nothing is a run that has gone wrong.
-        self.nothing = max(float(np.mean(tiles.numbers[:, 3] * tiles.numbers[:, 2] ** 2)), 1e-3)
+        self.state = State(_first_rows(len(vocabulary), settings.dim, settings.seed))
+        self.frozen: dict[str, np.ndarray] = {}
+        """Vectors of the first words that never change."""
+        # The loss of zero vectors. A run that is worse than that has diverged.
+        self.zero_loss = max(float(np.mean(tiles.numbers[:, 3] * tiles.numbers[:, 2] ** 2)), 1e-3)
+
+    def init_from(self, vectors: Vectors, *, freeze: bool, report: Report = silent) -> None:
+        """Start from earlier vectors; biases start from zero and always learn."""
+        size = len(vectors)
+        dim = self.settings.dim
+        if self.settings.combine == "sum":  # half and half: the sum is the earlier vector, to the bit
+            tables = {"words": vectors.table / 2, "contexts": vectors.table / 2}
+        else:
+            contexts = context_table(vectors, freeze=freeze, report=report)
+            tables = {
+                "words": vectors.table,
+                "contexts": np.zeros_like(vectors.table) if contexts is None else contexts,
+            }
+        for name, rows in tables.items():
+            self.state[name][:size, 0, :dim] = rows
+            if freeze:
+                self.state[name][:size, 1, :dim] = HUGE
+                self.frozen[name] = np.array(rows, np.float32)
 
     def step(self, done: int) -> Step:
-        """The next rounds from `done` cells on, about STEP cells, never beyond the epoch."""
+        """The next tiles after `done` cells, about STEP cells, never beyond the epoch."""
         epoch, inside = divmod(done, len(self.tiles))
         passed = visited = 0
         loss = 0.0
@@ -134,22 +152,25 @@ class Training:
             visited += size
             if visited >= STEP:
                 break
-        if not loss / visited <= 10 * self.nothing:  # also true of NaN
-            loss = math.inf  # worse than knowing nothing: whoever carries the work through stops it here
+        for name, rows in self.frozen.items():
+            # Even divided by the root of HUGE, a step moves a value that is exactly zero: put it back.
+            self.state[name][: len(rows), 0, : self.settings.dim] = rows
+        if not loss / visited <= 10 * self.zero_loss:  # also true of NaN
+            loss = math.inf  # the training loop stops here
         return Step(done + visited, loss, float(visited), {"epoch": float(epoch + 1)})
 
-    def held_out(self, done: int) -> float | None:
-        """Cells are counts of the whole text; none are set apart."""
+    def held_out_loss(self) -> float | None:
+        """Counts are those of the whole text; none is held out."""
         return None
 
-    def vectors(self, corpus: Corpus) -> Vectors:
+    def result(self) -> Vectors:
+        """The vectors learned so far."""
         dim = self.settings.dim
-        words, contexts = (
-            np.ascontiguousarray(self.arrays[name][:, 0, :dim]) for name in ("words", "contexts")
-        )
+        words = np.ascontiguousarray(self.state["words"][:, 0, :dim])
+        contexts = np.ascontiguousarray(self.state["contexts"][:, 0, :dim])
         if self.settings.combine == "sum":
-            return Vectors(corpus.vocabulary.words, words + contexts, corpus.vocabulary.counts)
-        return Vectors(corpus.vocabulary.words, words, corpus.vocabulary.counts, contexts=contexts)
+            return Vectors(self.vocabulary.words, words + contexts, self.vocabulary.counts)
+        return Vectors(self.vocabulary.words, words, self.vocabulary.counts, contexts=contexts)
 
     def _visit(self, tile: Tile) -> float:
         if tile.start == tile.stop:
@@ -158,20 +179,20 @@ class Training:
         numbers = self.tiles.numbers[tile.start : tile.stop]
         rate = np.float32(self.settings.learning_rate)
         return glove_cpu.glove_tile(
-            self.arrays["words"], self.arrays["contexts"], places, numbers, tile.first, tile.stride, rate
+            self.state["words"], self.state["contexts"], places, numbers, tile.first, tile.stride, rate
         )
 
 
-def _with_unseen(cells: Cells, weight: float, seed: int) -> Cells:
-    """The cells, and pairs that never meet, drawn at random; those have minus their weight for a count.
+def _with_zeros(cells: Cells, weight: float, seed: int) -> Cells:
+    """The cells, and a random sample of pairs that never occur together, with minus their weight as the count.
 
-    A small vocabulary says most by what it never says, and counts leave that out. In a large one nearly all
-    pairs are unseen, mostly because the text is short, and there are too many to visit.
+    In a small vocabulary those pairs carry information that the counts leave out. In a large one nearly all
+    pairs are zero, mostly because the text is short, and there are too many to visit.
     """
     table = cells.dense()
     zeros = table == 0
     random = np.random.Generator(np.random.Philox(seed))
-    share = min(1.0, UNSEEN * len(cells) / max(int(zeros.sum()), 1))
+    share = min(1.0, MAX_ZEROS * len(cells) / max(int(zeros.sum()), 1))
     table[zeros & (random.random(table.shape) < share)] = -weight
     rows, columns = np.nonzero(table)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=cells.size))])
@@ -179,18 +200,18 @@ def _with_unseen(cells: Cells, weight: float, seed: int) -> Cells:
 
 
 def _width(dim: int) -> int:
-    """Numbers in one side of a row: the vector, its bias and the constant 1, in whole cache lines."""
+    """Floats in one side of a row: the vector, its bias and the constant 1, in whole cache lines."""
     return -(-(dim + 2) // LINE) * LINE
 
 
 def _parts(size: int, cells: int, width: int) -> int:
-    """Parts to deal the words into. The number of workers has no say in it, nor then in the result."""
-    to_fit = math.ceil(2 * size * width * 8 / CACHED)
-    return min(max(to_fit, FEWEST), max(math.isqrt(cells // CELLS), 1), size)
+    """Parts to split the vocabulary into. It must not depend on the workers, or the result would."""
+    to_fit = math.ceil(2 * size * width * 8 / CACHE)
+    return min(max(to_fit, MIN_PARTS), max(math.isqrt(cells // MIN_CELLS), 1), size)
 
 
 def _first_rows(size: int, dim: int, seed: int) -> dict[str, np.ndarray]:
-    """Small random vectors and biases, both sides of every row as in glove_cpu."""
+    """Small random vectors and biases; the layout of a row is that of glove_cpu."""
     random = np.random.Generator(np.random.Philox(seed))
     arrays = {name: _on_lines((size, 2, _width(dim))) for name in ("words", "contexts")}
     for (bias, one), rows in zip(((dim, dim + 1), (dim + 1, dim)), arrays.values(), strict=True):
@@ -205,7 +226,7 @@ def _first_rows(size: int, dim: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def _on_lines(shape: tuple[int, ...]) -> np.ndarray:
-    """An array that starts on a cache line, or a row would take one line more."""
+    """An array that starts on a cache line; otherwise every row would touch one line more."""
     raw = np.empty(math.prod(shape) + LINE, np.float32)
     start = -raw.ctypes.data % 64 // 4
     return raw[start : start + math.prod(shape)].reshape(shape)

@@ -1,7 +1,8 @@
 """PPMI: co-occurrence counts, positive pointwise mutual information, truncated SVD.
 
-Two words are alike when they keep the same company. Count which words meet, ask of each pair how much more
-often it meets than chance would have it, and keep the directions in which those answers vary most.
+Words with similar contexts get similar vectors. Count which words occur together, take the positive
+pointwise mutual information of each pair, and keep the directions of largest variance (Levy, Goldberg and
+Dagan 2015).
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from inlaid.config import Count, Fraction, Positive, Range, check
+from inlaid.config import MAX_DIM, MAX_WINDOW, Count, Fraction, Positive, Range, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
+from inlaid.jobs.training import Abilities, OneStep
 from inlaid.kernels import cells_cpu
 from inlaid.report import Progress, Report, silent
 from inlaid.vectors import Vectors
@@ -32,43 +34,56 @@ thousandth."""
 
 @dataclass(frozen=True, kw_only=True)
 class PPMI:
-    """How much more often words meet than chance would have it, squeezed into `dim` numbers a word."""
+    """Positive pointwise mutual information of words and contexts, reduced to `dim` dimensions by SVD."""
 
-    dim: Positive = 100
-    """Numbers a word gets."""
-    window: Positive | None = 5
-    """Words on each side that count as contexts; None takes the whole sentence."""
+    abilities: ClassVar = Abilities(counts=True)
+
+    dim: Annotated[int, Range(1, MAX_DIM)] = 100
+    """Vector dimension."""
+    window: Annotated[int, Range(1, MAX_WINDOW)] | None = 5
+    """Context words on each side of a center; None takes the whole sentence."""
     smoothing: Fraction = 0.75
-    """Power on context counts; below 1 it tames rare contexts."""
+    """Context distribution smoothing: exponent of the context counts; below 1, rare contexts weigh less."""
     shift: Annotated[float, Range(1)] = 1.0
-    """Subtract the log of this from every PMI; k acts like k negative samples."""
+    """Shifted PPMI: the log of this is subtracted from every PMI; k corresponds to k negative samples."""
     singular_exponent: Fraction = 0.5
-    """Power on the singular values; 0 weighs all directions alike."""
+    """Exponent of the singular values (eigenvalue weighting); 0 gives all directions the same weight."""
     workers: Positive = 1
     """Threads; the result is the same for any number."""
     memory: Positive = MEMORY
-    """MB that counting may take; beyond it temporary files are used."""
+    """Memory for counting in MB; beyond it temporary files are used."""
     seed: Count = 1
-    """Chooses the random projection of large vocabularies."""
+    """Seed of the random projection for large vocabularies."""
 
     def __post_init__(self) -> None:
         check(self)
 
-    def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
-        size = len(corpus.vocabulary)
+    def start(self, data: Corpus, report: Report = silent) -> OneStep:
+        size = len(data.vocabulary)
         if self.dim > size:
             raise SettingError(
-                f"dim is {self.dim}, but {size} words can fill at most {size}. Lower dim, or bring more text."
+                "dim is {dim}, but {size} words have at most {size} dimensions. Lower dim, or bring more text.",
+                dim=self.dim,
+                size=size,
             )
         cells = cooccurrence(
-            corpus, window=self.window, workers=self.workers, memory=self.memory, report=report
+            data, window=self.window, workers=self.workers, memory=self.memory, report=report
         )
         if not len(cells):
             raise SourceError(
-                "No two words meet: every sentence is one word. Put each sentence, not each word, on a line."
+                "No two words occur together: every sentence is one word. Put each sentence, not each word, on a line."
             )
-        table = self._dense(cells) if size <= DENSE else self._sparse(cells, report)
-        return Vectors(corpus.vocabulary.words, table, corpus.vocabulary.counts)
+        return OneStep(lambda: self._vectors(data, cells, report))
+
+    def memory_for(self, data: Corpus) -> int:
+        size = len(data.vocabulary)
+        if size <= DENSE:
+            return size * size * 8
+        return 4 * size * (self.dim + SPARE) * 4
+
+    def _vectors(self, data: Corpus, cells: Cells, report: Report) -> Vectors:
+        table = self._dense(cells) if cells.size <= DENSE else self._sparse(cells, report)
+        return Vectors(data.vocabulary.words, table, data.vocabulary.counts)
 
     def _dense(self, cells: Cells) -> np.ndarray:
         forward, _ = self._associations(cells)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from inlaid.config import Count, Fraction, Positive, Range, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.feed.blocks import Block, Blocks, in_threads
-from inlaid.jobs.run import Step, carry
+from inlaid.jobs.init_from import context_table
+from inlaid.jobs.state import State
+from inlaid.jobs.training import Abilities, Step
 from inlaid.kernels import draw, rounds_cpu, sgns_cpu, softmax_cpu, tile_cpu
 from inlaid.kernels.columns import parts_of, pieces, put, table_in_parts, whole
 from inlaid.kernels.compile import is_compiled
@@ -38,6 +40,8 @@ SMALL = 20_000
 class SGNS:
     """Each word learns to tell the words around it from noise: word2vec's skip-gram, or CBOW, with negative
     sampling."""
+
+    abilities: ClassVar = Abilities(steps=True, held_out=True, init_from=True, freeze=True)
 
     objective: Literal["skipgram", "cbow"] = "skipgram"
     """Predict contexts from the center, or the center from its contexts."""
@@ -71,11 +75,6 @@ class SGNS:
     def __post_init__(self) -> None:
         check(self)
 
-    def fit(self, corpus: Corpus, report: Report = silent) -> Vectors:
-        training = self.start(corpus, report)
-        carry(training, report)
-        return training.vectors(corpus)
-
     def start(self, corpus: Corpus, report: Report = silent) -> Training:
         """The tables as they are before the first step."""
         sampled = rounds_cpu.rounds_kernel if self.deterministic else sgns_cpu.train_kernel
@@ -95,6 +94,10 @@ class Training:
     """
 
     unit = "words"
+
+    @property
+    def state(self) -> State:
+        return State(self.arrays)
 
     def __init__(self, settings: SGNS, corpus: Corpus) -> None:
         size = len(corpus.vocabulary)
@@ -135,14 +138,17 @@ class Training:
         for column, piece in pieces(self.arrays["table"], dim):
             draw.uniform(draw.key_of(self.settings.seed, 0), piece, 1 / dim, column)
 
-    def go_on(self, tables: dict[str, np.ndarray], *, anchor: bool) -> None:
-        """Old words start from rows learned earlier; anchored, they keep them, which the rounds of
-        `deterministic` see to."""
-        if anchor and self.settings.loss == "softmax":
+    def init_from(self, vectors: Vectors, *, freeze: bool, report: Report = silent) -> None:
+        """Earlier words start from their earlier rows; frozen, they keep them."""
+        if freeze and self.settings.loss == "softmax":
             raise SettingError(
-                "anchor is set, and softmax moves every word. Use loss sampled, or let the old words move."
+                "freeze is set, and softmax changes every word. Use loss sampled, or leave out freeze."
             )
-        if anchor:
+        contexts = context_table(vectors, freeze=freeze, report=report)
+        tables = (
+            {"table": vectors.table} if contexts is None else {"table": vectors.table, "contexts": contexts}
+        )
+        if freeze:
             self._begin(in_parts=True)
             self.fixed = [table_in_parts(len(rows), self.settings.dim) for rows in tables.values()]
             for table, rows in zip(self.fixed, tables.values(), strict=True):
@@ -157,7 +163,7 @@ class Training:
         done = self.blocks.done(blocks[-1])
         return Step(done, float(loss), float(pairs), {"learning_rate": self.blocks.rate_after(done)})
 
-    def held_out(self, done: int) -> float | None:
+    def held_out_loss(self) -> float | None:
         """The average loss per pair on sentences never trained on, with the same windows and noise in every
         run; None without such."""
         if not self.blocks.held:
@@ -168,7 +174,7 @@ class Training:
         self._kernel(stream, kept, np.array([0.0, 0.0, self.settings.negatives / shared]), sums, shared)
         return float(sums[0] / max(sums[1], 1))
 
-    def vectors(self, corpus: Corpus) -> Vectors:
+    def result(self) -> Vectors:
         """What was learned so far."""
         table, contexts = (whole(each, self.settings.dim) for each in self.arrays.values())
         notes = ()
@@ -176,7 +182,7 @@ class Training:
             notes = (
                 f"{self.settings.workers} workers without locks: another run gives slightly different numbers.",
             )
-        vocabulary = corpus.vocabulary
+        vocabulary = self.blocks.corpus.vocabulary
         return Vectors(vocabulary.words, table, vocabulary.counts, Card(notes=notes), contexts)
 
     def _apart(self, blocks: list[Block]) -> np.ndarray:

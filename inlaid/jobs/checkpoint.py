@@ -1,14 +1,16 @@
-"""Checkpoint: save and resume, exactly.
+"""Checkpoint: save and resume a run, to the bit.
 
-One checksummed file of arrays, replaced whole or not at all: what the next step depends on, how far it had
-come, and which run it belongs to. A checkpoint of another run is refused, and so is one that is damaged.
+One checksummed file, replaced whole or not at all: the state of the training, how far it had come, and which
+run it belongs to. A checkpoint of another run is refused, and so is a damaged one. The format has a version
+of its own, so that another release of the package can read it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,49 +20,30 @@ import numpy as np
 from inlaid import arrays as arrays_file
 from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.files import can_write
-from inlaid.jobs.guard import Losses, Mark, bad_number
+from inlaid.jobs.guard import Losses
+from inlaid.jobs.state import Snapshot, State, bad_row
+from inlaid.messages import Message
+from inlaid.vectors import Mark
 
 KEY = "checkpoint"
-"""Where the metadata of the file holds identity and state; by this a checkpoint is known."""
+"""Where the metadata of the file holds all but the tensors; a checkpoint is recognised by it."""
+FORMAT = 1
+"""Raised when the layout changes, or when a method's steps would no longer give the same bits."""
 BEST = "best."
-"""What the names of the best tables so far start with, in a run that stops early."""
+"""Prefix of the names of the best state so far, in a run that may stop early."""
 FREE = ("workers",)
-"""Settings that may differ between the run that was put aside and the one that takes it up: they say how, not
-what."""
+"""Settings that may differ when a run is resumed: they say how it is computed, not what."""
 
 
 @dataclass
-class State:
-    """How far a run has come, with all that it will ask about the way."""
+class Progress:
+    """How far a run has come."""
 
     done: int = 0
     seconds: float = 0.0
-    """Time it took so far, without the time it lay aside."""
+    """Time it took so far, without the time between two parts."""
     losses: Losses = field(default_factory=Losses)
     marks: list[Mark] = field(default_factory=list[Mark])
-
-
-@dataclass
-class Kept:
-    """A copy of the tables in memory, to go back to."""
-
-    arrays: dict[str, np.ndarray]
-    done: int = 0
-
-    @classmethod
-    def room_for(cls, arrays: Mapping[str, np.ndarray]) -> Kept:
-        return cls({name: np.empty_like(array) for name, array in arrays.items()})
-
-    def take(self, arrays: Mapping[str, np.ndarray], done: int) -> None:
-        self.done = done
-        for name, array in arrays.items():
-            np.copyto(self.arrays[name], array)
-
-    def give_back(self, arrays: Mapping[str, np.ndarray]) -> int:
-        """Fill `arrays` with the copy; how many units were done when it was taken."""
-        for name, array in arrays.items():
-            np.copyto(array, self.arrays[name])
-        return self.done
 
 
 @dataclass(frozen=True)
@@ -69,79 +52,101 @@ class Saved:
 
     opened: arrays_file.Arrays
     identity: dict[str, Any]
-    state: State
+    progress: Progress
+    dtypes: dict[str, str]
     best: int | None
-    """Where the best tables come from, in a run that stops early."""
+    """Units done when the best state was taken, in a run that may stop early."""
 
     @property
-    def share(self) -> str:
-        return f"{self.state.done / max(self.identity['total'], 1):.0%} done"
+    def share(self) -> float:
+        return self.progress.done / max(self.identity["total"], 1)
 
 
 def identity_of(method: str, settings: Mapping[str, Any], corpus: str) -> dict[str, Any]:
-    """What makes two runs the same: method, settings (the seed among them), text and version; no word about
-    the machine."""
+    """What makes two runs the same: method, settings (the seed among them) and text; nothing about the machine."""
     fixed = {name: value for name, value in settings.items() if name not in FREE}
-    return {"method": method, "corpus": corpus, "version": metadata.version("inlaid"), "settings": fixed}
+    return {"method": method, "corpus": corpus, "settings": fixed}
 
 
 def save(
-    path: Path, arrays: Mapping[str, np.ndarray], best: Kept | None, identity: Mapping[str, Any], state: State
+    path: Path, state: State, best: Snapshot | None, identity: Mapping[str, Any], progress: Progress
 ) -> None:
-    """Write a checkpoint; the one that stood there is replaced whole, or stays."""
-    content = {**arrays, **{BEST + name: array for name, array in (best.arrays if best else {}).items()}}
-    said = {"identity": identity, "state": asdict(state), "best": best.done if best else None}
-    arrays_file.write(path, content, {KEY: json.dumps(said, ensure_ascii=False, allow_nan=False)})
+    """Write a checkpoint; an earlier one at `path` is replaced whole, or stays."""
+    content = state.arrays()
+    if best is not None:
+        content |= {BEST + name: array for name, array in best.arrays.items()}
+    about = {
+        "format": FORMAT,
+        "version": metadata.version("inlaid"),
+        "identity": identity,
+        "progress": dataclasses.asdict(progress),
+        "dtypes": state.dtypes,
+        "best": best.done if best else None,
+    }
+    arrays_file.write(path, content, {KEY: json.dumps(about, ensure_ascii=False, allow_nan=False)})
 
 
 def open_saved(path: Path) -> Saved:
-    """Read what a checkpoint says about itself; its arrays are read by `restore`."""
+    """Read what a checkpoint says about itself; its tensors are read by `restore`."""
     opened = arrays_file.open_arrays(path)
     try:
-        said = json.loads(opened.metadata[KEY])
-        state = said["state"]
-        losses = Losses(**state["losses"])
-        marks = [Mark(**mark) for mark in state["marks"]]
-        return Saved(
-            opened, said["identity"], State(state["done"], state["seconds"], losses, marks), said["best"]
-        )
+        about = json.loads(opened.metadata[KEY])
+        version = about["format"]
+        if version == FORMAT:
+            return Saved(
+                opened, about["identity"], _progress(about["progress"]), about["dtypes"], about["best"]
+            )
     except (KeyError, TypeError, ValueError):
         raise FormatError(
-            f"{path}: expected a checkpoint, found another file of arrays. Name the checkpoint."
+            "{path}: expected a checkpoint, found another file of arrays. Name the checkpoint.", path=path
         ) from None
-
-
-def restore(saved: Saved, arrays: Mapping[str, np.ndarray], identity: Mapping[str, Any]) -> Kept | None:
-    """Fill `arrays`, in place, with what was saved; the best tables so far, if the checkpoint has any.
-
-    Everything is checked before the first number is copied.
-    """
-    _same_run(saved, identity)
-    path = saved.opened.path
-    found = {name: saved.opened.whole(name) for name in saved.opened.arrays}
-    for name, array in arrays.items():
-        if name not in found or (found[name].shape, found[name].dtype) != (array.shape, array.dtype):
-            there = f"{found[name].dtype} {found[name].shape}" if name in found else "none"
-            raise FormatError(
-                f"{path}: expected an array '{name}', {array.dtype} {array.shape}; found {there}."
-            )
-    problem = bad_number(found)
-    if problem:
-        raise FormatError(
-            f"{path}: {problem}. It cannot be resumed: remove it, halve `learning_rate` and start again."
-        )
-    for name, array in arrays.items():
-        np.copyto(array, found[name])
-    return (
-        None
-        if saved.best is None
-        else Kept({name: np.array(found[BEST + name]) for name in arrays}, saved.best)
+    raise FormatError(
+        "{path} is a checkpoint of format {found}, written by version {version}; this version reads format {expected}. "
+        "Resume it with the version that wrote it.",
+        path=path,
+        found=version,
+        version=about.get("version"),
+        expected=FORMAT,
     )
 
 
+def restore(saved: Saved, state: State, identity: Mapping[str, Any]) -> Snapshot | None:
+    """Fill `state`, in place, with what was saved; returns the best state so far, if the checkpoint has one.
+
+    Everything is checked before the first tensor is overwritten.
+    """
+    _check_same_run(saved, identity)
+    path = saved.opened.path
+    found = {name: saved.opened.whole(name) for name in saved.opened.arrays}
+    for name, shape in state.shapes.items():
+        dtype = state.dtypes[name]
+        if name not in found or (found[name].shape, saved.dtypes.get(name)) != (shape, dtype):
+            raise FormatError(
+                "{path}: expected an array '{name}', {dtype} {shape}; found {found}.",
+                path=path,
+                name=name,
+                dtype=dtype,
+                shape=shape,
+                found=_described(saved, found.get(name), name),
+            )
+    for name, array in found.items():
+        row = bad_row(array)
+        if row is not None:
+            raise FormatError(
+                "{path}: '{name}' holds NaN or infinity in row {row:,}. It cannot be resumed: remove it, halve "
+                "`learning_rate` and start again.",
+                path=path,
+                name=name,
+                row=row,
+            )
+    state.copy_from(found)
+    if saved.best is None:
+        return None
+    return Snapshot({name: np.array(found[BEST + name]) for name in state}, saved.best)
+
+
 def check_place(path: Path) -> None:
-    """Raise WriteError if a checkpoint could not be written at `path`, or would replace anything that stands
-    there."""
+    """Raise WriteError if a checkpoint cannot be written at `path`, or would replace what is there."""
     can_write(path)
     if not path.exists():
         return
@@ -149,10 +154,13 @@ def check_place(path: Path) -> None:
         share = open_saved(path).share
     except FormatError:
         raise WriteError(
-            f"{path} stands already and is not a checkpoint. Name another file for the checkpoint."
+            "{path} already exists and is not a checkpoint. Name another file for the checkpoint.", path=path
         ) from None
     raise WriteError(
-        f"{path} is the checkpoint of an earlier run ({share}). Resume it, remove it, or name another file."
+        "{path} is the checkpoint of an earlier run ({share:.0%} done). Resume it with --resume, remove it, or "
+        "name another file.",
+        path=path,
+        share=share,
     )
 
 
@@ -163,7 +171,22 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def _same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
+def _progress(values: dict[str, Any]) -> Progress:
+    return Progress(
+        done=values["done"],
+        seconds=values["seconds"],
+        losses=Losses(**values["losses"]),
+        marks=[Mark(**mark) for mark in values["marks"]],
+    )
+
+
+def _described(saved: Saved, array: np.ndarray | None, name: str) -> Message | str:
+    if array is None:
+        return "none"
+    return Message("{dtype} {shape}", dtype=saved.dtypes.get(name, array.dtype), shape=array.shape)
+
+
+def _check_same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
     there = _flat(saved.identity)
     here = _flat(json.loads(json.dumps(identity)))
     missing = "not set"
@@ -174,13 +197,13 @@ def _same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
     ]
     if differences:
         raise SettingError(
-            f"{saved.opened.path} is a checkpoint of another run: {'; '.join(differences)}. "
-            "Resume with the same text and settings, or start anew with another checkpoint file."
+            "{path} is a checkpoint of another run: {differences}. Resume with the same text and settings, or "
+            "start again with another checkpoint file.",
+            path=saved.opened.path,
+            differences="; ".join(differences),
         )
 
 
 def _flat(identity: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **{name: value for name, value in identity.items() if name != "settings"},
-        **identity.get("settings", {}),
-    }
+    rest = {name: value for name, value in identity.items() if name != "settings"}
+    return rest | dict(identity.get("settings", {}))

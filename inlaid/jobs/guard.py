@@ -1,4 +1,4 @@
-"""Guard: numbers that are none, losses that blow up, training that gets no better, Ctrl-C."""
+"""Guard: NaN and infinity, a loss that diverges, early stopping, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,130 +6,115 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from inlaid.jobs.state import State
+from inlaid.messages import Message
+from inlaid.vectors import Mark
 
-FIRST = 64
-"""Rows looked at after every step: the most frequent words stand there, and they go wrong first."""
-CHUNK = 1 << 16
-"""Numbers looked at in one go when all are; they stay in the cache."""
-BLOWN_UP = 10.0
-"""A loss that is worse than at the start, this many times its lowest, and still rising has blown up."""
-SMOOTHED_OVER = 1 / 200
-"""Part of the run that the running average of the loss looks back on."""
+FIRST_ROWS = 64
+"""Rows checked after every step: the most frequent words come first, and they diverge first."""
+DIVERGED = 10.0
+"""A loss above its first value, this many times its lowest, and still rising has diverged."""
+SMOOTHING = 1 / 200
+"""Part of the run that the moving average of the loss looks back on."""
+INTERVAL = 5.0
+"""Seconds between two checks of a whole state, at least."""
 
 
 @dataclass
 class Losses:
-    """The running average of the loss per pair: a pure function of the steps, whenever they were taken."""
+    """The moving average of the loss per pair: a pure function of the steps, whenever they were taken."""
 
     average: float | None = None
     first: float | None = None
     lowest: float | None = None
 
-    def add(self, loss: float, pairs: float, part: float) -> str:
-        """Take in the loss of a step that was `part` of the run; what is wrong with it, or nothing."""
+    def add(self, loss: float, pairs: float, part: float) -> Message | None:
+        """Add the loss of a step that was `part` of the run; the problem with it, if there is one."""
         if not math.isfinite(loss):
-            return f"the loss became {loss}"
-        if pairs <= 0:  # every word of this step was passed over
-            return ""
+            return Message("the loss became {loss}", loss=loss)
+        if pairs <= 0:  # subsampling left no pair in this step
+            return None
         before = self.average
-        weight = 1 - math.exp(-part / SMOOTHED_OVER)
-        self.average = loss / pairs if before is None else before + weight * (loss / pairs - before)
+        new = loss / pairs
+        if before is None:
+            self.average = new
+        else:
+            weight = 1 - math.exp(-part / SMOOTHING)
+            self.average = before + weight * (new - before)
         self.first = self.average if self.first is None else self.first
         self.lowest = self.average if self.lowest is None else min(self.lowest, self.average)
-        if (
-            before is not None
-            and self.average > max(before, self.first, BLOWN_UP * self.lowest)
-            and self.lowest > 0
-        ):
-            return f"the loss rose to {self.average:.4g}, from {self.lowest:.4g} at its lowest"
-        return ""
+        if before is None or self.lowest <= 0:
+            return None
+        if self.average > max(before, self.first, DIVERGED * self.lowest):
+            return Message(
+                "the loss rose to {average:.4g}, from {lowest:.4g} at its lowest",
+                average=self.average,
+                lowest=self.lowest,
+            )
+        return None
 
 
-@dataclass(frozen=True)
-class Mark:
-    """What was known at one point of a run: the running average of the loss, and the loss on text never
-    trained on."""
-
-    done: int
-    loss: float | None
-    held_out: float | None
-
-
-def stale(marks: Sequence[Mark]) -> int:
+def checks_since_best(marks: Sequence[Mark]) -> int:
     """How many marks have come since the one with the lowest held-out loss.
 
-    >>> stale([Mark(1, 5.0, 5.0), Mark(2, 4.0, 4.0), Mark(3, 3.0, 4.5)])
+    >>> losses = (5.0, 4.0, 4.5)
+    >>> checks_since_best([Mark(done=n, held_out=loss) for n, loss in enumerate(losses)])
     1
     """
+    if not marks:
+        return 0
     held_out = [math.inf if mark.held_out is None else mark.held_out for mark in marks]
-    return len(marks) - 1 - held_out.index(min(held_out)) if marks else 0
+    return len(marks) - 1 - held_out.index(min(held_out))
 
 
-def bad_number(arrays: Mapping[str, np.ndarray], rows: int | None = None) -> str:
-    """The first NaN or infinity among the first `rows` rows of each array (or all), in words; or nothing."""
-    for name, array in arrays.items():
-        if array.dtype.kind != "f":
-            continue
-        for start, chunk in _chunks(np.atleast_1d(array)[:rows]):
-            if not np.isfinite(chunk).all():
-                row = start + int(np.flatnonzero(~np.isfinite(chunk).reshape(len(chunk), -1).all(axis=1))[0])
-                return f"'{name}' holds NaN or infinity in row {row:,}"
-    return ""
+class FiniteCheck:
+    """Checks the first rows after every step, and everything every few seconds, or less often if that is slow.
 
+    On a device each look costs a synchronisation, so there only the marks of the run are checked.
+    """
 
-class Watch:
-    """Looks at the first rows after every step and at everything every few seconds, or less often if that is
-    dear."""
+    def __init__(self, interval: float = INTERVAL) -> None:
+        self.interval = interval
+        self.next = time.monotonic() + interval
 
-    def __init__(self, every: float = 5.0) -> None:
-        self.every = every
-        self.next = time.monotonic() + every
-
-    def look(self, arrays: Mapping[str, np.ndarray], *, all: bool = False) -> str:
-        """What is wrong, or nothing; with `all`, everything is looked at now."""
+    def look(self, state: State, *, everything: bool = False) -> Message | None:
+        """The problem, if there is one; with `everything`, the whole state is checked now."""
         now = time.monotonic()
-        if not all and now < self.next:
-            return bad_number(arrays, FIRST)
-        found = bad_number(arrays)
-        self.next = time.monotonic() + max(self.every, 100 * (time.monotonic() - now))
+        if not everything and state.on_device:
+            return None
+        if not everything and now < self.next:
+            return state.problem(FIRST_ROWS)
+        found = state.problem()
+        taken = time.monotonic() - now
+        self.next = time.monotonic() + max(self.interval, 100 * taken)
         return found
 
 
 @contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """A list that stays empty until Ctrl-C, or a polite request to end; the second one acts as it always
-    did."""
+    """A list that stays empty until Ctrl-C or SIGTERM arrives; the second one acts as it always did."""
     caught: list[int] = []
     before: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():  # signals reach no other
+    if threading.current_thread() is threading.main_thread():  # only the main thread receives signals
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        before = {
-            number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)
-        }
+        before = {number: each for number, each in handlers.items() if each not in (None, signal.SIG_IGN)}
 
-    def put_back() -> None:
+    def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     def catch(number: int, frame: object) -> None:
         caught.append(number)
-        put_back()
+        restore()
 
     for number in before:
         signal.signal(number, catch)
     try:
         yield caught
     finally:
-        put_back()
-
-
-def _chunks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    rows = max(1, CHUNK // max(1, array[:1].size))
-    for start in range(0, len(array), rows):
-        yield start, array[start : start + rows]
+        restore()

@@ -1,67 +1,180 @@
-"""Plan: time and memory before it starts."""
+"""Plan: the time and memory a run will take, before it starts.
+
+Encoding, counting and training are tried on two samples of the text, one twice as large as the other. Each
+figure is then extrapolated to the whole text by the power law through the two: words are linear in the text,
+while the vocabulary and the number of co-occurring pairs grow more slowly (Heaps' law).
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
-from inlaid.jobs.work import Safety, Work
+from inlaid.jobs.safety import Safety
+from inlaid.jobs.training import Method, Training
+from inlaid.messages import Message
 from inlaid.report import bytes_in_words, time_in_words
 
 MARGIN = 0.9
-"""Part of the minutes given that is planned for; the rest is for checks, checkpoints and a trial that was too
-hopeful."""
+"""Part of the given minutes that is planned for; the rest is for checks, checkpoints and an optimistic trial."""
+TRIAL = 0.5
+"""Seconds that the steps of a training are timed for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run will take: seconds by stage, and bytes of memory."""
+
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Stage (encoding, counting, training) -> seconds."""
+    memory: int = 0
+    """Bytes of the tables."""
+    words: int = 0
+    """Words in the vocabulary."""
+    tokens: int = 0
+    epochs: int | None = None
+    estimated: bool = True
+    """Whether the sizes are extrapolated from a sample of the text."""
+
+    @property
+    def total_seconds(self) -> float:
+        return sum(self.seconds.values())
+
+    def rows(self) -> list[str | tuple[str, ...]]:
+        """The plan as a terminal shows it."""
+        about = "about " if self.estimated else ""
+        shown: list[str | tuple[str, ...]] = [
+            ("text", f"{about}{self.tokens:,} tokens, {self.words:,} words in the vocabulary")
+        ]
+        for stage, seconds in self.seconds.items():
+            epochs = f" ({self.epochs} epochs)" if stage == "training" and self.epochs else ""
+            shown.append((stage, f"about {time_in_words(seconds)}{epochs}"))
+        shown.append(("in all", f"about {time_in_words(self.total_seconds)}"))
+        shown.append(("memory", f"{about}{bytes_in_words(self.memory)} for the tables"))
+        return shown
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "seconds": dict(self.seconds),
+            "memory": self.memory,
+            "words": self.words,
+            "tokens": self.tokens,
+            "epochs": self.epochs,
+            "estimated": self.estimated,
+        }
+
+    def message(self) -> Message:
+        """The plan in one sentence."""
+        stages = ", ".join(f"{stage} {time_in_words(each)}" for stage, each in self.seconds.items())
+        return Message(
+            "Planned: about {time} ({stages}); the tables take {size}.",
+            time=time_in_words(self.total_seconds),
+            stages=stages,
+            size=bytes_in_words(self.memory),
+        )
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a run will take."""
+class Sample:
+    """One of the two samples: a part of the text, encoded, and the time that took."""
 
-    epochs: int
-    seconds: float
-    memory: int
-    """Bytes of its tables."""
-
-    def __str__(self) -> str:
-        return f"{self.epochs} epochs, about {time_in_words(self.seconds)}; tables take {bytes_in_words(self.memory)}"
+    corpus: Corpus
+    seconds: float = 0.0
+    """Time that encoding took; 0 where the text was already encoded."""
 
 
-def plan(make_work: Callable[[int], Work], safety: Safety, *, epochs: int, trial: float = 1.0) -> Plan:
-    """What `epochs` would take or, where `safety` gives minutes, how many epochs fit into them.
+@dataclass(frozen=True)
+class _Trial:
+    """What a method did with one sample."""
 
-    `make_work(epochs)` makes work to throw away: for `trial` seconds its steps are taken and timed. The run
-    itself starts afresh, so the plan leaves no trace in it. A run to be resumed has its epochs from its
-    checkpoint.
+    starting: float
+    units: float
+    seconds_per_unit: float
+    memory: float
+    words: float
+
+
+def plan_of(method: Method, samples: tuple[Sample, Sample], scale: float) -> Plan:
+    """The plan for a text `scale` times as long as the second sample, which is twice the first."""
+    small, large = (_try(method, sample.corpus) for sample in samples)
+    per_unit = large.seconds_per_unit
+    seconds = dict[str, float]()
+    if samples[1].seconds:
+        seconds["encoding"] = samples[1].seconds * scale
+    if method.abilities.counts:
+        seconds["counting"] = extrapolated(small.starting, large.starting, scale)
+    if method.abilities.steps:
+        seconds["training"] = per_unit * extrapolated(small.units, large.units, scale)
+    else:
+        seconds["training"] = extrapolated(small.seconds_per_unit, large.seconds_per_unit, scale)
+    return Plan(
+        seconds=seconds,
+        memory=round(extrapolated(small.memory, large.memory, scale)),
+        words=round(extrapolated(small.words, large.words, scale)),
+        tokens=round(len(samples[1].corpus.ids) * scale),
+        epochs=getattr(method, "epochs", None),
+        estimated=scale > 1,
+    )
+
+
+def extrapolated(small: float, large: float, scale: float) -> float:
+    """A figure of a text `scale` times as long as the sample where it is `large`; on half the sample it is `small`.
+
+    >>> round(extrapolated(50.0, 100.0, 10.0)), round(extrapolated(50.0, 50 * 2**0.5, 4.0))
+    (1000, 141)
+    """
+    if scale <= 1 or small <= 0 or large <= 0:
+        return large
+    exponent = min(max(math.log2(large / small), 0.0), 1.5)
+    return large * scale**exponent
+
+
+def _try(method: Method, corpus: Corpus) -> _Trial:
+    began = time.perf_counter()
+    training = method.start(corpus)
+    starting = time.perf_counter() - began
+    if not method.abilities.steps:
+        began = time.perf_counter()
+        training.step(0)
+        per_unit = time.perf_counter() - began
+    else:
+        per_unit = seconds_per_unit(lambda: method.start(corpus), training, TRIAL)
+    memory = float(method.memory_for(corpus))
+    return _Trial(starting, float(training.total), per_unit, memory, float(len(corpus.vocabulary)))
+
+
+def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: float = 1.0) -> int:
+    """How many epochs fit into the minutes of `safety`. A run to be resumed has its epochs from its checkpoint.
+
+    `start(epochs)` makes a training to throw away: for `trial` seconds its steps are taken and timed. The run
+    itself starts afresh, so that the trial leaves no trace in it.
     """
     path = safety.checkpoint
-    planned = (
-        checkpoint.open_saved(path).identity["settings"].get("epochs")
-        if path and safety.resume and path.exists()
-        else None
-    )
-    work = make_work(1)
-    epoch = work.total * _seconds_per_unit(make_work, work, trial)
-    memory = tables_size(work)
-    if planned is not None:
-        epochs = int(planned)
-    elif safety.minutes is not None:
-        epochs = int(60 * safety.minutes * MARGIN / epoch)
-        if not epochs:
-            raise SettingError(
-                f"minutes is {safety.minutes:g}, but one epoch takes about {time_in_words(epoch)}. Give more time, "
-                "more workers, less text, or a smaller dim."
-            )
-    return Plan(epochs, epochs * epoch, memory)
-
-
-def tables_size(work: Work) -> int:
-    return sum(array.nbytes for array in work.arrays.values())
+    if path and safety.resume and path.exists():
+        planned = checkpoint.open_saved(path).identity["settings"].get("epochs")
+        if planned is not None:
+            return int(planned)
+    training = start(1)
+    epoch = training.total * seconds_per_unit(lambda: start(1), training, trial)
+    minutes = safety.minutes or 0.0
+    epochs = int(60 * minutes * MARGIN / epoch)
+    if not epochs:
+        raise SettingError(
+            "minutes is {minutes:g}, but one epoch takes about {time}. Give more time, more workers, less text, or "
+            "a smaller dim.",
+            minutes=minutes,
+            time=time_in_words(epoch),
+        )
+    return epochs
 
 
 def check_memory(
@@ -69,8 +182,7 @@ def check_memory(
 ) -> None:
     """Raise SettingError, before anything is allocated, if the run needs more memory than there is.
 
-    `tables` are the bytes of the work's arrays, `other` those of all else. Early stopping keeps a second copy
-    of the tables.
+    `tables` are the bytes of the state, `other` those of all else. Early stopping keeps a second copy of the state.
     """
     available = available_memory() if available is None else available
     copies = 2 if safety.patience else 1
@@ -78,24 +190,32 @@ def check_memory(
     if available is None or needed <= available:
         return
     share = max(available - other, 0) / max(copies * tables, 1)
-    fits = f"dim {int(dim * share):,} or {int(words * share):,} words would fit: " if int(dim * share) else ""
-    second = " (two copies of the tables, as patience needs)" if safety.patience else ""
+    fits = Message("")
+    if int(dim * share):
+        fits = Message(
+            " dim {dim:,} or {words:,} words would fit.", dim=int(dim * share), words=int(words * share)
+        )
+    copied = Message(" (two copies of the tables, as patience needs)" if safety.patience else "")
     raise SettingError(
-        f"This run needs about {bytes_in_words(needed)} of memory{second}, and {bytes_in_words(available)} are free. "
-        f"{fits}lower dim (now {dim}), or have fewer words (now {words:,}) with a larger min_count or with max_size."
+        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} Lower dim (now {dim}), "
+        "or have fewer words (now {words:,}) with a larger min_count or with max_size.",
+        needed=bytes_in_words(needed),
+        copied=copied,
+        available=bytes_in_words(available),
+        fits=fits,
+        dim=dim,
+        words=words,
     )
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that may still be taken, by this machine and by the container we run in; None where nobody
-    says."""
+    """Bytes that may still be allocated, by this machine and by the container we run in; None where unknown."""
     known = [size for size in (_machine(root), *_containers(root)) if size is not None]
     return max(min(known), 0) if known else None
 
 
-class Pace:
-    """Units a second, over the last hundred times it was asked; the first step, which may compile, is not
-    counted."""
+class Speed:
+    """Units per second over the last hundred calls; the first step, which may compile, is not counted."""
 
     def __init__(self) -> None:
         self.samples = deque[tuple[float, int]](maxlen=100)
@@ -104,24 +224,24 @@ class Pace:
     def span(self) -> float:
         return self.samples[-1][0] - self.samples[0][0] if self.samples else 0.0
 
-    def speed(self, now: float, done: int) -> float:
+    def after(self, now: float, done: int) -> float:
         self.samples.append((now, done))
         return (done - self.samples[0][1]) / self.span if self.span else 0.0
 
 
-def _seconds_per_unit(make_work: Callable[[int], Work], work: Work, trial: float) -> float:
-    # the first step may compile
-    done = work.step(0).done
+def seconds_per_unit(start: Callable[[], Training], training: Training, trial: float) -> float:
+    """How long a unit takes, measured over `trial` seconds of steps; the first step, which may compile, apart."""
+    done = training.step(0).done
     taken = 0.0
     units = 0
     while taken < trial or not units:
-        if done >= work.total:
-            work = make_work(1)
+        if done >= training.total:
+            training = start()
             done = 0
         began = time.perf_counter()
-        step = work.step(done)
+        step = training.step(done)
         taken += time.perf_counter() - began
-        units = units + step.done - done
+        units += step.done - done
         done = step.done
     return taken / units
 
@@ -132,15 +252,14 @@ def _machine(root: Path) -> int | None:
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
     except (OSError, StopIteration, ValueError, IndexError):
         pass
-    try:  # no Linux: what is built in is the most there can be
+    try:  # not Linux: what is installed is the most there can be
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if root == Path("/") else None
     except (AttributeError, OSError, ValueError):
         return None
 
 
 def _containers(root: Path) -> Iterator[int | None]:
-    """What each control group that we are in leaves free, the outer ones too; files in its cache could be
-    dropped."""
+    """What each control group that we are in leaves free, the outer ones too; cached files could be dropped."""
     try:
         groups = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
     except OSError:
@@ -149,9 +268,8 @@ def _containers(root: Path) -> Iterator[int | None]:
         if kinds == "":
             yield from _groups(root / "sys/fs/cgroup", place, "memory.max", "memory.current")
         elif "memory" in kinds.split(","):
-            yield from _groups(
-                root / "sys/fs/cgroup/memory", place, "memory.limit_in_bytes", "memory.usage_in_bytes"
-            )
+            mount = root / "sys/fs/cgroup/memory"
+            yield from _groups(mount, place, "memory.limit_in_bytes", "memory.usage_in_bytes")
 
 
 def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | None]:
@@ -159,12 +277,9 @@ def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | N
     for folder in {mount / inner, *(mount / outer for outer in inner.parents), mount}:
         try:
             stats = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            cached = sum(
-                int(stats.get(f"total_{name}", stats.get(name, 0)))
-                for name in ("inactive_file", "active_file")
-            )
-            yield (
-                int((folder / limit).read_text()) - int((folder / usage).read_text()) + cached
-            )  # "max" is no number: no limit
+            names = ("inactive_file", "active_file")
+            cached = sum(int(stats.get(f"total_{name}", stats.get(name, 0))) for name in names)
+            most = int((folder / limit).read_text())  # "max" is no number: no limit
+            yield most - int((folder / usage).read_text()) + cached
         except (OSError, ValueError):
             yield None

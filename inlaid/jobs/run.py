@@ -1,10 +1,10 @@
-"""Run: the one loop that carries a long training through.
+"""Run: the one loop of every training.
 
-    outcome = run(work, Safety(checkpoint=Path("my.checkpoint")), identity_of("sgns", settings, corpus_hash), report)
+    outcome = run(training, Safety(checkpoint=Path("my.checkpoint")), identity_of("sgns", settings, corpus_hash))
 
-It takes step after step, says how far it is, looks for numbers that are none, and saves a checkpoint now and
-then. Killed at any moment and resumed, a run ends in the same bits. Saving and looking happen by the clock,
-but change nothing; all that changes the result happens at fixed places of the run.
+It takes step after step, reports progress, checks for NaN and divergence, and saves a checkpoint at
+intervals. Killed at any moment and resumed, a run ends in the same bits: saving and checking follow the
+clock but change nothing; all that changes the result happens at fixed points of the run.
 """
 
 from __future__ import annotations
@@ -19,49 +19,67 @@ import numpy as np
 from inlaid import files
 from inlaid.errors import Diverged, InlaidError, SettingError, WriteError
 from inlaid.jobs import checkpoint
-from inlaid.jobs.guard import Mark, Watch, interruptions, stale
-from inlaid.jobs.plan import Pace, available_memory, tables_size
-from inlaid.jobs.work import Outcome, Reason, Safety, Step, Work
+from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
+from inlaid.jobs.plan import Speed, available_memory
+from inlaid.jobs.safety import Process, Safety
+from inlaid.jobs.state import Snapshot
+from inlaid.jobs.training import Step, Training
+from inlaid.messages import Message
 from inlaid.report import Note, Progress, Report, bytes_in_words, silent, time_in_words
-
-__all__ = ["Outcome", "Safety", "Step", "Work", "carry", "run"]
+from inlaid.vectors import Mark, Outcome, Reason
 
 STAGE = "training"
 MARKS = 20
-"""How often in a run the loss is written down and the held-out loss is asked for."""
-SAY_EVERY = 0.2
-"""Seconds between two events of progress."""
+"""How often in a run the loss is recorded and the held-out loss is measured."""
+INTERVAL = 0.2
+"""Seconds between two progress events."""
 
 
-def run(work: Work, safety: Safety, identity: Mapping[str, Any], report: Report = silent) -> Outcome:
-    """Carry `work` through to its end, or to where it must stop; the outcome says which. Raises Diverged.
+def run(
+    training: Training,
+    safety: Safety,
+    identity: Mapping[str, Any],
+    report: Report = silent,
+    process: Process | None = None,
+) -> Outcome:
+    """Train to the end, or to where it must stop; the outcome says which. Raises Diverged.
 
-    `identity` (see `identity_of`) says what run this is: only a checkpoint of the same run is resumed.
+    `identity` (see `identity_of`) says which run this is: only a checkpoint of the same run is resumed.
     """
-    return _Run(work, safety, {**identity, "total": work.total}, report).through()
+    return _Run(training, safety, {**identity, "total": training.total}, report, process or Process()).train()
 
 
-def carry(work: Work, report: Report = silent) -> Outcome:
-    """Carry `work` through with nothing saved on the way."""
-    return run(work, Safety(), {}, report)
+def fit(training: Training, report: Report = silent) -> Any:
+    """The result of a training that nothing is saved of on the way."""
+    run(training, Safety(), {}, report)
+    return training.result()
 
 
 class _Run:
-    def __init__(self, work: Work, safety: Safety, identity: Mapping[str, Any], report: Report) -> None:
-        self.work = work
+    def __init__(
+        self,
+        training: Training,
+        safety: Safety,
+        identity: Mapping[str, Any],
+        report: Report,
+        process: Process,
+    ) -> None:
+        self.training = training
         self.safety = safety
         self.identity = identity
-        self.report = report
-        self.state = checkpoint.State()
-        self.watch = Watch()
-        self.pace = Pace()
-        self.kept: checkpoint.Kept | None = None
-        """The best tables so far, if patience asks for them; without a checkpoint, the last good ones."""
-        self.saved_at: int | None = None
-        self.saved_when = self.said_when = time.monotonic()
-        self.foretold = False
+        self.main = process.rank == 0
+        self.report = report if self.main else silent
+        self.progress = checkpoint.Progress()
+        self.check = FiniteCheck()
+        self.speed = Speed()
+        self.snapshot: Snapshot | None = None
+        """The best state so far, if early stopping asks for it; without a checkpoint, the last good one."""
+        self.saved_done: int | None = None
+        self.saved_time = time.monotonic()
+        self.reported_time = self.saved_time
+        self.announced = False
 
-    def through(self) -> Outcome:
+    def train(self) -> Outcome:
         self._begin()
         with interruptions() as self.caught:
             while not (reason := self._reason()):
@@ -72,182 +90,237 @@ class _Run:
         path = self.safety.checkpoint
         if self.safety.resume and path is None:
             raise SettingError(
-                "resume is set, but no checkpoint is named. Name the checkpoint to go on from."
+                "resume is set, but no checkpoint is named. Name the checkpoint to continue from."
             )
-        if self.safety.patience and self.work.held_out(0) is None:
+        if self.safety.patience and self.training.held_out_loss() is None:
             raise SettingError(
-                "patience is set, but no text is held out to measure the loss on. Hold some out, or leave patience."
+                "patience is set, but this text has too few sentences to hold some out for measuring the loss. "
+                "Bring more text, or leave out patience."
             )
         if path is not None and self.safety.resume:
-            files.sweep(path)
-        if path is not None and self.safety.resume and path.exists():
-            saved = checkpoint.open_saved(path)
-            self.kept = checkpoint.restore(saved, self.work.arrays, self.identity)
-            self.state = saved.state
-            self.saved_at = saved.state.done
-            self.report(Note(f"Going on from {path}, {saved.share}."))
-        elif path is not None:
+            self._resume(path)
+        elif path is not None and self.main:
             checkpoint.check_place(path)
-            if self.safety.resume:
-                self.report(Note(f"There is no checkpoint {path} yet: starting from the beginning."))
-        self.began = time.monotonic() - self.state.seconds
-        self.report(Progress(STAGE, self.state.done, self.work.total, self.work.unit))
+        self.began = time.monotonic() - self.progress.seconds
+        self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
+
+    def _resume(self, path: Any) -> None:
+        if self.main:
+            files.sweep(path)
+        if not path.exists():
+            if self.main:
+                checkpoint.check_place(path)
+            self.report(Note("There is no checkpoint {path} yet: starting from the beginning.", path=path))
+            return
+        saved = checkpoint.open_saved(path)
+        self.snapshot = checkpoint.restore(saved, self.training.state, self.identity)
+        self.progress = saved.progress
+        self.saved_done = saved.progress.done
+        self.report(Note("Continuing from {path}, {share:.0%} done.", path=path, share=saved.share))
 
     def _reason(self) -> Reason | None:
-        """Why the run ends here; nothing while it goes on."""
-        if self.state.done >= self.work.total:
+        """Why the run ends here; None while it continues."""
+        if self.progress.done >= self.training.total:
             return "finished"
-        if self.safety.patience and stale(self.state.marks) >= self.safety.patience:
+        if self.safety.patience and checks_since_best(self.progress.marks) >= self.safety.patience:
             return "stopped early"
         if self.caught:
             return "interrupted"
-        return (
-            "out of time"
-            if self.safety.minutes is not None and self.state.seconds >= 60 * self.safety.minutes
-            else None
-        )
+        if self.safety.minutes is not None and self.progress.seconds >= 60 * self.safety.minutes:
+            return "out of time"
+        return None
 
     def _step(self) -> None:
-        before = self.state.done
-        total = self.work.total
-        step = self.work.step(before)
+        before = self.progress.done
+        total = self.training.total
+        step = self.training.step(before)
         if not before < step.done <= total:
             raise ValueError(
                 f"A step from {before} must end after it and by {total}; it ended at {step.done}."
             )
-        self.state.done = step.done
-        marked = before * MARKS // total < step.done * MARKS // total
-        self._stop_if(self.state.losses.add(step.loss, step.pairs, (step.done - before) / total))
-        self._look(all=marked)
-        if marked:
+        self.progress.done = step.done
+        at_mark = before * MARKS // total < step.done * MARKS // total
+        self._stop_if(self.progress.losses.add(step.loss, step.pairs, (step.done - before) / total))
+        self._check(everything=at_mark)
+        if at_mark:
             self._mark()
         now = time.monotonic()
-        self.state.seconds = now - self.began
-        if now - self.said_when >= SAY_EVERY or not self.pace.samples:
-            self._say(step, now)
-        if (
-            self.safety.checkpoint is not None
-            and now - self.saved_when >= 60 * self.safety.checkpoint_minutes
-        ):
-            self._look(all=True)
+        self.progress.seconds = now - self.began
+        if now - self.reported_time >= INTERVAL or not self.speed.samples:
+            self._report_progress(step, now)
+        due = now - self.saved_time >= 60 * self.safety.checkpoint_minutes
+        if self.safety.checkpoint is not None and due:
+            self._check(everything=True)
             self._save()
 
     def _mark(self) -> None:
-        held_out = self.work.held_out(self.state.done)
-        self._stop_if(
-            f"the held-out loss became {held_out}"
-            if held_out is not None and not np.isfinite(held_out)
-            else ""
-        )
-        self.state.marks.append(Mark(self.state.done, self.state.losses.average, held_out))
-        if self._worth_keeping():
-            self.kept = self.kept or checkpoint.Kept.room_for(self.work.arrays)
-            self.kept.take(self.work.arrays, self.state.done)
+        held_out = self.training.held_out_loss()
+        if held_out is not None and not np.isfinite(held_out):
+            self._stop_if(Message("the held-out loss became {loss}", loss=held_out))
+        mark = Mark(done=self.progress.done, loss=self.progress.losses.average, held_out=held_out)
+        self.progress.marks.append(mark)
+        if not self._worth_keeping():
+            return
+        if self.snapshot is None:
+            self.snapshot = Snapshot.of(self.training.state, self.progress.done)
+        else:
+            self.snapshot.update(self.training.state, self.progress.done)
 
     def _worth_keeping(self) -> bool:
-        """The best tables where patience asks for them; else the latest, unless a checkpoint holds them or
-        memory is short."""
+        """With patience, the best state; otherwise the latest, unless a checkpoint holds it or memory is short."""
         if self.safety.patience:
-            return stale(self.state.marks) == 0
+            return checks_since_best(self.progress.marks) == 0
         if self.safety.checkpoint is not None:
             return False
-        free = available_memory() if self.kept is None else None
-        return free is None or free > 2 * tables_size(self.work)
+        free = available_memory() if self.snapshot is None else None
+        return free is None or free > 2 * self.training.state.nbytes
 
-    def _say(self, step: Step, now: float) -> None:
-        self.said_when = now
-        speed = self.pace.speed(now, step.done)
+    def _report_progress(self, step: Step, now: float) -> None:
+        self.reported_time = now
+        speed = self.speed.after(now, step.done)
         figures = dict[str, float]()
         if speed:
-            left = (self.work.total - step.done) / speed
-            budget = left if self.safety.minutes is None else 60 * self.safety.minutes - self.state.seconds
-            figures = {"speed": speed, "left": max(min(left, budget), 0.0)}
-        loss = {} if self.state.losses.average is None else {"loss": self.state.losses.average}
-        self.report(
-            Progress(STAGE, step.done, self.work.total, self.work.unit, {**figures, **loss, **step.figures})
-        )
-        if self.pace.span > 1 and not self.foretold:
-            self.foretold = True
+            left = (self.training.total - step.done) / speed
+            if self.safety.minutes is not None:
+                left = min(left, 60 * self.safety.minutes - self.progress.seconds)
+            figures = {"speed": speed, "left": max(left, 0.0)}
+        if self.progress.losses.average is not None:
+            figures["loss"] = self.progress.losses.average
+        figures |= step.figures
+        self.report(Progress(STAGE, step.done, self.training.total, self.training.unit, figures))
+        if self.speed.span > 1 and not self.announced:
+            self.announced = True
             if figures["left"] > 60:
-                size = bytes_in_words(tables_size(self.work))
                 self.report(
                     Note(
-                        f"Training will take about {time_in_words(figures['left'])}; its tables take {size}."
+                        "Training will take about {time}; its tables take {size}.",
+                        time=time_in_words(figures["left"]),
+                        size=bytes_in_words(self.training.state.nbytes),
                     )
                 )
 
     def _save(self) -> None:
-        """Save a checkpoint. A full disk must not end the training: it is told, and the earlier checkpoint
-        stands."""
-        if self.safety.checkpoint is None:
+        """Save a checkpoint. A full disk must not end the training: it is reported, and the earlier checkpoint stays."""
+        if self.safety.checkpoint is None or not self.main:
             return
         try:
-            best = self.kept if self.safety.patience else None
-            checkpoint.save(self.safety.checkpoint, self.work.arrays, best, self.identity, self.state)
-            self.saved_at = self.state.done
+            best = self.snapshot if self.safety.patience else None
+            checkpoint.save(self.safety.checkpoint, self.training.state, best, self.identity, self.progress)
+            self.saved_done = self.progress.done
         except WriteError as error:
-            earlier = f" The one of {self._share(self.saved_at)} stands." if self.saved_at is not None else ""
+            earlier = Message("")
+            if self.saved_done is not None:
+                earlier = Message(" The checkpoint at {share:.1%} stays.", share=self._share(self.saved_done))
             self.report(
                 Note(
-                    f"The checkpoint of {self._share(self.state.done)} failed, and training goes on. {error}{earlier}"
+                    "The checkpoint at {share:.1%} failed, and training continues. {error}{earlier}",
+                    share=self._share(self.progress.done),
+                    error=error,
+                    earlier=earlier,
                 )
             )
-        self.saved_when = time.monotonic()
+        self.saved_time = time.monotonic()
 
-    def _look(self, *, all: bool) -> None:
-        self._stop_if(self.watch.look(self.work.arrays, all=all))
+    def _check(self, *, everything: bool) -> None:
+        self._stop_if(self.check.look(self.training.state, everything=everything))
 
-    def _stop_if(self, problem: str) -> None:
-        """Raise Diverged if there is a problem; by then the work holds its last good tables again, where
-        there are any."""
-        if not problem:
+    def _stop_if(self, problem: Message | None) -> None:
+        """Raise Diverged if there is a problem; the training then holds its last good state again, where there is one."""
+        if problem is None:
             return
         rate = self.identity.get("settings", {}).get("learning_rate")
+        advice = Message("Halve `learning_rate` and start again.")
+        if rate is not None:
+            advice = Message("Halve `learning_rate` (it is {rate}) and start again.", rate=rate)
+        kept = Message("")
+        good: int | None = None
+        if self.snapshot is not None:
+            self.training.state.copy_from(self.snapshot.arrays)
+            good = self.snapshot.done
         path = self.safety.checkpoint
-        advice = f"Halve `learning_rate`{f' (it is {rate})' if rate is not None else ''} and start again."
-        error = Diverged()
-        if self.kept is not None:
-            error.done = self.kept.give_back(self.work.arrays)
-        if path is not None and self.saved_at is not None:
-            advice += f" The checkpoint {path} holds good tables of {self._share(self.saved_at)}."
-            if self.kept is None:
+        if path is not None and self.saved_done is not None:
+            share = self._share(self.saved_done)
+            kept = Message(
+                " The checkpoint {path} holds a good state at {share:.1%}.", path=path, share=share
+            )
+            if self.snapshot is None:
                 with contextlib.suppress(
                     InlaidError
-                ):  # it was damaged meanwhile: the first error is the one to tell
-                    checkpoint.restore(checkpoint.open_saved(path), self.work.arrays, self.identity)
-                    error.done = self.saved_at
-        error.sentence = f"Training went wrong at {self._share(self.state.done)}: {problem}. {advice}"
+                ):  # it was damaged meanwhile: the first error matters more
+                    checkpoint.restore(checkpoint.open_saved(path), self.training.state, self.identity)
+                    good = self.saved_done
+        error = Diverged(
+            "Training diverged at {share:.1%}: {problem}. {advice}{kept}",
+            share=self._share(self.progress.done),
+            problem=problem,
+            advice=advice,
+            kept=kept,
+        )
+        if good is not None:
+            error.outcome = self._outcome("diverged", good)
         raise error
 
     def _end(self, reason: Reason) -> Outcome:
-        self._look(all=True)
-        if self.saved_at != self.state.done:
+        self._check(everything=True)
+        if self.saved_done != self.progress.done:
             self._save()
-        tables = self.state.done
-        if self.safety.patience and self.kept is not None:
-            tables = self.kept.give_back(self.work.arrays)
-        self.report(Progress(STAGE, self.state.done, self.work.total, self.work.unit))
-        note = self._note(reason, tables)
-        if note:
-            self.report(Note(note))
-        return Outcome(reason, self.state.done, tables, self.state.seconds, tuple(self.state.marks), note)
+        kept = self.progress.done
+        if self.safety.patience and self.snapshot is not None:
+            self.training.state.copy_from(self.snapshot.arrays)
+            kept = self.snapshot.done
+        self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
+        outcome = self._outcome(reason, kept)
+        note = explained(outcome, self.safety)
+        if note is not None:
+            self.report(note)
+        return outcome
 
-    def _note(self, reason: Reason, tables: int) -> str:
-        where = (
-            f"{self._share(self.state.done)} ({self.state.done:,} of {self.work.total:,} {self.work.unit})"
+    def _outcome(self, reason: Reason, kept: int) -> Outcome:
+        return Outcome(
+            reason=reason,
+            done=self.progress.done,
+            total=self.training.total,
+            kept=kept,
+            unit=self.training.unit,
+            seconds=self.progress.seconds,
+            marks=tuple(self.progress.marks),
         )
-        says = {
-            "finished": "",
-            "interrupted": f"Training was interrupted at {where}.",
-            "out of time": f"Training stopped at {where}: {self.safety.minutes} minutes were over.",
-            "stopped early": f"Training stopped at {where}: the held-out loss was no better for {self.safety.patience} checks.",
-        }
-        earlier = (
-            f"The tables are those of {self._share(tables)}, where the held-out loss was lowest."
-            if tables != self.state.done
-            else ""
-        )
-        return f"{says[reason]} {earlier}".strip()
 
-    def _share(self, done: int | None) -> str:
-        return f"{(done or 0) / max(self.work.total, 1):.1%}"
+    def _share(self, done: int) -> float:
+        return done / max(self.training.total, 1)
+
+
+def explained(outcome: Outcome, safety: Safety) -> Note | None:
+    """A sentence for the user on how a run ended; None when it finished with its last state."""
+    earlier = _earlier(outcome)
+    if outcome.reason == "finished":
+        return Note("The run is finished.{earlier}", earlier=earlier) if earlier else None
+    where = Message(
+        "{share:.1%} ({done:,} of {total:,} {unit})",
+        share=outcome.done / max(outcome.total, 1),
+        done=outcome.done,
+        total=outcome.total,
+        unit=outcome.unit,
+    )
+    if outcome.reason == "interrupted":
+        return Note("Training was interrupted at {where}.{earlier}", where=where, earlier=earlier)
+    if outcome.reason == "out of time":
+        return Note(
+            "Training stopped at {where}: {minutes:g} minutes were over.{earlier}",
+            where=where,
+            minutes=safety.minutes,
+            earlier=earlier,
+        )
+    return Note(
+        "Training stopped early at {where}: {patience} checks without a lower held-out loss.{earlier}",
+        where=where,
+        patience=safety.patience,
+        earlier=earlier,
+    )
+
+
+def _earlier(outcome: Outcome) -> Message:
+    if outcome.kept == outcome.done:
+        return Message("")
+    share = outcome.kept / max(outcome.total, 1)
+    return Message(" The vectors are those at {share:.1%}, where the held-out loss was lowest.", share=share)

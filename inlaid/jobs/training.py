@@ -1,90 +1,119 @@
-"""Training: from a method's settings to vectors, with all that keeps a long run safe around it."""
+"""Method and Training: what the one training loop asks of every method.
+
+    Method (frozen settings) --start(data)--> Training --run(training, safety)--> Outcome; training.result()
+
+A method is a frozen dataclass of settings and says as data what it can do (`Abilities`). Its `start` makes a
+Training, which owns a State and advances in steps. A method that is done at once is a training of one step.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from inlaid.config import values_of
 from inlaid.encode.corpus import Corpus
-from inlaid.errors import Diverged, SettingError
-from inlaid.jobs.checkpoint import identity_of
-from inlaid.jobs.onto import Continues, Onto
-from inlaid.jobs.plan import check_memory, plan
-from inlaid.jobs.run import run
-from inlaid.jobs.work import Safety, Work
-from inlaid.report import Note, Report, silent
-from inlaid.vectors import Vectors
+from inlaid.jobs.state import State
+from inlaid.report import Report, silent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abilities:
+    """What a method can do. Flags and help follow from it; what is not here is refused before any work."""
+
+    steps: bool = False
+    """It trains in many steps: checkpoints, resuming, a limit of time."""
+    init_from: bool = False
+    """It can start from earlier vectors, with new text and new words."""
+    freeze: bool = False
+    """It can keep those vectors fixed while new words learn."""
+    held_out: bool = False
+    """It sets sentences apart to measure the loss on: early stopping."""
+    counts: bool = False
+    """It counts co-occurrences before it trains."""
+    devices: tuple[str, ...] = ("cpu",)
+    distributed: bool = False
+    """It can train on several machines."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step did."""
+
+    done: int
+    """Units done after it, since the beginning of the run."""
+    loss: float
+    """The loss summed over its pairs."""
+    pairs: float
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Further figures to show, such as the learning rate."""
 
 
 @runtime_checkable
-class Training(Work, Protocol):
-    """Work that ends in vectors; at any moment those learned so far."""
+class Training(Protocol):
+    """A training under way: it advances in steps and can be saved and resumed between any two."""
 
-    def vectors(self, corpus: Corpus) -> Vectors: ...
+    state: State
+    """All that changes and that the next step depends on, updated in place."""
+    total: int
+    """Units of the whole run, such as words times epochs."""
+    unit: str
+    """What the units are: "words"."""
+
+    def step(self, done: int) -> Step:
+        """Advance from `done` units, for a fraction of a second: a pure function of state, settings, data and `done`."""
+        ...
+
+    def held_out_loss(self) -> float | None:
+        """The mean loss per pair on held-out sentences; None when none are held out. Changes nothing."""
+        ...
+
+    def result(self) -> Any:
+        """The vectors or model learned so far."""
+        ...
 
 
 @runtime_checkable
-class Long(Protocol):
-    """A method that learns in steps."""
+class Continues(Protocol):
+    """A training that can start from earlier vectors."""
 
-    dim: int
-    epochs: int
-
-    def start(self, corpus: Corpus, report: Report = silent) -> Training:
-        """Everything made ready; no step taken."""
-        ...
-
-    def memory_for(self, corpus: Corpus) -> int:
-        """Bytes its tables will take."""
+    def init_from(self, vectors: Any, *, freeze: bool, report: Report = silent) -> None:
+        """Copy earlier vectors, whose words are the first of the vocabulary; frozen, they never change."""
         ...
 
 
-def carried(
-    name: str, method: Long, corpus: Corpus, safety: Safety, report: Report, onto: Onto | None = None
-) -> tuple[Vectors, Long]:
-    """Train, and say in the card how it ended; the method comes back with the epochs that the time allowed.
+@runtime_checkable
+class Method(Protocol):
+    """The settings of a method: a frozen dataclass."""
 
-    Where training goes wrong, the last good tables are still given, inside the error.
-    """
-    check_memory(method.memory_for(corpus), safety, dim=method.dim, words=len(corpus.vocabulary))
-    if safety.minutes is not None:
-        planned = plan(
-            lambda epochs: dataclasses.replace(_fields(method), epochs=epochs).start(corpus),
-            safety,
-            epochs=method.epochs,
-        )
-        method = dataclasses.replace(_fields(method), epochs=planned.epochs)
-        report(Note(f"Planned: {planned}."))
-    training = method.start(corpus, report)
-    identity = identity_of(name, values_of(method), corpus.manifest["hash"])
-    if onto is not None:
-        if not isinstance(training, Continues):
-            raise SettingError(
-                f"{name} cannot go on from other vectors. Train on all of the text at once, or use sgns."
-            )
-        training.go_on(onto.tables(method.dim, report), anchor=onto.anchor)
-        identity |= onto.identity()
-    try:
-        outcome = run(training, safety, identity, report)
-    except Diverged as error:
-        if error.done:
-            error.vectors = _labelled(
-                training.vectors(corpus),
-                f"Training went wrong later; these are the last good tables. {error}",
-            )
-        raise
-    vectors = training.vectors(corpus) if onto is None else _labelled(training.vectors(corpus), onto.note())
-    return _labelled(vectors, outcome.note), method
+    abilities: ClassVar[Abilities]
+
+    def start(self, data: Corpus, report: Report = silent) -> Training:
+        """Everything ready for the first step."""
+        ...
+
+    def memory_for(self, data: Corpus) -> int:
+        """Bytes that its state will take."""
+        ...
 
 
-def _labelled(vectors: Vectors, note: str) -> Vectors:
-    if not note:
-        return vectors
-    return dataclasses.replace(
-        vectors, card=dataclasses.replace(vectors.card, notes=(*vectors.card.notes, note))
-    )
+class OneStep:
+    """A training of one step: the whole computation."""
 
+    unit = "steps"
+    total = 1
 
-def _fields(method: Long) -> Any:
-    return method
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self.state = State({})
+        self._compute = compute
+        self._result: Any = None
+
+    def step(self, done: int) -> Step:
+        self._result = self._compute()
+        return Step(1, 0.0, 0.0)
+
+    def held_out_loss(self) -> float | None:
+        return None
+
+    def result(self) -> Any:
+        return self._result

@@ -7,20 +7,25 @@
 
     @analysis
     def neighbors(
-        vectors: Vectors, words: Sequence[str], settings: NeighborsSettings | None = None, *, report: Report = silent
+        vectors: Vectors,
+        words: Sequence[str],
+        settings: NeighborsSettings | None = None,
+        *,
+        report: Report = silent,
     ) -> NeighborLists:
         \"\"\"The words nearest to each word.\"\"\"
 
-One line in `registry.py` makes it the command `inlaid neighbors`, with flags, help and JSON, and the Python name
-`inlaid.neighbors`. The contract:
+One line in `registry.py` makes it the command `inlaid neighbors`, with flags, help and JSON, and the Python
+name `inlaid.neighbors`. The contract:
 
-- Inputs are typed `Vectors`, `Corpus`, `str`, `Path`, or a sequence of one of these. Positional parameters are typed
-  in their order on the command line. A keyword-only parameter, or one whose default is None, is a flag. Keyword-only
-  parameters of other types are for Python callers only.
-- `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is its help.
-  Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
+- Inputs are typed `Vectors`, `Corpus`, `str`, `Path`, or a sequence of one of these. Positional parameters
+  are typed in their order on the command line. A keyword-only parameter, or one whose default is None, is a
+  flag. Keyword-only parameters of other types are for Python callers only.
+- `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
+  its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
 - A sequence that is typed by position takes all words that follow, so it comes last on the command line.
-- An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is `--from`.
+- An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
+  `--from`.
 - A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).
 - `report` is keyword-only; notes and progress go there. An analysis prints nothing.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
@@ -121,7 +126,8 @@ class Analysis:
 
 
 def analysis(function: Callable[..., R]) -> Callable[..., R]:
-    """Let callers pass settings as keywords, checked by name and range, and record what the function takes."""
+    """Let callers pass settings as keywords, checked by name and range, and record what the function
+    takes."""
     hints = typing.get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters
     kind = _settings_type(hints)
@@ -281,7 +287,8 @@ def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, arrays, paths and what is made of them, as JSON can hold them; NaN and infinity become null."""
+    """Dataclasses, arrays, paths and what is made of them, as JSON can hold them; NaN and infinity become
+    null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Scores beside gensim's, under gensim's policy, on real vectors and real files: the same numbers."""
+"""Scores beside gensim's, with gensim's settings, on real vectors and real files: the same numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlaid.study.evaluate.evaluate import Score, evaluate
-from inlaid.study.evaluate.oov import GENSIM, Policy
+from inlaid.study.evaluate.evaluate import GENSIM, EvaluateSettings, evaluate
+from inlaid.study.evaluate.scores import Score
 from inlaid.study.evaluate.task_files import read_file
 from inlaid.study.evaluate.tasks import Analogies
 from inlaid.vectors import Vectors
@@ -34,8 +34,8 @@ def spaces(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
     return {"en": read(folder / "en"), "zh": read(folder / "zh", binary=True)}
 
 
-def scored(vectors: Any, path: Path, policy: Policy) -> Score:
-    return evaluate(Vectors.of(vectors.index_to_key, vectors.vectors), [path], policy=policy)[0]
+def scored(vectors: Any, path: Path, settings: EvaluateSettings) -> Score:
+    return evaluate(Vectors.of(vectors.index_to_key, vectors.vectors), [path], settings=settings)[0]
 
 
 def lower_and_upper(vectors: Any) -> Any:
@@ -49,7 +49,7 @@ def lower_and_upper(vectors: Any) -> Any:
     return doubled
 
 
-@pytest.mark.parametrize("unknown", ["skip", "wrong"])
+@pytest.mark.parametrize("oov", ["skip", "wrong"])
 @pytest.mark.parametrize("top", [300_000, 3000])
 @pytest.mark.parametrize(
     ("language", "file"),
@@ -59,12 +59,12 @@ def lower_and_upper(vectors: Any) -> Any:
         ("zh", "wordsim_zh/wordsim-240.txt"),
     ],
 )
-def test_word_pairs(spaces: dict[str, Any], data: Path, language: str, file: str, top: int, unknown: Any):
+def test_word_pairs(spaces: dict[str, Any], data: Path, language: str, file: str, top: int, oov: Any):
     vectors = lower_and_upper(spaces[language])
     pearson, spearman, missing = vectors.evaluate_word_pairs(
-        str(data / file), restrict_vocab=top, dummy4unknown=unknown == "wrong"
+        str(data / file), restrict_vocab=top, dummy4oov=oov == "wrong"
     )
-    found = scored(vectors, data / file, Policy(top=top, fold=True, unknown=unknown))
+    found = scored(vectors, data / file, EvaluateSettings(top=top, fold_case=True, oov=oov))
     assert found.value == pytest.approx(
         spearman[0], abs=1e-5
     )  # theirs are float32 cosines, which tie now and then
@@ -73,12 +73,12 @@ def test_word_pairs(spaces: dict[str, Any], data: Path, language: str, file: str
 
 
 @pytest.mark.parametrize("doubled", [False, True])
-@pytest.mark.parametrize("unknown", ["skip", "wrong"])
+@pytest.mark.parametrize("oov", ["skip", "wrong"])
 @pytest.mark.parametrize(
     ("language", "file"), [("en", "analogy_en/questions-words.txt"), ("zh", "analogy_zh/CA8_semantic.txt")]
 )
 def test_analogies(
-    spaces: dict[str, Any], data: Path, tmp_path: Path, language: str, file: str, unknown: Any, doubled: bool
+    spaces: dict[str, Any], data: Path, tmp_path: Path, language: str, file: str, oov: Any, doubled: bool
 ):
     task = read_file(data / file)
     assert isinstance(task, Analogies)
@@ -90,8 +90,8 @@ def test_analogies(
         "utf-8",
     )
     vectors = lower_and_upper(spaces[language]) if doubled else spaces[language]
-    total, sections = vectors.evaluate_word_analogies(str(part), dummy4unknown=unknown == "wrong")
-    found = scored(vectors, part, Policy(top=GENSIM.top, fold=True, unknown=unknown))
+    total, sections = vectors.evaluate_word_analogies(str(part), dummy4oov=oov == "wrong")
+    found = scored(vectors, part, EvaluateSettings(top=GENSIM.top, fold_case=True, oov=oov))
     assert found.value == total
     theirs = {
         each["section"]: (len(each["correct"]), len(each["correct"]) + len(each["incorrect"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import inlaid
 from inlaid.collect import world
 from inlaid.encode.corpus import Encoding, encode
 from inlaid.feed.cooccurrence import cooccurrence
@@ -24,7 +25,7 @@ def test_singular_values_and_vectors_agree(monkeypatch: pytest.MonkeyPatch):
     left, strength, _ = linalg.svds(
         sparse.csr_matrix((values, cells.columns, cells.starts)).astype(np.float64), k=30, random_state=1
     )
-    table = method.fit(corpus).table
+    table = inlaid.train(corpus, method).table
     np.testing.assert_allclose(np.linalg.norm(table, axis=0), np.sort(strength)[::-1], rtol=2e-3)
     theirs = left * strength
     assert np.linalg.norm(table @ table.T - theirs @ theirs.T) / np.linalg.norm(theirs @ theirs.T) < 0.01

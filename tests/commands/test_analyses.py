@@ -11,7 +11,12 @@ import pytest
 import inlaid
 from inlaid.cli import main
 
-TEXT = "the cat sits on the mat\nthe dog sits on the mat\nthe cat eats fish\nthe dog eats meat\nthe cow eats grass\n"
+TEXT = """the cat sits on the mat
+the dog sits on the mat
+the cat eats fish
+the dog eats meat
+the cow eats grass
+"""
 
 
 @pytest.fixture
@@ -108,12 +113,14 @@ EVERY = {
     "odd-one-out": ["v.inlaid", "cat", "dog", "mat"],
     "cooccurrence": ["c", "cat"],
     "geometry": ["v.inlaid", "--pairs", "100"],
+    "evaluate": ["v.inlaid", "pairs.txt"],
 }
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_text_and_json(name: str, folder: Path, capsys: pytest.CaptureFixture[str]):
     inlaid.corpus("text.txt", "c")
+    Path("pairs.txt").write_text("cat\tdog\t9\ncat\tmat\t3\nfish\tmeat\t7\n", "utf-8")
     assert shown(capsys, name, *EVERY[name]).strip()
     assert isinstance(json.loads(shown(capsys, name, *EVERY[name], "--json")), dict)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 
 from inlaid.commands.terminal import _Drawing  # pyright: ignore[reportPrivateUsage]
-from inlaid.report import Progress
+from inlaid.report import Note, Progress
 
 
 def said(*events: Progress) -> str:
@@ -17,7 +17,7 @@ def said(*events: Progress) -> str:
     console = Console(file=io.StringIO(), width=500)
     drawing = _Drawing(Bars(console=console, disable=True), console)
     for event in events:
-        drawing.said = -math.inf  # as if the last line had been long ago
+        drawing.printed = -math.inf  # as if the last line had been long ago
         drawing(event)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()[-1]
@@ -43,3 +43,11 @@ def test_a_stage_that_gives_neither_speed_nor_time_left():
     assert said(Progress("reading", 1, None, "lines"), Progress("reading", 2, None, "lines")).endswith(
         "lines/s"
     )
+
+
+def test_a_note_is_shown_as_it_is():
+    """Brackets are not markup: special tokens are written so."""
+    console = Console(file=io.StringIO(), width=500)
+    _Drawing(Bars(console=console, disable=True), console)(Note("{word} was added.", word="[PAD]"))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "note: [PAD] was added.\n"

@@ -102,15 +102,15 @@ def test_deterministic_is_the_same_for_any_number_of_workers(
 def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(blocks, "HELD", 20)
     training = FastText(epochs=3, dim=30, subsample=0.0).start(corpus)
-    first = training.held_out(0)
+    first = training.held_out_loss()
     _finished(training)
-    last = training.held_out(training.total)
+    last = training.held_out_loss()
     assert first == pytest.approx(
         6 * np.log(2), rel=0.1
     )  # a coin for the pair and for each of its 5 negatives
     assert last is not None
     assert last < 0.8 * first
-    assert last == training.held_out(0)
+    assert last == training.held_out_loss()
 
 
 def test_places_that_learn_end_with_near_ones_unlike_far_ones(corpus: Corpus):

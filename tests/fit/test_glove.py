@@ -15,7 +15,7 @@ from inlaid.errors import Diverged, SettingError, SourceError
 from inlaid.feed.cooccurrence import cooccurrence
 from inlaid.fit import glove
 from inlaid.fit.glove import GloVe
-from inlaid.jobs.run import carry
+from inlaid.jobs.run import fit
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_products_become_the_logarithms_of_counts(corpus: Corpus):
         done = training.step(done).done
     cells = cooccurrence(corpus, window=10, decay=True)
     rows = np.repeat(np.arange(cells.size), np.diff(cells.starts))
-    scores = (training.arrays["words"][rows, 0] * training.arrays["contexts"][cells.columns, 0]).sum(axis=1)
+    scores = (training.state["words"][rows, 0] * training.state["contexts"][cells.columns, 0]).sum(axis=1)
     frequent = cells.counts >= 5
     assert frequent.sum() > 1000
     assert np.corrcoef(scores[frequent], np.log(cells.counts[frequent]))[0, 1] > 0.98
@@ -39,15 +39,15 @@ def test_products_become_the_logarithms_of_counts(corpus: Corpus):
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, workers: int):
     assert GloVe(dim=10, epochs=3).start(corpus).tiles.parts > 3
-    one = GloVe(dim=10, epochs=3).fit(corpus)
-    many = GloVe(dim=10, epochs=3, workers=workers).fit(corpus)
+    one = inlaid.train(corpus, GloVe(dim=10, epochs=3))
+    many = inlaid.train(corpus, GloVe(dim=10, epochs=3, workers=workers))
     assert one.table.tobytes() == many.table.tobytes()
 
 
 def test_another_seed_gives_other_vectors(corpus: Corpus):
     assert (
-        GloVe(dim=10, epochs=1).fit(corpus).table.tobytes()
-        != GloVe(dim=10, epochs=1, seed=2).fit(corpus).table.tobytes()
+        inlaid.train(corpus, GloVe(dim=10, epochs=1)).table.tobytes()
+        != inlaid.train(corpus, GloVe(dim=10, epochs=1, seed=2)).table.tobytes()
     )
 
 
@@ -62,8 +62,8 @@ def test_a_step_is_a_function_of_the_arrays_and_of_done(corpus: Corpus, monkeypa
     done = 0
     while done < whole.total:
         if len(steps) == 3:
-            for name, array in whole.arrays.items():
-                again.arrays[name][...] = array
+            for name, array in whole.state.items():
+                again.state[name][...] = array
         step = whole.step(done)
         assert step.pairs == step.done - done
         done = step.done
@@ -72,19 +72,19 @@ def test_a_step_is_a_function_of_the_arrays_and_of_done(corpus: Corpus, monkeypa
     done = steps[2]
     while done < again.total:
         done = again.step(done).done
-    assert all(np.array_equal(whole.arrays[name], again.arrays[name]) for name in whole.arrays)
+    assert all(np.array_equal(whole.state[name], again.state[name]) for name in whole.state)
 
 
 def test_the_loss_falls(corpus: Corpus):
-    marks = carry(GloVe(dim=10, epochs=20).start(corpus)).marks
+    marks = inlaid.train(corpus, GloVe(dim=10, epochs=20)).card.outcome.marks
     losses = [mark.loss for mark in marks if mark.loss is not None]
     assert len(losses) == 20
     assert losses == sorted(losses, reverse=True)
 
 
 def test_the_context_table_is_kept_or_added(corpus: Corpus):
-    apart = GloVe(dim=10, epochs=1, combine="input").fit(corpus)
-    summed = GloVe(dim=10, epochs=1).fit(corpus)
+    apart = inlaid.train(corpus, GloVe(dim=10, epochs=1, combine="input"))
+    summed = inlaid.train(corpus, GloVe(dim=10, epochs=1))
     assert apart.contexts is not None
     assert summed.contexts is None
     np.testing.assert_array_equal(apart.table + apart.contexts, summed.table)
@@ -93,9 +93,9 @@ def test_the_context_table_is_kept_or_added(corpus: Corpus):
 def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(glove, "UNSEEN", 3)
+    monkeypatch.setattr(glove, "MAX_ZEROS", 3)
     cells = cooccurrence(corpus, window=2, decay=True)
-    more = glove._with_unseen(cells, 0.25, 1)
+    more = glove._with_zeros(cells, 0.25, 1)
     seen = cells.dense()
     table = more.dense()
     assert (table[seen > 0] == seen[seen > 0]).all()
@@ -112,14 +112,14 @@ def test_unseen_pairs_have_logarithm_0_or_are_left_out(corpus: Corpus):
 
 def test_a_rate_too_high_is_an_error_that_names_it(corpus: Corpus):
     with pytest.raises(Diverged, match="the loss became inf. Halve `learning_rate`"):
-        GloVe(learning_rate=10.0).fit(corpus)
+        inlaid.train(corpus, GloVe(learning_rate=10.0))
 
 
 def test_numbers_that_are_not_numbers_are_found(corpus: Corpus):
     training = GloVe(dim=10).start(corpus)
-    training.arrays["words"][5, 0, 3] = np.nan
+    training.state["words"][5, 0, 3] = np.nan
     with pytest.raises(Diverged, match="the loss became"):
-        carry(training)
+        fit(training)
 
 
 @pytest.mark.parametrize(
@@ -132,17 +132,17 @@ def test_settings_outside_their_range_are_refused(wrong: dict[str, Any]):
 
 
 def test_words_that_never_meet_are_refused():
-    with pytest.raises(SourceError, match="No two words meet"):
-        GloVe(dim=2).fit(encode(["a", "b"], Encoding(min_count=1)))
+    with pytest.raises(SourceError, match="No two words occur together"):
+        inlaid.train(encode(["a", "b"], Encoding(min_count=1)), GloVe(dim=2))
 
 
 def test_one_word_is_refused():
-    with pytest.raises(SourceError, match="The vocabulary is one word"):
+    with pytest.raises(SourceError, match="The vocabulary has one word"):
         inlaid.train(["a a a"], "glove", min_count=1)
 
 
 def test_two_words_in_a_sentence_shorter_than_the_window_are_enough():
-    vectors = GloVe(dim=3, epochs=2).fit(encode(["a b"], Encoding(min_count=1)))
+    vectors = inlaid.train(encode(["a b"], Encoding(min_count=1)), GloVe(dim=3, epochs=2))
     assert vectors.table.shape == (2, 3)
 
 

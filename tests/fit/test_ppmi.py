@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import inlaid
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError, SourceError
@@ -25,7 +26,7 @@ def corpus() -> Corpus:
 def test_the_table_is_the_truncated_svd_of_the_specification(corpus: Corpus):
     counts = reference.cooccurrence(corpus.ids, corpus.offsets, len(corpus.vocabulary), 5, np.ones(6))
     left, strength, _ = np.linalg.svd(reference.ppmi(counts, 0.75, 1.0))
-    table = PPMI(dim=20).fit(corpus).table
+    table = inlaid.train(corpus, PPMI(dim=20)).table
     # Signs are free, so compare what the vectors say about each other.
     expected = left[:, :20] * strength[:20] ** 0.5
     np.testing.assert_allclose(table @ table.T, expected @ expected.T, atol=1e-3)
@@ -33,9 +34,9 @@ def test_the_table_is_the_truncated_svd_of_the_specification(corpus: Corpus):
 
 def test_projection_agrees_with_the_exact_decomposition(monkeypatch: pytest.MonkeyPatch):
     corpus = encode(world.sentences("en", words=50_000), Encoding())
-    exact = PPMI(dim=50, singular_exponent=1.0).fit(corpus).table
+    exact = inlaid.train(corpus, PPMI(dim=50, singular_exponent=1.0)).table
     monkeypatch.setattr(ppmi, "DENSE", 0)
-    projected = PPMI(dim=50, singular_exponent=1.0).fit(corpus).table
+    projected = inlaid.train(corpus, PPMI(dim=50, singular_exponent=1.0)).table
     np.testing.assert_allclose(np.linalg.norm(projected, axis=0), np.linalg.norm(exact, axis=0), rtol=2e-3)
     difference = np.linalg.norm(projected @ projected.T - exact @ exact.T) / np.linalg.norm(exact @ exact.T)
     assert difference < 0.01
@@ -43,7 +44,7 @@ def test_projection_agrees_with_the_exact_decomposition(monkeypatch: pytest.Monk
 
 def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ppmi, "DENSE", 0)
-    tables = [PPMI(dim=20, workers=workers).fit(corpus).table for workers in (1, 2, 3)]
+    tables = [inlaid.train(corpus, PPMI(dim=20, workers=workers)).table for workers in (1, 2, 3)]
     assert all(np.array_equal(table, tables[0]) for table in tables)
 
 
@@ -54,7 +55,7 @@ def test_a_large_vocabulary_never_becomes_a_dense_table(monkeypatch: pytest.Monk
     )
     monkeypatch.setattr(Cells, "dense", lambda _: pytest.fail("a table of words by words was made"))
     tables = [
-        PPMI(dim=5, workers=workers, memory=memory).fit(large).table
+        inlaid.train(large, PPMI(dim=5, workers=workers, memory=memory)).table
         for workers, memory in ((1, 1), (3, 1000))
     ]
     assert len(tables[0]) > 2900
@@ -62,17 +63,17 @@ def test_a_large_vocabulary_never_becomes_a_dense_table(monkeypatch: pytest.Monk
 
 
 def test_power_scales_the_directions(corpus: Corpus):
-    flat = PPMI(dim=5, singular_exponent=0.0).fit(corpus).table
-    full = PPMI(dim=5, singular_exponent=1.0).fit(corpus).table
+    flat = inlaid.train(corpus, PPMI(dim=5, singular_exponent=0.0)).table
+    full = inlaid.train(corpus, PPMI(dim=5, singular_exponent=1.0)).table
     np.testing.assert_allclose(np.linalg.norm(flat, axis=0), 1, rtol=1e-5)
     assert (np.diff(np.linalg.norm(full, axis=0)) < 0).all()
 
 
 def test_more_dimensions_than_words_are_refused():
-    with pytest.raises(SettingError, match="dim is 100, but 3 words can fill at most 3"):
-        PPMI().fit(encode(["a b c"], Encoding(min_count=1)))
+    with pytest.raises(SettingError, match="dim is 100, but 3 words have at most 3 dimensions"):
+        inlaid.train(encode(["a b c"], Encoding(min_count=1)), PPMI())
 
 
 def test_words_that_never_meet_are_refused():
-    with pytest.raises(SourceError, match="No two words meet"):
-        PPMI(dim=1).fit(encode(["a", "b"], Encoding(min_count=1)))
+    with pytest.raises(SourceError, match="No two words occur together"):
+        inlaid.train(encode(["a", "b"], Encoding(min_count=1)), PPMI(dim=1))

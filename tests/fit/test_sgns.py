@@ -125,7 +125,9 @@ def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(
     _finished(slow)
     fast.arrays = slow.arrays
     assert slow.blocks.shared < fast.blocks.shared
-    assert slow.held_out(0) == fast.held_out(0) != SGNS(epochs=1, dim=20).start(corpus).held_out(0)
+    assert (
+        slow.held_out_loss() == fast.held_out_loss() != SGNS(epochs=1, dim=20).start(corpus).held_out_loss()
+    )
 
 
 def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypatch: pytest.MonkeyPatch):
@@ -139,21 +141,21 @@ def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypat
         Encoding(min_count=1),
     )
     training = SGNS(epochs=3, dim=30).start(corpus)
-    first = training.held_out(0)
+    first = training.held_out_loss()
     hidden = training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")].copy()
     _finished(training)
-    last = training.held_out(training.total)
+    last = training.held_out_loss()
     assert first is not None
     assert last is not None
     assert last < first
-    assert last == training.held_out(0)
+    assert last == training.held_out_loss()
     np.testing.assert_array_equal(
         training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")], hidden
     )
 
 
 def test_a_short_text_holds_nothing_out(corpus: Corpus):
-    assert SGNS().start(encode(["a b c"] * 50, Encoding(min_count=1))).held_out(0) is None
+    assert SGNS().start(encode(["a b c"] * 50, Encoding(min_count=1))).held_out_loss() is None
 
 
 def test_before_anything_is_learned_the_loss_is_that_of_a_coin(
@@ -163,9 +165,9 @@ def test_before_anything_is_learned_the_loss_is_that_of_a_coin(
     sampled = SGNS(subsample=0.0).start(corpus)
     exact = SGNS(subsample=0.0, loss="softmax").start(corpus)
     assert (
-        5.5 * np.log(2) < (sampled.held_out(0) or 0) <= 6 * np.log(2) + 1e-6
+        5.5 * np.log(2) < (sampled.held_out_loss() or 0) <= 6 * np.log(2) + 1e-6
     )  # 5 negatives, less those that were the center
-    assert exact.held_out(0) == pytest.approx(np.log(len(corpus.vocabulary)), rel=1e-5)
+    assert exact.held_out_loss() == pytest.approx(np.log(len(corpus.vocabulary)), rel=1e-5)
 
 
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
@@ -176,7 +178,7 @@ def test_the_sampled_loss_learns_what_the_exact_softmax_learns(objective: str):
     corpus = encode(sentences, Encoding())
     common = {"objective": objective, "epochs": 10, "dim": 16, "learning_rate": 0.05, "subsample": 1.0}
     exact, sampled = (
-        _finished(SGNS(loss=loss, **common).start(corpus)).vectors(corpus) for loss in ("softmax", "sampled")
+        _finished(SGNS(loss=loss, **common).start(corpus)).result() for loss in ("softmax", "sampled")
     )
     one, other = ((each.unit @ each.unit.T)[np.triu_indices(48, 1)] for each in (exact, sampled))
     assert np.corrcoef(one, other)[0, 1] > 0.9

@@ -13,9 +13,12 @@ import pytest
 from inlaid import arrays
 from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.jobs import checkpoint
-from inlaid.jobs.guard import Losses, Mark
+from inlaid.jobs.guard import Losses
+from inlaid.jobs.state import Snapshot, State
+from inlaid.vectors import Mark
 
-STATE = checkpoint.State(40, 1.5, Losses(0.1, 0.3, 0.1), [Mark(20, 0.2, None), Mark(40, 0.1, 1 / 3)])
+MARKS = [Mark(done=20, loss=0.2), Mark(done=40, loss=0.1, held_out=1 / 3)]
+PROGRESS = checkpoint.Progress(40, 1.5, Losses(0.1, 0.3, 0.1), MARKS)
 
 
 @pytest.fixture
@@ -23,33 +26,33 @@ def path(tmp_path: Path, toy: ModuleType) -> Path:
     work = toy.Toy()
     for done in range(40):
         work.step(done)
-    checkpoint.save(tmp_path / "c", work.arrays, None, toy.identity(), STATE)
+    checkpoint.save(tmp_path / "c", work.state, None, toy.identity(), PROGRESS)
     return tmp_path / "c"
 
 
 def test_everything_comes_back_in_place(path: Path, toy: ModuleType):
     work = toy.Toy()
-    held = dict(work.arrays)
+    held = dict(work.state)
     saved = checkpoint.open_saved(path)
-    assert checkpoint.restore(saved, work.arrays, toy.identity()) is None
-    assert saved.state == STATE
-    assert all(work.arrays[name] is array for name, array in held.items())
-    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(40))
+    assert checkpoint.restore(saved, work.state, toy.identity()) is None
+    assert saved.progress == PROGRESS
+    assert all(work.state[name] is array for name, array in held.items())
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(40))
 
 
 def test_best_tables_come_back_beside_the_latest(tmp_path: Path, toy: ModuleType):
     work = toy.Toy()
-    best = checkpoint.Kept.room_for(work.arrays)
+    best = Snapshot.of(work.state, 0)
     work.step(0)
-    best.take(work.arrays, 1)
+    best.update(work.state, 1)
     work.step(1)
-    checkpoint.save(tmp_path / "c", work.arrays, best, toy.identity(), STATE)
+    checkpoint.save(tmp_path / "c", work.state, best, toy.identity(), PROGRESS)
     fresh = toy.Toy()
-    found = checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), fresh.arrays, toy.identity())
+    found = checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), fresh.state, toy.identity())
     assert found is not None
     assert found.done == 1
     np.testing.assert_array_equal(found.arrays["seeds"], toy.after(1))
-    np.testing.assert_array_equal(fresh.arrays["seeds"], toy.after(2))
+    np.testing.assert_array_equal(fresh.state["seeds"], toy.after(2))
 
 
 def test_another_run_is_refused_and_every_difference_named(path: Path, toy: ModuleType):
@@ -57,7 +60,7 @@ def test_another_run_is_refused_and_every_difference_named(path: Path, toy: Modu
     before = work.bytes()
     other = toy.identity(learning_rate=0.1, window=5) | {"corpus": "beef"}
     with pytest.raises(SettingError, match="a checkpoint of another run") as error:
-        checkpoint.restore(checkpoint.open_saved(path), work.arrays, other)
+        checkpoint.restore(checkpoint.open_saved(path), work.state, other)
     for difference in (
         "learning_rate is 0.05 there and 0.1 here",
         "window is not set there and 5 here",
@@ -69,16 +72,16 @@ def test_another_run_is_refused_and_every_difference_named(path: Path, toy: Modu
 
 
 def test_workers_may_differ(path: Path, toy: ModuleType):
-    checkpoint.restore(checkpoint.open_saved(path), toy.Toy().arrays, toy.identity(workers=8))
+    checkpoint.restore(checkpoint.open_saved(path), toy.Toy().state, toy.identity(workers=8))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_numbers_that_are_none_are_refused(tmp_path: Path, toy: ModuleType, bad: float):
+def test_nan_and_infinity_are_refused(tmp_path: Path, toy: ModuleType, bad: float):
     work = toy.Toy()
-    work.arrays["table"][321, 7] = bad
-    checkpoint.save(tmp_path / "c", work.arrays, None, toy.identity(), STATE)
+    work.state["table"][321, 7] = bad
+    checkpoint.save(tmp_path / "c", work.state, None, toy.identity(), PROGRESS)
     with pytest.raises(FormatError, match="'table' holds NaN or infinity in row 321"):
-        checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), toy.Toy().arrays, toy.identity())
+        checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), toy.Toy().state, toy.identity())
 
 
 def test_damage_is_refused_before_anything_is_copied(path: Path, toy: ModuleType):
@@ -88,24 +91,24 @@ def test_damage_is_refused_before_anything_is_copied(path: Path, toy: ModuleType
     work = toy.Toy()
     before = work.bytes()
     with pytest.raises(FormatError, match="damaged"):
-        checkpoint.restore(checkpoint.open_saved(path), work.arrays, toy.identity())
+        checkpoint.restore(checkpoint.open_saved(path), work.state, toy.identity())
     assert work.bytes() == before
 
 
 def test_arrays_of_another_shape_are_refused(path: Path, toy: ModuleType):
     work = toy.Toy()
-    work.arrays["table"] = np.zeros((500, 41), np.float32)
+    work.state = State({**work.state, "table": np.zeros((500, 41), np.float32)})
     with pytest.raises(
         FormatError, match=r"expected an array 'table', float32 \(500, 41\); found float32 \(500, 40\)"
     ):
-        checkpoint.restore(checkpoint.open_saved(path), work.arrays, toy.identity())
+        checkpoint.restore(checkpoint.open_saved(path), work.state, toy.identity())
 
 
 def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(tmp_path: Path, path: Path):
     arrays.write(tmp_path / "model.inlaid", {"table": np.zeros(3)}, {"card": "{}"})
     (tmp_path / "notes.txt").write_text("notes")
     for name in ("model.inlaid", "notes.txt"):
-        with pytest.raises(WriteError, match="stands already and is not a checkpoint"):
+        with pytest.raises(WriteError, match="already exists and is not a checkpoint"):
             checkpoint.check_place(tmp_path / name)
         with pytest.raises(FormatError):
             checkpoint.remove(tmp_path / name)
@@ -113,14 +116,34 @@ def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(tmp_path: Pat
 
 
 def test_the_place_of_an_earlier_checkpoint_is_refused(tmp_path: Path, toy: ModuleType):
-    checkpoint.save(tmp_path / "c", toy.Toy().arrays, None, toy.identity() | {"total": 100}, STATE)
+    checkpoint.save(tmp_path / "c", toy.Toy().state, None, toy.identity() | {"total": 100}, PROGRESS)
     with pytest.raises(
-        WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it, remove it"
+        WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it with --resume, remove it"
     ):
         checkpoint.check_place(tmp_path / "c")
     checkpoint.remove(tmp_path / "c")
     checkpoint.check_place(tmp_path / "c")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_checkpoint_of_another_format_names_the_version_that_wrote_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(checkpoint, "FORMAT", 2)
+    with pytest.raises(
+        FormatError, match=r"a checkpoint of format 1, written by version .*; this version reads format 2"
+    ):
+        checkpoint.open_saved(path)
+
+
+def test_another_release_of_the_package_resumes_it(
+    tmp_path: Path, toy: ModuleType, monkeypatch: pytest.MonkeyPatch
+):
+    work = toy.Toy()
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.metadata, "version", lambda _: "0.0.9")
+        checkpoint.save(tmp_path / "c", work.state, None, toy.identity(), PROGRESS)
+    checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), toy.Toy().state, toy.identity())
 
 
 def test_killed_five_times_and_the_same_bits(tmp_path: Path, toy: ModuleType):
@@ -132,5 +155,5 @@ def test_killed_five_times_and_the_same_bits(tmp_path: Path, toy: ModuleType):
     for done in range(400):
         alone.step(done)
     assert found == alone.bytes()
-    np.testing.assert_array_equal(alone.arrays["seeds"], toy.after(400))
+    np.testing.assert_array_equal(alone.state["seeds"], toy.after(400))
     assert not list(tmp_path.glob(".*.part"))

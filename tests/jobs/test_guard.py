@@ -9,7 +9,9 @@ import signal
 import numpy as np
 import pytest
 
-from inlaid.jobs.guard import Losses, Mark, Watch, bad_number, interruptions, stale
+from inlaid.jobs.guard import FiniteCheck, Losses, checks_since_best, interruptions
+from inlaid.jobs.state import State
+from inlaid.vectors import Mark
 
 
 def first_problem(losses: list[float], *, part: float = 0.01) -> tuple[int, str]:
@@ -17,7 +19,7 @@ def first_problem(losses: list[float], *, part: float = 0.01) -> tuple[int, str]
     watched = Losses()
     for number, loss in enumerate(losses):
         if said := watched.add(loss, 1.0, part):
-            return number, said
+            return number, str(said)
     return -1, ""
 
 
@@ -33,7 +35,7 @@ def test_the_average_is_of_pairs_and_ends_where_losses_settle():
 
 def test_a_step_without_pairs_says_nothing():
     losses = Losses()
-    assert losses.add(0.0, 0.0, 0.1) == ""
+    assert losses.add(0.0, 0.0, 0.1) is None
     assert losses.average is None
 
 
@@ -65,38 +67,39 @@ def test_bad_numbers_are_found_wherever_they_are():
         "none": np.zeros((0, 3)),
         "table": np.ones((50_000, 20), np.float32),
     }
-    assert bad_number(arrays) == ""
+    assert State(arrays).problem() is None
     for row in (0, 49_999, 31_234):
         for bad in (np.nan, np.inf, -np.inf):
             arrays["table"][row, 19] = bad
-            assert bad_number(arrays) == f"'table' holds NaN or infinity in row {row:,}"
+            assert str(State(arrays).problem()) == f"'table' holds NaN or infinity in row {row:,}"
             arrays["table"][row, 19] = 1
     arrays["sum"][()] = np.nan
-    assert bad_number(arrays) == "'sum' holds NaN or infinity in row 0"
+    assert str(State(arrays).problem()) == "'sum' holds NaN or infinity in row 0"
 
 
 def test_numbers_that_are_only_large_are_good():
-    assert (
-        bad_number({"half": np.full(100_000, 6e4, np.float16), "single": np.full(1000, 3e38, np.float32)})
-        == ""
-    )
+    large = {"half": np.full(100_000, 6e4, np.float16), "single": np.full(1000, 3e38, np.float32)}
+    assert State(large).problem() is None
 
 
 def test_first_rows_are_looked_at_every_time_and_all_now_and_then():
     table = np.zeros((1000, 3), np.float32)
     table[900] = np.nan
-    patient = Watch(every=1000.0)
-    eager = Watch(every=0.0)
-    assert patient.look({"table": table}) == ""
-    assert "row 900" in patient.look({"table": table}, all=True)
-    assert "row 900" in eager.look({"table": table})
+    state = State({"table": table})
+    slow = FiniteCheck(interval=1000.0)
+    fast = FiniteCheck(interval=0.0)
+    assert slow.look(state) is None
+    assert "row 900" in str(slow.look(state, everything=True))
+    assert "row 900" in str(fast.look(state))
     table[5] = np.nan
-    assert "row 5" in patient.look({"table": table})
+    assert "row 5" in str(slow.look(state))
 
 
 def test_marks_since_the_best():
     def since(*held_out: float | None) -> int:
-        return stale([Mark(number, 1.0, each) for number, each in enumerate(held_out)])
+        return checks_since_best(
+            [Mark(done=number, loss=1.0, held_out=each) for number, each in enumerate(held_out)]
+        )
 
     assert since() == 0
     assert since(3.0) == 0

@@ -18,8 +18,11 @@ import pytest
 
 from inlaid.errors import Diverged, FormatError, SettingError, WriteError
 from inlaid.jobs import checkpoint
-from inlaid.jobs.run import Outcome, Safety, Step, Work, run
+from inlaid.jobs.run import explained, run
+from inlaid.jobs.safety import Safety
+from inlaid.jobs.training import Step, Training
 from inlaid.report import Event, Note, Progress
+from inlaid.vectors import Outcome
 
 TOY = Path(__file__).with_name("toy.py")
 
@@ -40,14 +43,16 @@ def make(toy: ModuleType) -> Callable[..., Any]:
             super().__init__(total, **more)
             self.at = at or {}
             self.losses = held_out
+            self.done = 0
 
         def step(self, done: int) -> Step:
             changed = self.at[done](self) if done in self.at else None
             step = super().step(done)
+            self.done = step.done
             return changed if isinstance(changed, Step) else step
 
-        def held_out(self, done: int) -> float | None:
-            return self.losses(done) if self.losses else None
+        def held_out_loss(self) -> float | None:
+            return self.losses(self.done) if self.losses else None
 
     return Prepared
 
@@ -71,16 +76,11 @@ def interrupt(work: Any) -> None:
 def test_a_plain_run(toy: ModuleType):
     work = toy.Toy(units=3)
     events = list[Event]()
-    assert isinstance(work, Work)
+    assert isinstance(work, Training)
     outcome = run(work, Safety(), toy.identity(), events.append)
-    assert (outcome.reason, outcome.finished, outcome.done, outcome.tables, outcome.note) == (
-        "finished",
-        True,
-        100,
-        100,
-        "",
-    )
-    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(34))
+    assert (outcome.reason, outcome.finished, outcome.done, outcome.kept) == ("finished", True, 100, 100)
+    assert explained(outcome, Safety()) is None
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(34))
     progress = [event for event in events if isinstance(event, Progress)]
     assert (progress[0].done, progress[-1].done, progress[-1].total) == (0, 100, 100)
     assert [mark.done for mark in outcome.marks] == [
@@ -126,7 +126,7 @@ def test_put_aside_and_resumed_it_is_the_same(
     safety = Safety(checkpoint=tmp_path / "c", resume=True)
     whole = run(toy.Toy(), Safety(), toy.identity())
     for _ in range(200):
-        start = checkpoint.open_saved(tmp_path / "c").state.done if (tmp_path / "c").exists() else 0
+        start = checkpoint.open_saved(tmp_path / "c").progress.done if (tmp_path / "c").exists() else 0
         work = make(at={start + every - 1: interrupt})
         outcome = run(work, safety, toy.identity())
         if outcome.finished:
@@ -148,10 +148,9 @@ def test_ctrl_c_stops_after_the_step_with_a_checkpoint_and_a_label(
     events = list[Event]()
     outcome = run(work, Safety(checkpoint=tmp_path / "c"), toy.identity(), events.append)
     assert (outcome.finished, outcome.reason, outcome.done) == (False, "interrupted", 42)
-    assert outcome.note == "Training was interrupted at 42.0% (42 of 100 units)."
-    assert outcome.note in notes(events)
-    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(42))
-    assert checkpoint.open_saved(tmp_path / "c").state.done == 42
+    assert "Training was interrupted at 42.0% (42 of 100 units)." in notes(events)
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(42))
+    assert checkpoint.open_saved(tmp_path / "c").progress.done == 42
 
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path: Path, toy: ModuleType, make: Any):
@@ -176,7 +175,7 @@ def test_out_of_time(tmp_path: Path, toy: ModuleType, expected: bytes):
     outcome = run(work, Safety(minutes=0.001, checkpoint=tmp_path / "c"), toy.identity())
     assert (outcome.finished, outcome.reason) == (False, "out of time")
     assert 0 < outcome.done < 100
-    assert "0.001 minutes were over" in outcome.note
+    assert "0.001 minutes were over" in str(explained(outcome, Safety(minutes=0.001)))
     stuck = run(toy.Toy(), Safety(minutes=0.001, checkpoint=tmp_path / "c", resume=True), toy.identity())
     assert stuck.done == outcome.done  # the minutes are of the whole run
     work = toy.Toy()
@@ -191,21 +190,19 @@ def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType,
     held_out = lambda done: abs(done - 40) / 10 + 1.0  # noqa: E731
     work = make(held_out=held_out)
     outcome = run(work, Safety(patience=3), toy.identity())
-    assert (outcome.reason, outcome.finished, outcome.done, outcome.tables) == ("stopped early", True, 55, 40)
-    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(40))
-    assert (
-        "no better for 3 checks. The tables are those of 40.0%, where the held-out loss was lowest."
-        in outcome.note
-    )
+    assert (outcome.reason, outcome.finished, outcome.done, outcome.kept) == ("stopped early", True, 55, 40)
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(40))
+    said = str(explained(outcome, Safety(patience=3)))
+    assert "3 checks without a lower held-out loss. The vectors are those at 40.0%, where" in said
     # The same when it is put aside between the best check and the last
     safety = Safety(patience=3, checkpoint=tmp_path / "c", resume=True)
     for stop in (22, 47, 51):
         part = make(held_out=held_out, at={stop: interrupt})
-        assert run(part, safety, toy.identity()).tables == (20 if stop == 22 else 40)
+        assert run(part, safety, toy.identity()).kept == (20 if stop == 22 else 40)
     for _ in range(2):  # and again, with nothing left to do
         other = make(held_out=held_out)
         resumed = run(other, safety, toy.identity())
-        assert (resumed.reason, resumed.done, resumed.tables, resumed.marks) == (
+        assert (resumed.reason, resumed.done, resumed.kept, resumed.marks) == (
             "stopped early",
             55,
             40,
@@ -217,18 +214,18 @@ def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType,
 def test_patience_that_never_runs_out_still_returns_the_best(toy: ModuleType, make: Any):
     work = make(held_out=lambda done: abs(done - 90) / 10 + 1.0)
     outcome = run(work, Safety(patience=3), toy.identity())
-    assert (outcome.reason, outcome.done, outcome.tables) == ("finished", 100, 90)
-    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(90))
+    assert (outcome.reason, outcome.done, outcome.kept) == ("finished", 100, 90)
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(90))
 
 
 def test_patience_needs_held_out_text(toy: ModuleType):
-    with pytest.raises(SettingError, match="no text is held out"):
+    with pytest.raises(SettingError, match="too few sentences to hold some out"):
         run(toy.Toy(), Safety(patience=3), toy.identity())
 
 
 def spoil(row: int) -> Callable[[Any], None]:
     def change(work: Any) -> None:
-        work.arrays["table"][row] = np.nan
+        work.state["table"][row] = np.nan
 
     return change
 
@@ -253,13 +250,13 @@ def test_what_went_wrong_is_told_and_the_last_good_tables_are_back(
         run(make(at={46: interrupt}), safety, toy.identity())
     with pytest.raises(Diverged, match=r"Halve `learning_rate` \(it is 0.05\) and start again") as error:
         run(work, safety, toy.identity())
-    assert f"went wrong at {seen}.0%: {said}" in str(error.value)
-    assert error.value.done == (47 if saved else 45)  # the last checkpoint, or the last mark
-    np.testing.assert_array_equal(work.arrays["seeds"], toy.after(error.value.done))
-    assert np.isfinite(work.arrays["table"]).all()
+    assert f"diverged at {seen}.0%: {said}" in str(error.value)
+    assert error.value.outcome.kept == (47 if saved else 45)  # the last checkpoint, or the last mark
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(error.value.outcome.kept))
+    assert np.isfinite(work.state["table"]).all()
     if saved:
-        assert "holds good tables of 47.0%" in str(error.value)
-        assert checkpoint.open_saved(tmp_path / "c").state.done == 47
+        assert "holds a good state at 47.0%" in str(error.value)
+        assert checkpoint.open_saved(tmp_path / "c").progress.done == 47
 
 
 def test_nothing_bad_is_saved(tmp_path: Path, toy: ModuleType, make: Any):
@@ -271,13 +268,13 @@ def test_nothing_bad_is_saved(tmp_path: Path, toy: ModuleType, make: Any):
             Safety(checkpoint=tmp_path / "c", checkpoint_minutes=0.0),
             toy.identity(),
         )
-    assert checkpoint.open_saved(tmp_path / "c").state.done == 2
+    assert checkpoint.open_saved(tmp_path / "c").progress.done == 2
 
 
 def test_nothing_good_to_go_back_to(toy: ModuleType, make: Any):
     with pytest.raises(Diverged) as error:
         run(make(at={0: spoil(0)}), Safety(), toy.identity())
-    assert error.value.done is None
+    assert error.value.outcome is None
 
 
 def test_a_held_out_loss_that_is_no_number(toy: ModuleType, make: Any):
@@ -296,7 +293,7 @@ def test_resuming(tmp_path: Path, toy: ModuleType, make: Any):
         run(toy.Toy(101), Safety(checkpoint=path, resume=True), toy.identity())
     (tmp_path / ".c.0123abcd.part").write_bytes(b"left by a kill")
     run(toy.Toy(), Safety(checkpoint=path, resume=True), toy.identity(), events.append)
-    assert "Going on from" in notes(events)
+    assert "Continuing from" in notes(events)
     assert os.listdir(tmp_path) == ["c"]
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(FormatError):
@@ -327,8 +324,8 @@ toy.write_bytes(Path({str(tmp_path / "model")!r}), work.bytes())
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     lines = ended.stdout.splitlines()
-    assert lines[1].startswith("The checkpoint of 51.0% failed, and training goes on. Cannot write")
-    assert lines[1].endswith("The one of 50.0% stands.")
+    assert lines[1].startswith("The checkpoint at 51.0% failed, and training continues. Cannot write")
+    assert lines[1].endswith("The checkpoint at 50.0% stays.")
     assert lines[-2] == "finished"
     assert bytes.fromhex(lines[-1]) == expected
     assert "inlaid.errors.WriteError: Cannot write" in ended.stderr

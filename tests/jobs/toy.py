@@ -1,5 +1,5 @@
-"""Work whose answer is known: a linear congruential generator, one round a step. Run as a program, it is
-killed and resumed."""
+"""A training whose answer is known: a linear congruential generator, one iteration a step. Run as a program, it
+is killed and resumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import numpy as np
 
 from inlaid.files import write_bytes
 from inlaid.jobs.checkpoint import identity_of
-from inlaid.jobs.run import Safety, Step, run
+from inlaid.jobs.run import run
+from inlaid.jobs.safety import Safety
+from inlaid.jobs.state import State
+from inlaid.jobs.training import Step
 from inlaid.report import Note
 
 FACTOR = 6364136223846793005
@@ -36,29 +39,34 @@ class Toy:
         self.total = total
         self.units = units
         self.pause = pause
-        self.arrays: dict[str, np.ndarray] = {
-            "seeds": np.arange(ROWS, dtype=np.uint64),
-            "table": np.zeros((ROWS, 40), np.float32),
-            "sum": np.zeros((), np.float64),
-        }
+        self.state = State(
+            {
+                "seeds": np.arange(ROWS, dtype=np.uint64),
+                "table": np.zeros((ROWS, 40), np.float32),
+                "sum": np.zeros((), np.float64),
+            }
+        )
 
     def step(self, done: int) -> Step:
-        seeds = self.arrays["seeds"]
-        table = self.arrays["table"]
+        seeds = self.state["seeds"]
+        table = self.state["table"]
         seeds *= np.uint64(FACTOR)
         seeds += np.uint64(PLUS)
         table *= np.float32(0.999)
         table += (seeds >> np.uint64(40)).astype(np.float32)[:, None] * np.float32(1e-7)
-        self.arrays["sum"] += float(table[:50].sum(dtype=np.float64)) / 3
+        self.state["sum"] += float(table[:50].sum(dtype=np.float64)) / 3
         time.sleep(self.pause)
         done = min(done + self.units, self.total)
         return Step(done, 1.0 + float(seeds[0]) / 2.0**64, 1.0, {"learning_rate": 1 - done / self.total})
 
-    def held_out(self, done: int) -> float | None:
+    def held_out_loss(self) -> float | None:
         return None
 
+    def result(self) -> bytes:
+        return self.bytes()
+
     def bytes(self) -> bytes:
-        return b"".join(self.arrays[name].tobytes() for name in sorted(self.arrays))
+        return b"".join(self.state[name].tobytes() for name in sorted(self.state))
 
 
 def identity(**settings: Any) -> dict[str, Any]:

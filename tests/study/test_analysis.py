@@ -1,4 +1,4 @@
-"""The contract of analyses: settings as keywords, a signature editors can read, inputs for the command line."""
+"""The contract of analyses: settings as keywords, a readable signature, inputs for the command line."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Thousands of analogies solved at once, by 3CosAdd and 3CosMul in one pass over the words.
 
-The words of the questions are few (905 in 19,544 questions of Google's set), so their cosines with all words
-are found once. A question is then a sum of three rows instead of a matrix product; questions that share a and
-b share half of it.
+The questions have few distinct words (905 in the 19,544 questions of Google's set), so the cosines of these
+with all words are computed once. A question is then a sum of three rows instead of a matrix product;
+questions that share a and b share half of it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from inlaid.report import Progress, Report, silent
 from inlaid.shapes import Table
 
 HELD = 1 << 26
-"""Cosines held at a time: 256 MB."""
+"""Cosines in memory at a time: 256 MB."""
 WIDEST = 32_768
-"""Words scored at a time: a few rows of so many stay in a core's cache."""
+"""Words scored at a time: a few rows of this width fit into a core's cache."""
 EPSILON = 1e-6
-"""Keeps 3CosMul from dividing by nothing; gensim's value."""
+"""Keeps 3CosMul from dividing by zero; gensim's value."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """For each question the word that 3CosAdd found, and the one 3CosMul found; equal scores: the earlier
-    word."""
+    """For each question the word that 3CosAdd found, and the one 3CosMul found; of equal scores, the lower
+    id."""
 
     add: np.ndarray
     multiply: np.ndarray
@@ -38,11 +38,11 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report = silent) -> Solved:
-    """Answer "a is to b as c is to ?" for ids `given` (question, 3); `left_out` (question, any) are no
-    answers.
+    """Answer "a is to b as c is to ?" for ids `given` (question, 3), never with `left_out` (question, any).
 
     3CosAdd: the word d with the greatest cos(d, b) - cos(d, a) + cos(d, c).
-    3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), cosines moved to lie between 0 and 1.
+    3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), with cosines shifted to lie between 0
+    and 1.
     """
     asked, places = np.unique(given, return_inverse=True)
     places = places.reshape(given.shape)
@@ -54,7 +54,7 @@ def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report 
     for start in range(0, len(table), step):
         cosines = asked_units @ unit(table[start : start + step]).T
         width = cosines.shape[1]
-        # one number more than words: what is left out but lies elsewhere is written there
+        # Scores have one column more than words: ids to leave out that lie in other blocks are written there.
         hidden = np.where((left_out >= start) & (left_out < start + width), left_out - start, width)
         scores, found = _best(cosines, places[order], hidden[order])
         better = np.empty_like(best, bool)

@@ -1,4 +1,4 @@
-"""k-means on directions, the same on every run; categories out of analogies; sets with an outlier."""
+"""Deterministic k-means on unit vectors; categories from analogies; sets with an outlier."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from inlaid.shapes import Rows
 
 RESTARTS = 10
-TURNS = 100
+MAX_ITERATIONS = 100
 SEED = 1
 MEMBERS = 8
 """Words of one category in a set with an outlier, and the fewest a category needs."""
 
 
 def kmeans(points: Rows, clusters: int, *, seed: int = SEED, restarts: int = RESTARTS) -> np.ndarray:
-    """The cluster of each point: Lloyd's turns from k-means++ starts, the tightest of several."""
+    """The cluster of each point: Lloyd's algorithm from k-means++ starts, the tightest of several runs."""
     random = np.random.Generator(np.random.Philox(seed))
     runs = [_lloyd(points, _starts(points, clusters, random)) for _ in range(restarts)]
     return min(runs, key=lambda run: run[1])[0]
@@ -40,12 +40,11 @@ def right_of(clusters: np.ndarray, categories: Sequence[str]) -> np.ndarray:
 
 
 def grouped(questions: Iterable[Sequence[str]], sections: Iterable[str]) -> dict[str, list[str]]:
-    """Categories hidden in analogies: within a section all a's and c's that meet are of one kind, and so are
-    b's and d's.
+    """Categories implied by analogies: a and c of a question are of one kind, and so are b and d.
 
-    CA8's "geography" falls apart into operas, universities, currencies and so on. Kinds that stand on both
-    sides (a word of theirs is an a here and a b there), kinds of fewer than eight words and words of two
-    kinds are left out.
+    So CA8's "geography" splits into operas, universities, currencies and so on. Left out are kinds that occur
+    on both sides (one of their words is an a in one question and a b in another), kinds of fewer than eight
+    words, and words of two kinds.
     """
     parents: dict[tuple[str, str], tuple[str, str]] = {}
     sides: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
@@ -97,20 +96,18 @@ def with_outliers(
 def _starts(points: Rows, clusters: int, random: np.random.Generator) -> np.ndarray:
     """k-means++: each next center is a point, drawn by its squared distance from the centers so far."""
     chosen = [int(random.integers(len(points)))]
-    far = np.full(len(points), np.inf)
+    distances = np.full(len(points), np.inf)
     while len(chosen) < clusters:
-        far = np.minimum(far, np.maximum(_distances(points, points[chosen[-1:]])[:, 0], 0))
-        total = far.sum()
-        draw = random.random()
-        chosen.append(
-            int(np.searchsorted(np.cumsum(far), draw * total, side="right").clip(0, len(points) - 1))
-        )
+        distances = np.minimum(distances, np.maximum(_distances(points, points[chosen[-1:]])[:, 0], 0))
+        draw = random.random() * distances.sum()
+        drawn = np.searchsorted(np.cumsum(distances), draw, side="right")
+        chosen.append(int(drawn.clip(0, len(points) - 1)))
     return points[chosen]
 
 
 def _lloyd(points: Rows, centers: np.ndarray) -> tuple[np.ndarray, float]:
     held = np.full(len(points), -1)
-    for _ in range(TURNS):
+    for _ in range(MAX_ITERATIONS):
         distances = _distances(points, centers)
         nearest = distances.argmin(axis=1)
         if np.array_equal(nearest, held):
@@ -119,9 +116,8 @@ def _lloyd(points: Rows, centers: np.ndarray) -> tuple[np.ndarray, float]:
         member = np.zeros((len(centers), len(points)), points.dtype)
         member[held, np.arange(len(points))] = 1
         sizes = member.sum(axis=1, keepdims=True)
-        centers = np.where(
-            sizes > 0, member @ points / np.maximum(sizes, 1), centers
-        )  # an empty cluster stays where it was
+        means = member @ points / np.maximum(sizes, 1)
+        centers = np.where(sizes > 0, means, centers)  # an empty cluster keeps its center
     return held, float(_distances(points, centers)[np.arange(len(points)), held].sum(dtype=np.float64))
 
 

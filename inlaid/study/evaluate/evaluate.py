@@ -1,10 +1,11 @@
-"""Tasks -> a table with coverage and confidence intervals; two models compared, several seeds summarised."""
+"""Scores on tasks, with coverage and confidence intervals; two models compared, several runs summarized."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,179 +13,191 @@ from inlaid import registry
 from inlaid.collect import world
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Report, counted, silent
+from inlaid.study.analysis import analysis
 from inlaid.study.evaluate import statistics
-from inlaid.study.evaluate.oov import Lookup, Policy
+from inlaid.study.evaluate.oov import KnownWords, OOVSettings
+from inlaid.study.evaluate.scores import (
+    Difference,
+    Differences,
+    Score,
+    Scores,
+    Summaries,
+    Summary,
+    flattened,
+)
 from inlaid.study.evaluate.statistics import Statistic, interval, paired, student, value_of
 from inlaid.study.evaluate.task_files import read_tasks
 from inlaid.study.evaluate.tasks import Measurement, Task
 from inlaid.vectors import Vectors
 
-
-@dataclass(frozen=True)
-class Score:
-    """One number of one task with its 95 % interval, and how much of the task it rests on."""
-
-    task: str
-    language: str
-    metric: str
-    value: float
-    """NaN where it is not defined: a correlation of one pair, or of scores that are all the same."""
-    low: float
-    high: float
-    used: int
-    """Items whose words all have vectors."""
-    total: int
-    denominator: int
-    """Items the value is computed over: those used, or all of them where unknown ones count as wrong."""
-    kind: str = ""
-    section: str = ""
-    others: tuple[Score, ...] = ()
-    """Further metrics and sections of the same task."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How far two models lie apart on the items both know."""
-
-    task: str
-    language: str
-    metric: str
-    first: float
-    second: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    """By the paired bootstrap, two-sided."""
-    used: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One number of one task over several runs: their mean, and its 95 % interval by Student's t."""
-
-    task: str
-    language: str
-    metric: str
-    section: str
-    mean: float
-    low: float
-    high: float
-    values: tuple[float, ...]
-
-
+LANGUAGES: tuple[world.Language, ...] = ("zh", "en")
 Named = str | Path | Task
+"""The name of a task, a file or folder of tasks, or a task."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings(OOVSettings):
+    """How vectors are scored."""
+
+    sections: bool = False
+    """Also show the sections of each task."""
+    seed: int = 1
+    """Seed of the bootstrap, which gives the intervals."""
+
+
+GENSIM = EvaluateSettings(top=300_000, fold_case=True)
+"""The defaults of gensim's evaluate_word_pairs and evaluate_word_analogies."""
+
+
+@overload
+def evaluate(  # pyright: ignore[reportOverlappingOverload]
+    vectors: Vectors,
+    tasks: Sequence[Named] = (),
+    settings: EvaluateSettings | None = None,
+    *,
+    against: Vectors,
+    report: Report = silent,
+    **keywords: Any,
+) -> Differences: ...
+@overload
 def evaluate(
     vectors: Vectors,
     tasks: Sequence[Named] = (),
+    settings: EvaluateSettings | None = None,
     *,
-    policy: Policy | None = None,
-    seed: int = 1,
+    also: tuple[Vectors, ...],
     report: Report = silent,
-) -> list[Score]:
-    """Score vectors on tasks: names (in both languages), files or folders of task files, or tasks; all named
-    ones by default.
-
-    One score a task, with its further metrics and sections in `others`; tasks of which no item is known are
-    left out.
-    """
-    asked = _asked(tasks, report)
-    lookup = Lookup(vectors, policy or Policy())
-    scores: list[Score] = []
-    for task in counted(asked, "evaluating", unit="tasks", report=report, every=1):
-        known = task.known(lookup)
-        if known.any():
-            scores.append(_score(task, lookup, known, seed, report))
-        elif tasks:
-            report(
-                Note(f"{task.name} ({task.language}): none of its {len(known):,} items is known; left out.")
-            )
-    _refuse_nothing(scores, asked)
-    return scores
-
-
-def evaluate_against(
-    first: Vectors,
-    second: Vectors,
+    **keywords: Any,
+) -> Summaries: ...
+@overload
+def evaluate(
+    vectors: Vectors,
     tasks: Sequence[Named] = (),
+    settings: EvaluateSettings | None = None,
     *,
-    policy: Policy | None = None,
-    seed: int = 1,
     report: Report = silent,
-) -> list[Difference]:
-    """Compare two models on the items both know: every metric of every task, with the difference, its
-    interval and its p."""
-    asked = _asked(tasks, report)
-    lookups = [Lookup(each, policy or Policy()) for each in (first, second)]
-    found: list[Difference] = []
-    for task in counted(asked, "comparing", unit="tasks", report=report, every=1):
-        known = [task.known(lookup) for lookup in lookups]
-        both = known[0] & known[1]
-        if both.any():
-            wrong = lookups[0].policy.unknown == "wrong"
-            measured = [
-                task.measure(lookup, own if wrong else both, report)
-                for lookup, own in zip(lookups, known, strict=True)
-            ]
-            found += [
-                _difference(task, one, two, both, both | wrong, seed)
-                for one, two in zip(*measured, strict=True)
-            ]
-    _refuse_nothing(found, asked)
-    return found
+    **keywords: Any,
+) -> Scores: ...
+@analysis
+def evaluate(
+    vectors: Vectors,
+    tasks: Sequence[Named] = (),
+    settings: EvaluateSettings | None = None,
+    *,
+    against: Vectors | None = None,
+    also: tuple[Vectors, ...] = (),
+    report: Report = silent,
+) -> Scores | Differences | Summaries:
+    """Score vectors on tasks with known answers.
+
+    One score for each task, with its further metrics and sections in `others`; tasks without a known item are
+    left out. With `against`, two models are compared on the items both know, by the paired bootstrap; with
+    `also`, the mean over all models and its interval.
+
+    Args:
+        vectors: a file of vectors
+        tasks: names of tasks, or files and folders of task files; all named tasks when none is given
+        against: other vectors, compared on the items both know
+        also: more vectors of the same kind, such as other seeds; means and their intervals are shown
+    """
+    settings = settings or EvaluateSettings()
+    if against is not None and also:
+        raise SettingError("`against` compares two models and `also` averages several; give one of them.")
+    if against is not None:
+        return _compared(vectors, against, tasks, settings, report)
+    scores = _scored(vectors, tasks, settings, report)
+    if not also:
+        return scores
+    runs = [scores, *(_scored(each, tasks, settings, report) for each in also)]
+    return replace(summarize(runs), sections=settings.sections)
 
 
-def summarize(runs: Sequence[Sequence[Score]]) -> list[Summary]:
-    """Several runs, such as one for each seed, as means with their 95 % intervals; what some run lacks is
-    left out."""
+def summarize(runs: Sequence[Sequence[Score]]) -> Summaries:
+    """Several runs, such as one for each seed, as means with their 95 % intervals.
+
+    A score that some run lacks is left out.
+    """
     flat = [
         {(each.task, each.language, each.metric, each.section): each.value for each in flattened(run)}
         for run in runs
     ]
     shared = [key for key in (flat[0] if flat else {}) if all(key in run for run in flat)]
     if not shared:
-        raise SettingError("The runs have no score in common: there is nothing to summarise.")
-    values = {key: tuple(run[key] for run in flat) for key in shared}
-    return [_summary(key, values[key]) for key in shared]
+        raise SettingError("The runs have no score in common: there is nothing to summarize.")
+    return Summaries(tuple(_summary(key, tuple(run[key] for run in flat)) for key in shared))
 
 
-def flattened(scores: Sequence[Score]) -> Iterator[Score]:
-    """Every score, each followed by its others."""
-    for score in scores:
-        yield replace(score, others=())
-        yield from score.others
+def _scored(vectors: Vectors, tasks: Sequence[Named], settings: EvaluateSettings, report: Report) -> Scores:
+    asked = _asked(tasks, report)
+    space = KnownWords(vectors, settings)
+    scores: list[Score] = []
+    for task in counted(asked, "evaluating", unit="tasks", report=report, every=1):
+        known = task.known(space)
+        if known.any():
+            scores.append(_score(task, space, known, settings, report))
+        elif tasks:
+            report(
+                Note(
+                    "{task} ({language}): none of its {count:,} items is known; left out.",
+                    task=task.name,
+                    language=task.language,
+                    count=len(known),
+                )
+            )
+    _refuse_nothing(scores, asked)
+    return Scores(tuple(scores), settings.sections)
+
+
+def _compared(
+    first: Vectors, second: Vectors, tasks: Sequence[Named], settings: EvaluateSettings, report: Report
+) -> Differences:
+    """Every metric of every task: the difference on the items both models know, its interval and its p."""
+    asked = _asked(tasks, report)
+    spaces = [KnownWords(each, settings) for each in (first, second)]
+    wrong = settings.oov == "wrong"
+    found: list[Difference] = []
+    for task in counted(asked, "comparing", unit="tasks", report=report, every=1):
+        known = [task.known(space) for space in spaces]
+        both = known[0] & known[1]
+        if both.any():
+            measured = [
+                task.measure(space, own if wrong else both, report)
+                for space, own in zip(spaces, known, strict=True)
+            ]
+            for one, two in zip(*measured, strict=True):
+                found.append(_difference(task, one, two, both, both | wrong, settings.seed))
+    _refuse_nothing(found, asked)
+    return Differences(tuple(found))
 
 
 def _asked(tasks: Sequence[Named], report: Report) -> list[Task]:
     """Names stand for both languages; paths are read together, so that train and test files find each
     other."""
     if isinstance(tasks, (str, Path)):
-        raise SettingError(f"tasks is {str(tasks)!r}; expected a list: [{str(tasks)!r}].")
-    named = {entry.name for entry in registry.entries("task")}
-    languages: tuple[world.Language, ...] = ("zh", "en")
+        raise SettingError("tasks is {tasks!r}; expected a list: [{tasks!r}].", tasks=str(tasks))
+    named = [entry.name for entry in registry.entries("task")]
     asked: list[Task] = []
     paths: list[Path] = []
-    for each in tasks or sorted(named, key=[entry.name for entry in registry.entries("task")].index):
+    for each in tasks or named:
         if not isinstance(each, (str, Path)):
             asked.append(each)
         elif str(each) in named:
-            asked += [registry.find("task", str(each))(language) for language in languages]
+            asked += [registry.find("task", str(each))(language) for language in LANGUAGES]
         elif isinstance(each, Path) or Path(each).exists() or "/" in each:
             paths.append(Path(each))
         else:
-            registry.entry("task", each)  # which says what the name may have meant
+            registry.entry("task", each)  # raises UnknownName with the task that was meant
     return asked + (read_tasks(paths, report) if paths else [])
 
 
-def _score(task: Task, lookup: Lookup, known: np.ndarray, seed: int, report: Report) -> Score:
-    counts = known | (lookup.policy.unknown == "wrong")
+def _score(
+    task: Task, space: KnownWords, known: np.ndarray, settings: EvaluateSettings, report: Report
+) -> Score:
+    counts = known | (settings.oov == "wrong")
     made = [
         score
-        for each in task.measure(lookup, known, report)
-        for score in _with_sections(task, each, known, counts, seed)
+        for each in task.measure(space, known, report)
+        for score in _with_sections(task, each, known, counts, settings.seed)
     ]
     return replace(made[0], others=tuple(made[1:]))
 
@@ -192,35 +205,35 @@ def _score(task: Task, lookup: Lookup, known: np.ndarray, seed: int, report: Rep
 def _with_sections(
     task: Task, measured: Measurement, known: np.ndarray, counts: np.ndarray, seed: int
 ) -> Iterator[Score]:
-    """The whole, then, where there is more than one section: the mean over sections, and each section."""
+    """The whole; then, where there is more than one section, the mean over sections and each section."""
     names, numbers = _numbered(measured.sections, len(known))
 
-    def made(metric: str, items: np.ndarray, statistic: Statistic, section: str, held: np.ndarray) -> Score:
-        found = interval(items, statistic, seed=seed, strata=numbers[counts & held])
-        used, total, denominator = (int((each & held).sum()) for each in (known, known | True, counts))
-        value = value_of(items, statistic)
+    def made(
+        metric: str, items: np.ndarray, statistic: Statistic, section: str, members: np.ndarray
+    ) -> Score:
+        found = interval(items, statistic, seed=seed, strata=numbers[counts & members])
         return Score(
-            task.name,
-            task.language,
-            metric,
-            value,
-            found.low,
-            found.high,
-            used,
-            total,
-            denominator,
-            task.kind,
-            section,
+            task=task.name,
+            language=task.language,
+            metric=metric,
+            value=value_of(items, statistic),
+            low=found.low,
+            high=found.high,
+            used=int((known & members).sum()),
+            total=int(members.sum()),
+            denominator=int((counts & members).sum()),
+            kind=task.kind,
+            section=section,
         )
 
     everything = np.ones(len(known), bool)
     yield made(measured.metric, measured.items[counts], measured.statistic, "", everything)
     if len(names) > 1:
-        mixed = np.column_stack([measured.items[:, 0], numbers])[counts]
-        yield made(f"{measured.metric} macro", mixed, statistics.macro, "", everything)
+        by_section = np.column_stack([measured.items[:, 0], numbers])[counts]
+        yield made(f"{measured.metric} macro", by_section, statistics.macro, "", everything)
         for number, name in enumerate(names):
-            held = numbers == number
-            yield made(measured.metric, measured.items[counts & held], measured.statistic, name, held)
+            members = numbers == number
+            yield made(measured.metric, measured.items[counts & members], measured.statistic, name, members)
 
 
 def _numbered(sections: tuple[str, ...] | None, count: int) -> tuple[list[str], np.ndarray]:
@@ -260,7 +273,7 @@ def _summary(key: tuple[str, str, str, str], values: tuple[float, ...]) -> Summa
 
 def _refuse_nothing(found: Sequence[Score | Difference], asked: Sequence[Task]) -> None:
     if not found:
-        names = " or ".join(dict.fromkeys(task.name for task in asked))
         raise SourceError(
-            f"The vectors know no word of {names}. Evaluate them on tasks of their own language and field."
+            "The vectors know no word of {tasks}. Evaluate them on tasks of their own language and domain.",
+            tasks=" or ".join(dict.fromkeys(task.name for task in asked)),
         )

@@ -1,4 +1,4 @@
-"""Which words of a task the vectors know, under a policy; vectors of sentences."""
+"""Which words of a task are in the vocabulary, and what to do about the others; vectors of sentences."""
 
 from __future__ import annotations
 
@@ -19,66 +19,61 @@ from inlaid.vectors import Vectors
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
-    """Which words count as known, and what becomes of items with others."""
+class OOVSettings:
+    """Which words count as known, and what happens to items with out-of-vocabulary words."""
 
     top: Positive | None = None
-    """Only the first so many words take part, as answers too; files list frequent words first. None: all."""
-    fold: bool = False
-    """Words that differ in case alone are one, and the first of them stands for all."""
-    unknown: Literal["skip", "wrong"] = "skip"
-    """Items with a word the vectors lack are left out, or count as wrong (as similarity 0)."""
+    """Use only the first so many words, as answers too; files list frequent words first. All by default."""
+    fold_case: bool = False
+    """Treat words that differ only in case as one word: the first of them."""
+    oov: Literal["skip", "wrong"] = "skip"
+    """Items with an out-of-vocabulary word: skip them, or count them as wrong (as similarity 0)."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
-GENSIM = Policy(top=300_000, fold=True)
-"""What gensim's evaluate_word_pairs and evaluate_word_analogies do unless told otherwise."""
-
-
 @dataclass(frozen=True, eq=False)
-class Lookup:
+class KnownWords:
     """The words and rows of some vectors that take part in a task."""
 
     vectors: Vectors
-    policy: Policy = Policy()
+    settings: OOVSettings = OOVSettings()
 
     @property
     def table(self) -> Table:
-        return self.vectors.table[: self.policy.top]
+        return self.vectors.table[: self.settings.top]
 
     def find(self, word: str) -> int | None:
-        """The id of a word: as `vectors.find` has it, or of the first word that differs from it in case
-        alone."""
-        if self.policy.fold:
+        """The id of a word as `vectors.find` has it or, with `fold_case`, of the first word that differs only
+        in case."""
+        if self.settings.fold_case:
             found = self._folded.get(word.upper())
             return self._folded.get(self._normalize(word).upper()) if found is None else found
         found = self.vectors.find(word)
         return found if found is not None and found < len(self.table) else None
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
-        """The ids of words, -1 for those not known."""
+        """The ids of words; -1 for out-of-vocabulary ones."""
         found = {word: self.find(word) for word in dict.fromkeys(words)}
         return np.array([-1 if (id := found[word]) is None else id for word in words], np.int64)
 
     def variants(self, ids: np.ndarray) -> np.ndarray:
-        """Ids (item, any) with, where case is folded, those of all words that count as the same; repeated to
-        fill the rows."""
-        if not self.policy.fold or not self._variants:
+        """Ids (item, any) with those of all their case variants; rows are filled up by repeating their first
+        id."""
+        if not self.settings.fold_case or not self._variants:
             return ids
         rows = [[other for id in row for other in (id, *self._variants.get(id, ()))] for row in ids.tolist()]
         width = max(map(len, rows), default=0)
-        return np.array([row + row[:1] * (width - len(row)) for row in rows], np.int64).reshape(
-            len(ids), width
-        )
+        filled = [row + row[:1] * (width - len(row)) for row in rows]
+        return np.array(filled, np.int64).reshape(len(ids), width)
 
     def first(self, ids: np.ndarray) -> np.ndarray:
-        """For each id the word that stands for it."""
-        if not self.policy.fold or not self._variants:
+        """For each id the first of its case variants."""
+        if not self.settings.fold_case or not self._variants:
             return ids
-        stands = {other: id for id, others in self._variants.items() for other in others}
-        return np.array([stands.get(id, id) for id in ids.tolist()], np.int64)
+        first_of = {other: id for id, others in self._variants.items() for other in others}
+        return np.array([first_of.get(id, id) for id in ids.tolist()], np.int64)
 
     def sentences(self, texts: Sequence[str]) -> tuple[Rows, np.ndarray]:
         """The mean of the word vectors of each text, and whether any word of it is known."""
@@ -86,7 +81,7 @@ class Lookup:
         known = np.zeros(len(texts), bool)
         ids: dict[str, int | None] = {}
         for number, text in enumerate(texts):
-            words = self._cut(text)
+            words = self._tokenize(text)
             for word in words:
                 if word not in ids:
                     found = self.find(word)
@@ -98,8 +93,8 @@ class Lookup:
         return rows, known
 
     @functools.cached_property
-    def _cut(self) -> Callable[[str], list[str]]:
-        """As the training text was cut, or, where nothing is known about that, by the word tokenizer."""
+    def _tokenize(self) -> Callable[[str], list[str]]:
+        """As the training text was tokenized; by the word tokenizer where nothing is known about that."""
         if not self.vectors.card.encoding:
             return Word().words
         tokenizer = settings_of(Encoding, self.vectors.card.encoding).make_tokenizer()
@@ -118,7 +113,7 @@ class Lookup:
 
     @functools.cached_property
     def _variants(self) -> dict[int, list[int]]:
-        """First id -> the later ones that differ in case alone, where there are any."""
+        """First id -> the later ones that differ only in case, where there are any."""
         others: dict[int, list[int]] = {}
         if len(self._folded) < len(self.table):
             for id, word in enumerate(itertools.islice(self.vectors.words, len(self.table))):

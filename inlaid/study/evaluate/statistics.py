@@ -1,9 +1,8 @@
-"""Correlations, rates and areas over weighted items; bootstrap intervals, a paired test, intervals over
-seeds.
+"""Correlation, accuracy and AUC; bootstrap intervals, a paired test, intervals over seeds.
 
-A statistic takes items (item, column) and weights (draw, item) and gives one number a draw, NaN where it is
-not defined. A draw of the bootstrap is nothing but weights, how often each item was drawn, so items are
-sorted once and not per draw.
+A statistic takes items (item, column) and weights (draw, item) and returns one number for each draw, NaN
+where it is undefined. A bootstrap draw is only a vector of weights, how often each item was drawn, so items
+are sorted once and not for every draw.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ import numpy as np
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 DRAWS = 1000
 HELD = 1 << 21
-"""Weights held at a time."""
+"""Weights in memory at a time."""
 TINY = 1e-12
-"""A spread below this share of the values is rounding, not spread."""
+"""A variance below this share of the squared values is rounding error."""
 STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 """The 97.5 % point of Student's t for 1 to 10 degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The middle 95 % of what other draws of as many items would have given."""
+    """A 95 % confidence interval; NaN where there is none."""
 
     low: float
     high: float
@@ -36,16 +35,15 @@ NONE = Interval(np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Paired:
-    """How far two statistics of the same items lie apart."""
+    """The difference of a statistic between two models on the same items."""
 
     difference: float
     interval: Interval
     p: float
-    """How often a difference of the other sign, or none, is drawn; doubled for both sides."""
+    """Two-sided: twice the share of draws with a difference of the other sign, or of zero."""
 
 
 # --- statistics
-# ---------------------------------------------------------------------------------------------------------
 
 
 def mean(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -54,24 +52,23 @@ def mean(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def macro(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The mean over sections, numbered by the second column, of the mean of the first: every section counts
-    the same."""
+    """The macro average: the mean over sections (second column) of the mean of the first column."""
     return np.mean([mean(items[held], weights[:, held]) for held in _members(items[:, 1])], axis=0)
 
 
 def pearson(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """How nearly the second column is a straight line of the first."""
+    """Pearson's correlation of the two columns."""
     return _correlation(items[None, :, 0], items[None, :, 1], weights)
 
 
 def spearman(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Pearson's correlation of the ranks; equal values share their mean rank."""
+    """Spearman's correlation: Pearson's of the ranks; equal values share their mean rank."""
     return _correlation(ranks(items[:, 0], weights), ranks(items[:, 1], weights), weights)
 
 
 def area(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """How often an item labelled 1 (first column) scores higher (second) than one labelled 0; equal scores
-    count half."""
+    """AUC: how often an item labelled 1 (first column) scores higher (second) than one labelled 0; ties count
+    half."""
     right = weights * items[:, 0]
     wrong = weights * (1 - items[:, 0])
     with np.errstate(invalid="ignore"):
@@ -92,22 +89,21 @@ def ranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def _correlation(one: np.ndarray, two: np.ndarray, weights: np.ndarray) -> np.ndarray:
     total = weights.sum(axis=1, keepdims=True)
-    near = [each - (weights * each).sum(axis=1, keepdims=True) / total for each in (one, two)]
-    spreads = [(weights * each**2).sum(axis=1) for each in near]
-    scales = [TINY * (weights * each**2).sum(axis=1) for each in (one, two)]
-    flat = (spreads[0] <= scales[0]) | (spreads[1] <= scales[1])
-    both = (weights * near[0] * near[1]).sum(axis=1)
-    return np.where(flat, np.nan, both / np.sqrt(np.where(flat, 1, spreads[0] * spreads[1])))
+    centered = [each - (weights * each).sum(axis=1, keepdims=True) / total for each in (one, two)]
+    variances = [(weights * each**2).sum(axis=1) for each in centered]
+    smallest = [TINY * (weights * each**2).sum(axis=1) for each in (one, two)]
+    constant = (variances[0] <= smallest[0]) | (variances[1] <= smallest[1])
+    covariance = (weights * centered[0] * centered[1]).sum(axis=1)
+    scale = np.sqrt(np.where(constant, 1, variances[0] * variances[1]))
+    return np.where(constant, np.nan, covariance / scale)
 
 
 # --- intervals and tests
-# ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """Items without repeats, sorted by stratum and value, so that the order of a file does not change what is
-    drawn."""
+    """Items without repeats, sorted by stratum and value: the order of a file must not change the draws."""
 
     rows: np.ndarray
     strata: np.ndarray
@@ -128,7 +124,7 @@ def value_of(items: np.ndarray, statistic: Statistic) -> float:
 def interval(
     items: np.ndarray, statistic: Statistic, *, seed: int, strata: np.ndarray | None = None
 ) -> Interval:
-    """By the bootstrap: items drawn again with replacement, within each stratum where there are strata."""
+    """By the bootstrap: items are drawn with replacement, within each stratum where there are strata."""
     if len(items) < 2:
         return NONE
     held = Distinct.of(items, strata)
@@ -138,7 +134,7 @@ def interval(
 def paired(
     one: np.ndarray, two: np.ndarray, statistic: Statistic, *, seed: int, strata: np.ndarray | None = None
 ) -> Paired:
-    """The statistic of `one` less that of `two`, by the paired bootstrap: every draw takes the same items of
+    """The statistic of `one` minus that of `two`, by the paired bootstrap: every draw takes the same items of
     both."""
     difference = value_of(one, statistic) - value_of(two, statistic)
     if len(one) < 2 or np.isnan(difference):
@@ -170,7 +166,7 @@ def resamples(held: Distinct, seed: int) -> Iterator[np.ndarray]:
 
 
 def _drawn(counts: np.ndarray, draws: int, random: np.random.Generator) -> np.ndarray:
-    """How often each row is drawn, when as many items are drawn as there are."""
+    """How often each row is drawn, with as many draws as there are items."""
     total = int(counts.sum())
     if 4 * len(counts) < total:  # few distinct rows, such as right and wrong: their numbers at once
         return random.multinomial(total, counts / total, size=draws)
@@ -189,7 +185,7 @@ def student(values: Sequence[float]) -> Interval:
 
 
 def student_point(freedom: int) -> float:
-    """The 97.5 % point of Student's t; beyond the table by the expansion around the normal, right to four
+    """The 97.5 % point of Student's t; beyond the table, by its expansion around the normal, to four
     digits."""
     if freedom <= len(STUDENT):
         return STUDENT[freedom - 1]
@@ -200,7 +196,7 @@ def student_point(freedom: int) -> float:
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
-    return sum(part / freedom**power for power, part in enumerate(parts))
+    return sum(part / freedom**order for order, part in enumerate(parts))
 
 
 def _members(numbers: np.ndarray) -> list[np.ndarray]:
@@ -211,7 +207,7 @@ def _members(numbers: np.ndarray) -> list[np.ndarray]:
 
 
 def _middle(drawn: np.ndarray) -> Interval:
-    """None where the statistic was not defined for most draws."""
+    """The 2.5 % and 97.5 % quantiles; no interval where the statistic is undefined for most draws."""
     defined = drawn[~np.isnan(drawn)]
     if 2 * len(defined) <= len(drawn):
         return NONE

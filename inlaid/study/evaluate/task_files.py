@@ -1,4 +1,4 @@
-"""Files and folders of tasks -> tasks; the kind is told by the content."""
+"""Files and folders of tasks -> tasks; the kind is recognized by the content."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from inlaid.collect.world import Language
 from inlaid.encode.chinese import HAN
 from inlaid.errors import FormatError, SourceError
+from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.evaluate.task_layouts import (
     SECTIONS,
@@ -27,13 +28,14 @@ from inlaid.study.evaluate.task_layouts import (
 from inlaid.study.evaluate.tasks import Analogies, Categories, Outliers, SentencePairs, Task, Texts, WordPairs
 
 HEAD = 1 << 16
-"""Bytes looked at to tell the kind of a file."""
+"""Bytes read to recognize the kind of a file."""
 TESTED = 5
-"""Every fifth text is for testing, where a file has no parts of its own."""
+"""One text in so many is for testing, where a file has no train and test parts."""
 PART = re.compile(r"(?:^|[._-])(train|test|dev|valid|val)(?=[._-]|$)", re.IGNORECASE)
 ROLES = ("test", "dev", "valid", "val")
-"""Parts to test on, the best first."""
+"""Parts to test on, in order of preference."""
 SHOWN = 8
+"""Files named in a note."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,18 @@ class Labelled:
         return found[1].lower() if found else ""
 
     @property
-    def whole(self) -> Path:
-        """What the file is a part of: its name without the part, or its folder where nothing else is left."""
+    def dataset(self) -> Path:
+        """The dataset the file is a part of: its name without the part, or its folder where no name is
+        left."""
         rest = PART.sub("", re.sub(r"\.(?:txt|tsv|csv)$", "", self.path.name), count=1).strip("._-")
         return self.path.resolve().parent / rest
 
 
 def read_tasks(paths: Sequence[Path], report: Report = silent) -> list[Task]:
-    """The tasks of files and folders. A folder is all its recognised files; the others are named in a note.
+    """The tasks of files and folders. Of a folder all recognized files are read; a note names the others.
 
-    Texts with labels find each other: `train` and `test` (or `dev`) of one name are one task. A file without
-    parts is split by the texts themselves, so that the same text is never on both sides.
+    `train` and `test` (or `dev`) files of one name are one classification task. A file without such parts is
+    split by the hash of its texts, so that the same text is never on both sides.
     """
     found: list[Task] = []
     labelled: list[Labelled] = []
@@ -77,20 +80,27 @@ def read_tasks(paths: Sequence[Path], report: Report = silent) -> list[Task]:
                 labelled.append(held)
             else:
                 found.append(held)
-                report(Note(f"{held.name}: taken as {held.kind}, {held.language}."))
+                report(
+                    Note(
+                        "{name}: read as {kind}, {language}.",
+                        name=held.name,
+                        kind=held.kind,
+                        language=held.language,
+                    )
+                )
     return found + _classifications(labelled, report)
 
 
 def read_file(path: Path) -> Task | Labelled:
-    """What one file holds; SourceError if it is no task, FormatError for a line that does not fit the
-    others."""
+    """What one file holds; SourceError if no task is recognized, FormatError for a line that does not fit."""
     if not path.is_file():
-        raise SourceError(f"There is no file or folder '{path}'.")
+        raise SourceError("There is no file or folder '{path}'.", path=path)
     layout = _layout(path)
     if layout is None:
         raise SourceError(
-            f"{path}: no task is recognised in it. Expected pairs of words or sentences with a score, analogies, "
-            "words with categories, or texts with labels; `docs/evaluate.md` shows each."
+            "{path}: no task is recognized. Expected pairs of words or sentences with a score, analogies, "
+            "words with categories, or texts with labels; `docs/evaluate.md` shows each.",
+            path=path,
         )
     return _made(path, layout, list(_records(path, layout)))
 
@@ -100,11 +110,18 @@ def _read_folder(folder: Path, report: Report) -> Iterator[Task | Labelled]:
     layouts = {path: _layout(path) for path in paths}
     left = [str(path.relative_to(folder)) for path in paths if layouts[path] is None]
     if len(left) == len(paths):
-        raise SourceError(f"{folder}: no task is recognised in any of its {len(paths):,} files.")
+        raise SourceError(
+            "{folder}: no task is recognized in any of its {count:,} files.", folder=folder, count=len(paths)
+        )
     if left:
-        more = f" and {len(left) - SHOWN:,} more" if len(left) > SHOWN else ""
+        more = Message(" and {count:,} more", count=len(left) - SHOWN) if len(left) > SHOWN else Message("")
         report(
-            Note(f"{folder}: passed over, as no task is recognised in them: {', '.join(left[:SHOWN])}{more}.")
+            Note(
+                "{folder}: skipped, as no task is recognized in them: {files}{more}.",
+                folder=folder,
+                files=", ".join(left[:SHOWN]),
+                more=more,
+            )
         )
     for path, layout in layouts.items():
         if layout is not None:
@@ -121,11 +138,10 @@ def _layout(path: Path) -> Layout | None:
 
 
 # --- lines into records
-# -------------------------------------------------------------------------------------------------
 
 
 def _records(path: Path, layout: Layout) -> Iterator[Record]:
-    """Each line cut as the layout says; the first that cannot be raises FormatError with its number."""
+    """Each line split as the layout says; FormatError names the first line that does not fit."""
     section = ""
     for line, row in _rows(path, layout):
         text = row if isinstance(row, str) else ""
@@ -136,21 +152,26 @@ def _records(path: Path, layout: Layout) -> Iterator[Record]:
         if cells is None or not fits(cells, layout):
             shown = text or (layout.delimiter or "").join(row)
             raise FormatError(
-                f"{path}:{line}: expected {layout.expected}, found {shown[:60]!r}. Mend the line or take it out."
+                "{path}:{line}: expected {expected}, found {found!r}. Fix the line or remove it.",
+                path=path,
+                line=line,
+                expected=layout.expected,
+                found=shown[:60],
             )
         yield Record(line, cells | ({"section": section} if layout is SECTIONS else {}))
 
 
 def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, str | list[str]]]:
-    """Lines with something in them, with their numbers; lists of cells where commas and quotes cut them."""
+    """Non-empty lines with their numbers; comma-separated ones as lists of cells."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise FormatError(f"{path}:{line}: bytes that are not UTF-8. Convert the file to UTF-8.") from None
-    lines = (
-        text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    )  # splitlines would also cut at marks inside a text
+        raise FormatError(
+            "{path}:{line}: not UTF-8. Convert the file to UTF-8.", path=path, line=line
+        ) from None
+    # Not splitlines, which also splits at Unicode separators inside a text.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if layout.delimiter == ",":
         reader = csv.reader((f"{line}\n" for line in lines), strict=True)
         try:
@@ -158,7 +179,12 @@ def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, str | list[str]]]:
                 if row and not (layout.header and number == 0):
                     yield reader.line_num, row
         except csv.Error as error:
-            raise FormatError(f"{path}:{reader.line_num}: not comma-separated values: {error}.") from None
+            raise FormatError(
+                "{path}:{line}: not comma-separated values: {reason}.",
+                path=path,
+                line=reader.line_num,
+                reason=str(error),
+            ) from None
         return
     seen = False
     for number, line in enumerate(lines, 1):
@@ -173,15 +199,14 @@ def _cells(row: str | list[str], layout: Layout) -> dict[str, str] | None:
     """Cells by column; None for a line that does not fit."""
     if layout is SECTIONS:
         words = str(row).split()
-        return (
-            dict(zip(("word1", "word2", "word3", "target"), words, strict=True)) if len(words) == 4 else None
-        )
-    if layout in (SPACED_PAIRS, SPACED_TEXTS):
-        pairs = layout is SPACED_PAIRS
-        found = spaced_pair(str(row)) if pairs else spaced_text(str(row))
-        return found and dict(
-            zip(("word1", "word2", "score") if pairs else ("label", "text"), found.groups(), strict=True)
-        )
+        names = ("word1", "word2", "word3", "target")
+        return dict(zip(names, words, strict=True)) if len(words) == 4 else None
+    if layout is SPACED_PAIRS:
+        found = spaced_pair(str(row))
+        return found and dict(zip(("word1", "word2", "score"), found.groups(), strict=True))
+    if layout is SPACED_TEXTS:
+        found = spaced_text(str(row))
+        return found and dict(zip(("label", "text"), found.groups(), strict=True))
     cells = row.split("\t") if isinstance(row, str) else row
     if len(cells) <= max(layout.columns.values()):
         return None
@@ -189,12 +214,11 @@ def _cells(row: str | list[str], layout: Layout) -> dict[str, str] | None:
 
 
 # --- records into tasks
-# -------------------------------------------------------------------------------------------------
 
 
 def _made(path: Path, layout: Layout, records: list[Record]) -> Task | Labelled:
     if not records:
-        raise SourceError(f"{path}: {layout.kind}, but it holds no item.")
+        raise SourceError("{path}: {kind}, but there are no items.", path=path, kind=layout.kind)
     rows = [record.cells for record in records]
     name = path.stem
     language = _language(rows)
@@ -226,49 +250,75 @@ def _made(path: Path, layout: Layout, records: list[Record]) -> Task | Labelled:
 
 
 def _words(path: Path, record: Record, column: str) -> list[str]:
-    """Words of a cell: a list as Python writes it, or with blanks or commas between."""
+    """Words of a cell: a Python list, or words separated by spaces, commas or semicolons."""
     cell = record.cells[column]
     if not cell.startswith("["):
         return [word for word in re.split(r"[\s,;]+", cell) if word]
     try:
         return [str(word) for word in ast.literal_eval(cell) if word]
     except (ValueError, SyntaxError):
-        raise FormatError(f"{path}:{record.line}: expected a list of words, found {cell[:60]!r}.") from None
+        raise FormatError(
+            "{path}:{line}: expected a list of words, found {found!r}.",
+            path=path,
+            line=record.line,
+            found=cell[:60],
+        ) from None
 
 
 def _classifications(labelled: Sequence[Labelled], report: Report) -> list[Task]:
-    wholes: dict[Path, list[Labelled]] = {}
+    datasets: dict[Path, list[Labelled]] = {}
     for each in labelled:
-        wholes.setdefault(each.whole if each.part else each.path, []).append(each)
+        datasets.setdefault(each.dataset if each.part else each.path, []).append(each)
     tasks: list[Task] = []
-    for whole, parts in wholes.items():
+    for dataset, parts in datasets.items():
         by_part = {each.part: each for each in parts}
-        asked = next((by_part[part] for part in ROLES if part in by_part), None)
-        name = whole.stem if not parts[0].part else whole.name
-        if "train" in by_part and asked is not None:
-            tasks.append(_texts(name, by_part["train"].items, asked.items, report))
-            unused = [each.path.name for each in parts if each not in (asked, by_part["train"])]
-            rest = f"; not used: {', '.join(unused)}" if unused else ""
-            report(
-                Note(
-                    f"{name}: classification, fitted to {by_part['train'].path.name}, tested on {asked.path.name}{rest}."
-                )
-            )
-            continue
-        for each in parts:
-            name = each.path.stem if len(parts) > 1 else name
-            sides: tuple[list[tuple[str, str]], list[tuple[str, str]]] = ([], [])
-            for item in each.items:
-                sides[int.from_bytes(hashlib.sha256(item[1].encode()).digest()[:4]) % TESTED == 0].append(
-                    item
-                )
-            tasks.append(_texts(name, tuple(sides[0]), tuple(sides[1]), report))
-            report(
-                Note(
-                    f"{name}: classification; every fifth text of {each.path.name}, chosen by its hash, is for testing."
-                )
-            )
+        test = next((by_part[part] for part in ROLES if part in by_part), None)
+        name = dataset.name if parts[0].part else dataset.stem
+        if "train" in by_part and test is not None:
+            tasks.append(_from_parts(name, by_part["train"], test, parts, report))
+        elif len(parts) == 1:
+            tasks.append(_from_split(name, parts[0], report))
+        else:
+            tasks += [_from_split(each.path.stem, each, report) for each in parts]
     return tasks
+
+
+def _from_parts(
+    name: str, train: Labelled, test: Labelled, parts: Sequence[Labelled], report: Report
+) -> Task:
+    """A task whose files say which texts are for training and which for testing."""
+    unused = [each.path.name for each in parts if each not in (test, train)]
+    rest = Message("; not used: {files}", files=", ".join(unused)) if unused else Message("")
+    made = _texts(name, train.items, test.items, report)
+    report(
+        Note(
+            "{name}: classification, fitted to {train}, tested on {test}{rest}.",
+            name=name,
+            train=train.path.name,
+            test=test.path.name,
+            rest=rest,
+        )
+    )
+    return made
+
+
+def _from_split(name: str, whole: Labelled, report: Report) -> Task:
+    """A task whose one file is split by the hash of each text."""
+    train: list[tuple[str, str]] = []
+    test: list[tuple[str, str]] = []
+    for item in whole.items:
+        hashed = int.from_bytes(hashlib.sha256(item[1].encode()).digest()[:4])
+        (test if hashed % TESTED == 0 else train).append(item)
+    made = _texts(name, tuple(train), tuple(test), report)
+    report(
+        Note(
+            "{name}: classification; one text in {tested} of {file}, chosen by its hash, is for testing.",
+            name=name,
+            tested=TESTED,
+            file=whole.path.name,
+        )
+    )
+    return made
 
 
 def _texts(
@@ -279,14 +329,17 @@ def _texts(
     if len(clean) < len(test):
         report(
             Note(
-                f"{name}: {len(test) - len(clean):,} of {len(test):,} texts for testing stand in the training part too; left out."
+                "{name}: {count:,} of {total:,} test texts are in the training part too; left out.",
+                name=name,
+                count=len(test) - len(clean),
+                total=len(test),
             )
         )
     return Texts(name, _language([{"text": text} for _, text in train]), train, clean)
 
 
 def _language(rows: Sequence[dict[str, str]]) -> Language:
-    """Chinese where most lines hold a Chinese character."""
+    """Chinese where most lines contain a Chinese character."""
     some = rows[:: max(1, len(rows) // 1000)]
     chinese = sum(1 for row in some if re.search(f"[{HAN}]", " ".join(row.values())))
     return "zh" if 2 * chinese > len(some) else "en"

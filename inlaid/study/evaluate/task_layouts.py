@@ -1,4 +1,4 @@
-"""What kind of task a file holds, told by its first lines; which column is what."""
+"""The kind of task in a file, recognized by its first lines; the meaning of its columns."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inlaid.encode.chinese import HAN
+from inlaid.messages import Message
 
-LOOKED_AT = 50
-"""First lines that are looked at."""
+SAMPLED = 50
+"""Lines that are checked, the first of the file."""
 ENOUGH = 0.9
 """The share of them that must fit a kind."""
 LONG = 12
-"""Characters beyond which a cell without blanks is a sentence, not a word."""
+"""A cell without spaces and with more characters than this is a sentence, not a word."""
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LABEL = r"\d{1,3}|__label__\S+|[A-Z]+:[a-z]+"
@@ -22,20 +23,20 @@ LABEL = r"\d{1,3}|__label__\S+|[A-Z]+:[a-z]+"
 
 @dataclass(frozen=True)
 class Layout:
-    """A kind of task and how its lines are cut into columns."""
+    """A kind of task and how its lines are split into columns."""
 
     kind: str
-    expected: str
-    """What a line should be, for the error when one is not."""
+    expected: Message
+    """What a line should be, for error messages."""
     delimiter: str | None = None
-    """None: one pattern cuts the line."""
+    """None: a regular expression splits the line."""
     header: bool = False
     columns: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-SECTIONS = Layout("analogies", "': section' or four words")
-SPACED_PAIRS = Layout("word similarity", "two words and a number")
-SPACED_TEXTS = Layout("classification", "a label, a blank and a text")
+SECTIONS = Layout("analogies", Message("': section' or four words"))
+SPACED_PAIRS = Layout("word similarity", Message("two words and a number"))
+SPACED_TEXTS = Layout("classification", Message("a label, a space and a text"))
 
 HEADERS: dict[str, set[str]] = {
     "word1": {"word1", "word 1", "word_1"},
@@ -61,12 +62,12 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("categorization", ("category", "word")),
     ("classification", ("label", "text")),
 )
-"""Kinds by the columns of a header; the first whose columns are all there is taken."""
+"""Kinds by the columns of a header; the first kind whose columns are all there is used."""
 
 
 def recognize(lines: Sequence[str]) -> Layout | None:
     """The layout that the first lines of a file follow, or None."""
-    rows = [line for line in lines if line.strip() and not line.startswith("#")][:LOOKED_AT]
+    rows = [line for line in lines if line.strip() and not line.startswith("#")][:SAMPLED]
     if not rows:
         return None
     if re.match(r":\s*\S", rows[0]):
@@ -76,7 +77,7 @@ def recognize(lines: Sequence[str]) -> Layout | None:
 
 
 def split(line: str, delimiter: str) -> list[str]:
-    """Cells of a line; quotes mean something between commas only."""
+    """Cells of a line; quotes are special only in comma-separated lines."""
     return next(csv.reader([line]), []) if delimiter == "," else line.split("\t")
 
 
@@ -87,9 +88,8 @@ def fits(cells: Mapping[str, str], layout: Layout) -> bool:
             layout.header or re.fullmatch(LABEL, cells["label"]) is not None
         )
     if layout.kind == "categorization":
-        return bool(
-            cells["category"]
-        )  # the published AP list has a line without its word: an item no vectors know
+        # The published AP list has a line without its word: an item no vectors know.
+        return bool(cells["category"])
     numbers = {"score"} if layout.kind in ("word similarity", "sentence similarity") else set[str]()
     wanted = next(roles for kind, roles in KINDS if kind == layout.kind)
     return all(is_number(cells[role]) if role in numbers else bool(cells[role]) for role in wanted)
@@ -106,7 +106,8 @@ def _by_header(line: str, delimiter: str) -> Layout | None:
     found = {role: cells.index(cell) for role, names in HEADERS.items() for cell in cells if cell in names}
     for kind, roles in KINDS:
         if all(role in found for role in roles):
-            return Layout(kind, f"{len(cells)} columns as in the header", delimiter, True, found)
+            expected = Message("{count} columns as in the header", count=len(cells))
+            return Layout(kind, expected, delimiter, True, found)
     return None
 
 
@@ -119,7 +120,10 @@ def _by_cells(rows: Sequence[str]) -> Layout | None:
         return SPACED_PAIRS
     if _most(rows, lambda row: _is_pair(split(row, ","))):
         return Layout(
-            "word similarity", "two words and a number", ",", columns={"word1": 0, "word2": 1, "score": 2}
+            "word similarity",
+            Message("two words and a number"),
+            ",",
+            columns={"word1": 0, "word2": 1, "score": 2},
         )
     if _most(rows, lambda row: "\t" not in row and spaced_text(row) is not None):
         return SPACED_TEXTS
@@ -127,7 +131,7 @@ def _by_cells(rows: Sequence[str]) -> Layout | None:
 
 
 def spaced_pair(line: str) -> re.Match[str] | None:
-    """Two words and a number, perhaps followed by the single ratings behind it."""
+    """Two words and a score, perhaps followed by the ratings it is the mean of."""
     return re.fullmatch(
         rf"\s*(?!{NUMBER}\s)(\S+)\s+(?!{NUMBER}\s)(\S+)\s+({NUMBER})(?:\s+{NUMBER})*\s*", line
     )
@@ -142,7 +146,7 @@ def _most(rows: Sequence[str], alike: Callable[[str], bool]) -> bool:
 
 
 def _all_differ(rows: Sequence[str], layout: Layout) -> bool:
-    """Numbers that never come twice are no labels but a count of the lines."""
+    """Numbers that never repeat are line numbers, not labels."""
     cells = [row.split("\t")[layout.columns["label"]] for row in rows if "label" in layout.columns]
     return len(cells) > 2 and len(set(cells)) == len(cells)
 
@@ -164,7 +168,7 @@ def _is_word_pair(cells: list[str]) -> bool:
 
 
 def _is_sentence(cell: str) -> bool:
-    """Chinese has no blanks, so marks and length must tell."""
+    """Chinese has no spaces, so punctuation and length decide."""
     return (
         len(cell.split()) > 3
         or re.search("[。？！，?!,]", cell) is not None
@@ -184,7 +188,7 @@ TABBED: tuple[tuple[Layout, Callable[[list[str]], bool]], ...] = (
     (
         Layout(
             "sentence similarity",
-            "genre, file, year, id, score and two sentences with tabs between",
+            Message("genre, file, year, id, score and two sentences, separated by tabs"),
             "\t",
             columns={"score": 4, "sentence1": 5, "sentence2": 6},
         ),
@@ -193,7 +197,7 @@ TABBED: tuple[tuple[Layout, Callable[[list[str]], bool]], ...] = (
     (
         Layout(
             "word similarity",
-            "two words and a number with tabs between",
+            Message("two words and a number, separated by tabs"),
             "\t",
             columns={"word1": 0, "word2": 1, "score": 2},
         ),
@@ -202,18 +206,18 @@ TABBED: tuple[tuple[Layout, Callable[[list[str]], bool]], ...] = (
     (
         Layout(
             "sentence similarity",
-            "two sentences and a number with tabs between",
+            Message("two sentences and a number, separated by tabs"),
             "\t",
             columns={"sentence1": 0, "sentence2": 1, "score": 2},
         ),
         _is_pair,
     ),
     (
-        Layout("classification", "a text, a tab and a label", "\t", columns={"text": 0, "label": 1}),
+        Layout("classification", Message("a text, a tab and a label"), "\t", columns={"text": 0, "label": 1}),
         _is_text_label,
     ),
     (
-        Layout("classification", "a label, a tab and a text", "\t", columns={"label": 0, "text": 1}),
+        Layout("classification", Message("a label, a tab and a text"), "\t", columns={"label": 0, "text": 1}),
         _is_label_text,
     ),
 )

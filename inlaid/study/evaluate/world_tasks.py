@@ -12,11 +12,11 @@ import numpy as np
 from inlaid.collect import world
 from inlaid.report import Report
 from inlaid.study.evaluate import categorization as grouping
-from inlaid.study.evaluate.oov import Lookup
+from inlaid.study.evaluate.oov import KnownWords
 from inlaid.study.evaluate.tasks import Analogies, Categories, Measurement, Outliers, columns, filled
 
 HELD = 1 << 26
-"""Cosines held at a time: 256 MB."""
+"""Cosines in memory at a time: 256 MB."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class WorldFields:
     language: world.Language
     name: str = "world-fields"
 
-    def known(self, lookup: Lookup) -> np.ndarray:
-        return lookup.ids(_concept_words(self.language)) >= 0
+    def known(self, space: KnownWords) -> np.ndarray:
+        return space.ids(_concept_words(self.language)) >= 0
 
-    def measure(self, lookup: Lookup, known: np.ndarray, report: Report) -> list[Measurement]:
+    def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
         fields: defaultdict[str, set[str]] = defaultdict(set)
         for field, words in world_groups(self.language).items():
             for word in words:
@@ -38,9 +38,9 @@ class WorldFields:
         words = [
             word for word, held in zip(_concept_words(self.language), known.tolist(), strict=True) if held
         ]
-        nearest = _nearest(lookup, lookup.ids(words))
+        nearest = _nearest(space, space.ids(words))
         right = [
-            bool(fields[word] & fields[lookup.vectors.words[id]])
+            bool(fields[word] & fields[space.vectors.words[id]])
             for word, id in zip(words, nearest.tolist(), strict=True)
         ]
         return [Measurement("accuracy", filled(known, np.array(right)))]
@@ -58,7 +58,7 @@ def world_analogies(language: world.Language) -> Analogies:
 
 
 def world_categories(language: world.Language) -> Categories:
-    """The words of each field, inflected forms included; a word of two fields is left out."""
+    """The words of each field, with inflected forms; words of two fields are left out."""
     fields = _of_one_field(language)
     return Categories(
         "world-categories",
@@ -93,14 +93,14 @@ def _of_one_field(language: world.Language) -> dict[str, list[str]]:
     }
 
 
-def _nearest(lookup: Lookup, ids: np.ndarray) -> np.ndarray:
-    """The nearest word of each, itself and its other cases left out."""
-    units = lookup.vectors.unit[: len(lookup.table)]
+def _nearest(space: KnownWords, ids: np.ndarray) -> np.ndarray:
+    """The nearest word of each, without itself and its case variants."""
+    units = space.vectors.unit[: len(space.table)]
     found = np.empty(len(ids), np.int64)
     step = max(1, HELD // len(units))
     for start in range(0, len(ids), step):
         asked = ids[start : start + step]
         cosines = units[asked] @ units.T
-        np.put_along_axis(cosines, lookup.variants(asked[:, None]), -np.inf, axis=1)
+        np.put_along_axis(cosines, space.variants(asked[:, None]), -np.inf, axis=1)
         found[start : start + step] = cosines.argmax(axis=1)
     return found

@@ -31,7 +31,8 @@ class CooccurrenceSettings:
     decay: bool = False
     """Count a context d words away as 1/d, as GloVe does."""
     n: Positive = 20
-    """How many words, the most frequent first, are rows and columns where none are named; otherwise, how many contexts."""
+    """How many words, the most frequent first, are rows and columns where none are named; otherwise, how many
+    contexts."""
     square: bool = False
     """With named words: count only among these words, so that they are the columns too."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from inlaid.errors import SourceError, UnknownName
 from inlaid.formats import elmo, huggingface
@@ -14,6 +16,8 @@ from inlaid.neural.families import OWN, read_config, read_elmo
 from inlaid.neural.names import Names, names_of
 from inlaid.neural.sizes import parameters
 from inlaid.neural.tables import Source, source_of, with_sides
+from inlaid.report import Report, silent
+from inlaid.study.analysis import Row, analysis, plain
 
 SHOWN = 6
 """How many matrices are listed, the largest, where the tables among them are not known."""
@@ -73,12 +77,24 @@ class Inspection:
         return {"float32": 4 * self.parameters, "bfloat16": 2 * self.parameters}
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(str(line) for line in _lines(self))
+
+    def rows(self) -> Sequence[Row]:
+        return [str(line) for line in _lines(self)]
+
+    def to_dict(self) -> dict[str, Any]:
+        return plain(self) | {"parameters": self.parameters, "memory": self.memory}
 
 
-def inspect(path: str | Path) -> Inspection:
-    """Look into a checkpoint folder, or at a config.json alone. Reads headers, and tables where they should
-    be equal."""
+@analysis
+def inspect(path: str | Path, *, report: Report = silent) -> Inspection:
+    """What is inside a checkpoint, without loading it: tables, tied or not, parameters by part, memory.
+
+    Reads headers, and the content of tables only where they should be equal.
+
+    Args:
+        path: a folder with config.json and weights, or a config.json alone
+    """
     path = Path(path)
     if not path.exists():
         raise SourceError(f"There is no folder or config '{path}'.")

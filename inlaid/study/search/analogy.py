@@ -29,7 +29,8 @@ def analogy(
 
     Args:
         vectors: a file of vectors
-        formula: words joined by + and -, with spaces around the signs; also 2 * word, parentheses, "new york" in quotes
+        formula: words joined by + and -, with spaces around the signs; also 2 * word, parentheses,
+            "new york" in quotes
     """
     read = read_formula(vectors, formula, report)
     return search(vectors, [asked_by_formula(vectors, read, report)], settings or SearchSettings())[0]

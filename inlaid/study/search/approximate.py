@@ -25,7 +25,8 @@ class ApproximateSettings:
     """How to build an approximate index, and how thoroughly to search it."""
 
     kind: Literal["hnsw", "ivf"] = "hnsw"
-    """hnsw: a graph of near words, fast to search and slow to build; ivf: inverted lists, of which a few are read."""
+    """hnsw: a graph of near words, fast to search and slow to build; ivf: inverted lists, of which a few are
+    read."""
     M: Positive = 32
     """hnsw: links of each word in the graph."""
     ef_construction: Positive = 100

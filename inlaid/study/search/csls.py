@@ -1,6 +1,6 @@
 """Scores that correct for hubs (CSLS) and for frequency; what they need of a space is computed once and kept.
 
-csls       2 cos(q, w) - r(q) - r(w), where r is the mean cosine with the k nearest words (Conneau et al. 2018,
+csls       2 cos(q, w) - r(q) - r(w), where r is the mean cosine with the k nearest words (Conneau 2018,
            section 2.3): a hub, which is near to everything, must be nearer still to count.
 frequency  cos(q, w) minus the cosine that a word of that frequency has with q on average: over all words, the
            cosine with q is regressed on log rank and its square (on log count, where counts are known). A
@@ -98,7 +98,8 @@ def index_of(vectors: Vectors) -> Index:
 
 
 def mean_similarity(vectors: Vectors, settings: CSLSSettings | None = None) -> np.ndarray:
-    """CSLS's r: for each word the mean cosine with its k nearest other words; in blocks, never all pairs at once."""
+    """CSLS's r: for each word the mean cosine with its k nearest other words; in blocks, never all pairs at
+    once."""
     settings = settings or CSLSSettings()
     candidates = vectors.table[: settings.among]
     sizes = vectors.lengths[: settings.among]
@@ -113,7 +114,8 @@ def mean_similarity(vectors: Vectors, settings: CSLSSettings | None = None) -> n
 
 
 def frequency(vectors: Vectors) -> FrequencyFit:
-    """Least squares of the unit rows on 1, f and f squared, f being the standardized log count or log rank."""
+    """Least squares of the unit rows on 1, f and f squared, f being the standardized log count or log
+    rank."""
     counts = vectors.counts
     if counts is not None and (counts > 0).all():
         scale = np.log(counts)
@@ -131,7 +133,8 @@ def frequency(vectors: Vectors) -> FrequencyFit:
 
 
 def filter_of(vectors: Vectors, codes: Codes) -> Filter:
-    """Codes with the factor that turns their products into cosines, and the share of each row that rounding lost."""
+    """Codes with the factor that turns their products into cosines, and the share of each row that rounding
+    lost."""
     size = np.where(vectors.lengths == 0, 1, vectors.lengths).astype(np.float32)
     lost: Lengths = np.empty(len(codes), np.float32)
     for start in range(0, len(codes), ROWS):

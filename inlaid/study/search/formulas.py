@@ -6,8 +6,8 @@
 Signs have spaces around them, so that e-mail is a word; parentheses need none, and neither does the * after a
 number and before a parenthesis. A word with spaces or parentheses goes between double quotes ("new york",
 “new york” or 「new york」), where a backslash takes the next character literally. A number is a weight only
-before *; elsewhere it is a word. Signs without spaces (国王-男人+女人) are read as signs only where the whole is
-not a known word and every piece is one.
+before *; elsewhere it is a word. Signs without spaces (国王-男人+女人) are read as signs only where the
+whole is not a known word and every piece is one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Token:
 
 
 def parse(formula: str, known: Callable[[str], bool] | None = None) -> Formula:
-    """Read a formula; SettingError says where it cannot be read. `known` tells words, for signs without spaces.
+    """Read a formula; SettingError says where that fails. `known` tells words, for signs without spaces.
 
     >>> parse("2 * king - (man - 0.5 * woman)").terms
     (Term(weight=2.0, word='king'), Term(weight=-1.0, word='man'), Term(weight=0.5, word='woman'))
@@ -149,14 +149,16 @@ def _read_quoted(formula: str, start: int) -> tuple[str, int]:
 
 
 def _chunk(text: str, place: int, known: Callable[[str], bool] | None) -> Iterator[_Token]:
-    """What lies between spaces and parentheses: a sign, a number, a word, or words and signs without spaces."""
+    """What lies between spaces and parentheses: a sign, a number, a word, or words and signs without
+    spaces."""
     for piece in _pieces(text, known):
         yield _token(piece, place)
         place += len(piece)
 
 
 def _pieces(text: str, known: Callable[[str], bool] | None) -> list[str]:
-    """A weight is always cut from its *; signs elsewhere only where the whole is no word and every piece is one."""
+    """A weight is always cut from its *; signs elsewhere only where the whole is no word and every piece is
+    one."""
     weight = WEIGHT.fullmatch(text)
     if weight:
         return [piece for piece in weight.group("sign", "number", "times") if piece]

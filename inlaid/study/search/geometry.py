@@ -20,7 +20,8 @@ HUBS = 10
 DIRECTIONS = 10
 """How many principal directions are reported."""
 WIDE = 4096
-"""With more dimensions than this, the principal directions come from as many rows: a larger matrix would not fit."""
+"""With more dimensions than this, the principal directions come from as many rows: a larger matrix would not
+fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +59,8 @@ class Geometry:
     seed: int
     k: int
     skewness: float
-    """Of the k-occurrence, how often words are among the k nearest of others: 0 when all equally often, above 1
-    with marked hubs (Radovanović 2010)."""
+    """Of the k-occurrence, how often words are among the k nearest of others: 0 when all equally often, above
+    1 with marked hubs (Radovanović 2010)."""
     hubs: tuple[Hub, ...]
     """The words with the highest k-occurrence; without hubs each would have k."""
     antihubs: float

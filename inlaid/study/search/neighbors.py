@@ -1,4 +1,4 @@
-"""The nearest words of words and vectors: exact, many at once; by cosine, CSLS or without what frequency explains."""
+"""The nearest words of words and vectors: exact, many at once, by cosine, CSLS or without frequency."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class SearchSettings:
     n: Positive = 10
     """How many words to return."""
     by: By = "cosine"
-    """cosine; csls, which corrects for hubs; frequency, which subtracts what words of that frequency score anyway."""
+    """cosine; csls, which corrects for hubs; frequency, which subtracts what words of that frequency score
+    anyway."""
     top: Positive | None = None
     """Search only among the first so many words, which files list by frequency; all by default."""
     include: bool = False
@@ -45,7 +46,8 @@ class NeighborsSettings(SearchSettings):
     """How to search for neighbors, exactly or through an approximate index."""
 
     approximate: Literal["hnsw", "ivf"] | None = None
-    """Search through a faiss index, by cosine: hnsw (a graph) or ivf (inverted lists). Its recall is measured."""
+    """Search through a faiss index, by cosine: hnsw (a graph) or ivf (inverted lists). Its recall is
+    measured."""
     M: Positive = 32
     """hnsw: links of each word in the graph."""
     ef_construction: Positive = 100
@@ -91,9 +93,9 @@ def neighbors(
 ) -> Neighbors | NeighborLists:
     """The words nearest to a word, without the word itself.
 
-    A word or a vector gives one list of neighbors; a list of them gives a list for each, and the table is read
-    once for hundreds of queries. A word out of the vocabulary is answered through its subwords, where the
-    vectors have them.
+    A word or a vector gives one list of neighbors; a list of them gives a list for each, and the table is
+    read once for hundreds of queries. A word out of the vocabulary is answered through its subwords, where
+    the vectors have them.
 
     >>> neighbors(vectors, "上海", n=3)[0].word
     >>> neighbors(vectors, ["king", "queen"], by="csls", top=50_000)
@@ -139,7 +141,8 @@ def search(vectors: Vectors, asked: Sequence[Asked], settings: SearchSettings) -
 
 
 def nearest(vectors: Vectors, query: Vector, *, n: int = 10, without: Iterable[int] = ()) -> Neighbors:
-    """The `n` words nearest to a vector; `without` lists ids to leave out. With a zero vector every word scores 0."""
+    """The `n` words nearest to a vector; `without` lists ids to leave out. With a zero vector every word
+    scores 0."""
     row = asked_for(vectors, query, silent).row if query.any() else query
     asked = Asked("vector", row, tuple(int(id) for id in without))
     return search(vectors, [asked], SearchSettings(n=n))[0]

@@ -24,8 +24,8 @@ class PackingLoss:
 
     def note(self) -> Note:
         return Note(
-            "Of {count:,} words, the cosine with the original vector is {mean:.5f} on average and {worst:.5f} at worst; "
-            "{kept:.1%} of their 10 nearest neighbors are the same.",
+            "Of {count:,} words, the cosine with the original vector is {mean:.5f} on average and "
+            "{worst:.5f} at worst; {kept:.1%} of their 10 nearest neighbors are the same.",
             count=self.compared,
             mean=self.mean,
             worst=self.worst,

@@ -43,7 +43,8 @@ def asked_for(vectors: Vectors, query: Query, report: Report) -> Asked:
 
 
 def asked_by_formula(vectors: Vectors, formula: Formula, report: Report) -> Asked:
-    """The weighted sum of unit vectors. Unit vectors as in Mikolov et al. 2013: otherwise the longest decides."""
+    """The weighted sum of unit vectors. Unit vectors as in Mikolov et al. 2013: otherwise the longest
+    decides."""
     ids = [vectors.find(term.word) for term in formula.terms]
     note_out_of_vocabulary(
         [
@@ -68,7 +69,8 @@ def unit_rows(vectors: Vectors, words: Sequence[str]) -> np.ndarray:
 
 
 def pointing(row: np.ndarray, name: str) -> np.ndarray:
-    """The row as float32 of length 1. float64 in between keeps the direction of very long and very short rows."""
+    """The row as float32 of length 1. float64 in between keeps the direction of very long and very short
+    rows."""
     wide = row.astype(np.float64)
     largest = np.abs(wide).max(initial=0)
     if largest == 0:

@@ -12,8 +12,8 @@ import pytest
 from inlaid.collect import world
 from inlaid.errors import SettingError, SourceError, UnknownName
 from inlaid.report import Event, Note, Progress
-from inlaid.study.evaluate.evaluate import evaluate, evaluate_against, flattened, summarize
-from inlaid.study.evaluate.oov import Policy
+from inlaid.study.evaluate.evaluate import evaluate, summarize
+from inlaid.study.evaluate.scores import flattened
 from inlaid.vectors import Vectors
 
 
@@ -99,9 +99,8 @@ def noisy(language: world.Language, amount: float, seed: int = 1) -> Vectors:
 
 def test_a_better_model_is_found_better_on_what_both_know():
     half = field_vectors("en", share=0.5)
-    found = evaluate_against(
-        noisy("en", 0.2), Vectors(half.words, noisy("en", 0.6).table[: len(half)]), ["world-fields"]
-    )
+    worse = Vectors(half.words, noisy("en", 0.6).table[: len(half)])
+    found = evaluate(noisy("en", 0.2), ["world-fields"], against=worse)
     assert [each.language for each in found] == ["en"]
     assert found[0].first > found[0].second
     assert found[0].difference == pytest.approx(found[0].first - found[0].second)
@@ -110,13 +109,13 @@ def test_a_better_model_is_found_better_on_what_both_know():
 
 
 def test_a_model_does_not_differ_from_itself():
-    for each in evaluate_against(noisy("zh", 0.3), noisy("zh", 0.3)):
+    for each in evaluate(noisy("zh", 0.3), against=noisy("zh", 0.3)):
         assert (each.difference, each.low, each.high, each.p) == (0, 0, 0, 1)
 
 
 def test_models_with_nothing_in_common_are_refused():
     with pytest.raises(SourceError, match="know no word of"):
-        evaluate_against(field_vectors("zh"), field_vectors("en"))
+        evaluate(field_vectors("zh"), against=field_vectors("en"))
 
 
 def test_runs_are_summarised_by_their_mean():
@@ -155,7 +154,7 @@ def test_a_task_nobody_knows_is_left_out_with_a_note(tmp_path: Path):
     with pytest.raises(SourceError, match="know no word of pairs"):
         evaluate(field_vectors("en"), [tmp_path / "pairs.txt"])
     with pytest.raises(SourceError, match="know no word of pairs"):
-        evaluate(field_vectors("en"), [tmp_path / "pairs.txt"], policy=Policy(unknown="wrong"))
+        evaluate(field_vectors("en"), [tmp_path / "pairs.txt"], oov="wrong")
 
 
 def test_progress_ends_at_its_total():
@@ -182,7 +181,8 @@ def test_tasks_of_words_do_without_numba():
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "import inlaid\n"
-        "vectors = inlaid.Vectors.of(['king', 'queen', 'boy', 'girl', 'cat'], [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
+        "words = ['king', 'queen', 'boy', 'girl', 'cat']\n"
+        "vectors = inlaid.Vectors.of(words, [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
         "print(len(inlaid.evaluate(vectors)))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

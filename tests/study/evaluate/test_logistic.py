@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inlaid.study.evaluate.logistic import classify, minimum
+from inlaid.study.evaluate.logistic import classify, minimize
 
 
 def clouds(noise: float) -> tuple[np.ndarray, np.ndarray]:
@@ -36,5 +36,5 @@ def test_the_commonest_class_is_the_answer_where_nothing_can_be_told():
 
 def test_the_minimum_of_a_bowl_is_found():
     curve = np.array([1.0, 10.0, 100.0])
-    found = minimum(lambda at: (float((curve * (at - 3) ** 2).sum() / 2), curve * (at - 3)), np.zeros(3))
+    found = minimize(lambda at: (float((curve * (at - 3) ** 2).sum() / 2), curve * (at - 3)), np.zeros(3))
     assert np.allclose(found, 3, atol=1e-4)

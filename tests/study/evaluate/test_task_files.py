@@ -1,4 +1,4 @@
-"""Task files of every form are recognised, read whole, and refused by line."""
+"""Task files of every form are recognized, read whole, and refused by line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("form", ["plain", "CRLF", "BOM", "no final newline"])
-def test_a_form_is_recognised_whatever_its_ends_are(name: str, form: str, tmp_path: Path):
+def test_a_form_is_recognized_whatever_its_ends_are(name: str, form: str, tmp_path: Path):
     text, kind, language = TEXTS[name]
     plain = tmp_path / "plain.txt"
     plain.write_text(text, "utf-8")
@@ -87,7 +87,7 @@ LABELLED = {
 
 
 @pytest.mark.parametrize("name", LABELLED)
-def test_texts_with_labels_are_recognised(name: str, tmp_path: Path):
+def test_texts_with_labels_are_recognized(name: str, tmp_path: Path):
     (tmp_path / name).write_text(LABELLED[name][0], "utf-8")
     task = read_tasks([tmp_path / name])[0]
     assert isinstance(task, Texts)
@@ -107,8 +107,8 @@ def test_parts_find_each_other_and_no_text_is_on_both_sides(tmp_path: Path):
     assert tasks == [
         Texts("x", "en", (("1", "good"), ("0", "bad"), ("1", "fine")), (("0", "awful"), ("0", "poor")))
     ]
-    assert any("passed over" in each and "notes.md" in each for each in said)
-    assert any("1 of 3 texts for testing stand in the training part too" in each for each in said)
+    assert any("skipped" in each and "notes.md" in each for each in said)
+    assert any("1 of 3 test texts are in the training part too" in each for each in said)
     assert any("tested on x.test; not used: x.dev" in each for each in said)
 
 
@@ -150,7 +150,7 @@ def test_a_line_that_does_not_fit_is_named(name: str, tmp_path: Path):
 
 def test_bytes_that_are_not_text_are_named(tmp_path: Path):
     (tmp_path / "x.txt").write_bytes(b"car\tauto\t3\n" * 20 + b"\xff\tb\t1\n")
-    with pytest.raises(FormatError, match="x.txt:21: bytes that are not UTF-8"):
+    with pytest.raises(FormatError, match="x.txt:21: not UTF-8"):
         read_file(tmp_path / "x.txt")
 
 
@@ -169,15 +169,15 @@ UNKNOWN = {
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_is_no_task_is_refused(name: str, tmp_path: Path):
     (tmp_path / "x.txt").write_bytes(UNKNOWN[name])
-    with pytest.raises(SourceError, match="x.txt: no task is recognised"):
+    with pytest.raises(SourceError, match="x.txt: no task is recognized"):
         read_tasks([tmp_path / "x.txt"])
-    with pytest.raises(SourceError, match="no task is recognised in any of its 1 files"):
+    with pytest.raises(SourceError, match="no task is recognized in any of its 1 files"):
         read_tasks([tmp_path])
 
 
 def test_a_task_without_items_and_a_missing_file_are_refused(tmp_path: Path):
     (tmp_path / "x.txt").write_text("label,review\n")
-    with pytest.raises(SourceError, match="holds no item"):
+    with pytest.raises(SourceError, match="there are no items"):
         read_tasks([tmp_path / "x.txt"])
     with pytest.raises(SourceError, match="There is no file or folder"):
         read_tasks([tmp_path / "y.txt"])

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlaid.study.evaluate.evaluate import Score, evaluate
-from inlaid.study.evaluate.oov import Policy
+from inlaid.study.evaluate.evaluate import evaluate
+from inlaid.study.evaluate.scores import Score
 from inlaid.study.evaluate.tasks import (
     Analogies,
     Categories,
@@ -113,7 +113,7 @@ def test_the_order_of_items_changes_nothing(name: str):
 def test_unknown_items_are_left_out_or_wrong(name: str):
     few = Vectors.of(WORDS[:18], VECTORS.table[:18])
     skipped = score(TASKS[name], few)
-    wrong = score(TASKS[name], few, policy=Policy(unknown="wrong"))
+    wrong = score(TASKS[name], few, oov="wrong")
     assert skipped.used == wrong.used < skipped.total or name == "sentences"
     assert (skipped.denominator, wrong.denominator) == (skipped.used, wrong.total)
     assert wrong.value <= skipped.value
@@ -164,7 +164,7 @@ def test_case_is_folded_for_answers_too():
     }
     task = Analogies("case", "en", (("MAN", "King", "woman", "QUEEN"),), ("",))
     vectors = Vectors.of(list(table), list(table.values()))
-    assert score(task, vectors, policy=Policy(fold=True)).value == 1
+    assert score(task, vectors, fold_case=True).value == 1
     with pytest.raises(Exception, match="know no word"):
         score(task, vectors)
 

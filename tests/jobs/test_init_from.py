@@ -13,6 +13,8 @@ import inlaid
 from inlaid.cli import main
 from inlaid.collect import world
 from inlaid.errors import SettingError
+from inlaid.fit.glove import GloVe
+from inlaid.jobs.init_from import InitFrom
 from inlaid.report import Event, Note
 from inlaid.vectors import Vectors
 
@@ -40,14 +42,22 @@ def test_anchored_words_keep_every_bit_and_a_new_word_lands_in_its_field(
     old: Vectors, text: list[str], objective: str
 ):
     new = inlaid.train(
-        text, "sgns", onto=old, anchor=True, dim=30, epochs=10, subsample=0.0, objective=objective, workers=2
+        text,
+        "sgns",
+        init_from=old,
+        freeze=True,
+        dim=30,
+        epochs=10,
+        subsample=0.0,
+        objective=objective,
+        workers=2,
     )
     assert list(new.words)[: len(old)] == list(old.words)
     assert _rows(new, len(old)) == _rows(old, len(old))
     assert new.card.notes[0].startswith(
-        f"Went on from {len(old):,} words by sgns from corpus {old.card.corpus}"
+        f"Continued from {len(old):,} words by sgns from corpus {old.card.corpus}"
     )
-    assert "anchored" in new.card.notes[0]
+    assert "frozen" in new.card.notes[0]
     if objective == "skipgram":
         fruit = {
             "banana",
@@ -67,7 +77,7 @@ def test_anchored_words_keep_every_bit_and_a_new_word_lands_in_its_field(
 
 
 def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
-    new = inlaid.train(text, "sgns", onto=old, dim=30, epochs=1)
+    new = inlaid.train(text, "sgns", init_from=old, dim=30, epochs=1)
     assert list(new.words)[: len(old)] == list(old.words)
     assert not np.array_equal(new.table[: len(old)], old.table)
     assert old.counts is not None
@@ -80,22 +90,24 @@ def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
 
 def test_what_cannot_go_on_is_named(old: Vectors, text: list[str]):
     with pytest.raises(SettingError, match="have dim 30, and dim is 20 here"):
-        inlaid.train(text, "sgns", onto=old, dim=20)
-    with pytest.raises(SettingError, match="there are no vectors to go on from"):
-        inlaid.train(text, "sgns", anchor=True)
-    for method in ("ppmi", "glove"):
-        with pytest.raises(SettingError, match=f"{method} cannot go on from other vectors"):
-            inlaid.train(text, method, onto=old)
-    with pytest.raises(SettingError, match="softmax moves every word"):
-        inlaid.train(text, "sgns", onto=old, anchor=True, dim=30, loss="softmax")
+        inlaid.train(text, "sgns", init_from=old, dim=20)
+    with pytest.raises(SettingError, match="there are no earlier vectors to keep fixed"):
+        inlaid.train(text, "sgns", freeze=True)
+    for method in ("ppmi", "onehot"):
+        with pytest.raises(
+            SettingError, match=f"{method} cannot continue from earlier vectors: init_from is for sgns"
+        ):
+            inlaid.train("no such file.txt", method, init_from=old)  # before any work is done
+    with pytest.raises(SettingError, match="softmax changes every word"):
+        inlaid.train(text, "sgns", init_from=old, freeze=True, dim=30, loss="softmax")
 
 
 def test_without_contexts_only_free_words_can_go_on(old: Vectors, text: list[str]):
     bare = Vectors.of(list(old.words), old.table)
     events = list[Event]()
-    with pytest.raises(SettingError, match="have no contexts"):
-        inlaid.train(text, "sgns", onto=bare, anchor=True, dim=30)
-    new = inlaid.train(text, "sgns", onto=bare, dim=30, epochs=1, report=events.append)
+    with pytest.raises(SettingError, match="have no context vectors"):
+        inlaid.train(text, "sgns", init_from=bare, freeze=True, dim=30)
+    new = inlaid.train(text, "sgns", init_from=bare, dim=30, epochs=1, report=events.append)
     assert len(new) > len(bare)
     assert any(isinstance(event, Note) and "those start from zero" in event.text for event in events)
 
@@ -109,9 +121,9 @@ def test_from_the_command_line(
         "train",
         "sgns",
         str(tmp_path / "new.txt"),
-        "--onto",
+        "--init-from",
         str(tmp_path / "old.inlaid"),
-        "--anchor",
+        "--freeze",
         "--epochs",
         "1",
     ]
@@ -121,3 +133,33 @@ def test_from_the_command_line(
     assert new.table[: len(old)].tobytes() == old.table.tobytes()
     assert main([*words, "--dim", "31", "-o", str(tmp_path / "other.inlaid")]) == 2
     assert "have dim 30" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("combine", ["sum", "input"])
+def test_glove_continues_and_freezes_to_the_bit(text: list[str], combine: str):
+    common = {"dim": 20, "epochs": 5, "combine": combine}
+    old = inlaid.train(world.sentences("en", words=60_000), "glove", **common)
+    frozen = inlaid.train(text, "glove", init_from=old, freeze=True, workers=2, **common)
+    assert frozen.table[: len(old)].tobytes() == old.table.tobytes()
+    assert NEW in frozen
+    assert frozen[NEW].any()
+    free = inlaid.train(text, "glove", init_from=old, **common)
+    assert not np.array_equal(free.table[: len(old)], old.table)
+    training = GloVe(**common).start(InitFrom(old).corpus(inlaid.corpus(text)))
+    training.init_from(old, freeze=False)
+    assert training.result().table[: len(old)].tobytes() == old.table.tobytes()  # where it starts
+
+
+def test_flags_are_offered_only_where_they_work(capsys: pytest.CaptureFixture[str]):
+    offered = {}
+    for method in ("onehot", "ppmi", "glove", "sgns"):
+        with pytest.raises(SystemExit):
+            main(["train", method, "--help"])
+        offered[method] = capsys.readouterr().out
+    assert "--init-from" not in offered["ppmi"] + offered["onehot"]
+    assert "--checkpoint" not in offered["ppmi"] + offered["onehot"]
+    assert "--patience" not in offered["glove"]
+    for flag in ("--init-from", "--freeze", "--checkpoint", "--resume"):
+        assert flag in offered["glove"]
+        assert flag in offered["sgns"]
+    assert "--patience" in offered["sgns"]

@@ -1,0 +1,36 @@
+"""Safety: how a long run is kept safe, and which of many processes it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from inlaid.config import Positive, Range, check
+
+
+@dataclass(frozen=True, kw_only=True)
+class Safety:
+    """Checkpoints, early stopping and a limit of time."""
+
+    checkpoint: Path | None = None
+    """File that the run is saved to at intervals, so that it can be resumed after a crash."""
+    checkpoint_minutes: Annotated[float, Range(0)] = 5.0
+    """Minutes between checkpoints."""
+    resume: bool = False
+    """Continue from the checkpoint, to the bit; where there is none yet, start from the beginning."""
+    patience: Positive | None = None
+    """Stop early after this many checks without a lower held-out loss, one check every 5 % of the run; the
+    best state is kept."""
+    minutes: Annotated[float, Range(0)] | None = None
+    """Stop after this many minutes; the number of epochs is chosen to fit."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+class Process(NamedTuple):
+    """Which process of a run this is. Only rank 0 writes checkpoints and reports."""
+
+    rank: int = 0
+    world_size: int = 1

@@ -1,0 +1,83 @@
+"""The plan of a run: from samples of the text, before anything is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import inlaid
+from inlaid.cli import main
+from inlaid.collect import world
+from inlaid.collect.samples import sample_of
+from inlaid.errors import SettingError
+from inlaid.jobs import planning
+from inlaid.jobs.plan import extrapolated
+from inlaid.report import Event, Note
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plan") / "world.txt"
+    path.write_text("\n".join(world.sentences("en", words=60_000)) + "\n", "utf-8")
+    return path
+
+
+def test_power_laws_are_extrapolated():
+    assert extrapolated(50.0, 100.0, 1.0) == 100
+    assert extrapolated(50.0, 100.0, 10.0) == pytest.approx(1000)  # linear
+    assert extrapolated(100.0, 100.0, 10.0) == pytest.approx(100)  # constant
+    assert extrapolated(50.0, 50 * 2**0.5, 16.0) == pytest.approx(200 * 2**0.5)  # a square root
+
+
+def test_a_sample_knows_how_much_longer_the_text_is(text: Path):
+    size = text.stat().st_size
+    found = sample_of(text, size=size * 2)
+    assert found is not None
+    assert found.scale == 1.0
+    assert "\n".join(found.lines) + "\n" == text.read_text("utf-8")
+    assert sample_of(iter(["a b"])) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "stages"), [("sgns", {"encoding", "training"}), ("ppmi", {"encoding", "counting", "training"})]
+)
+def test_the_plan_has_every_stage(text: Path, method: str, stages: set[str]):
+    plan = inlaid.plan(text, method)
+    assert set(plan.seconds) == stages
+    assert all(seconds > 0 for seconds in plan.seconds.values())
+    assert not plan.estimated
+    vectors = inlaid.train(text, "onehot")
+    assert plan.words == len(vectors)
+
+
+def test_the_plan_of_a_corpus_has_its_own_sizes(text: Path):
+    corpus = inlaid.corpus(text)
+    plan = inlaid.plan(corpus, "sgns", dim=100)
+    assert plan.tokens == len(corpus.ids)
+    assert plan.memory == 2 * len(corpus.vocabulary) * 112 * 4
+    assert "encoding" not in plan.seconds
+
+
+def test_a_text_of_unknown_length_has_no_plan():
+    with pytest.raises(SettingError, match="length of this text is not known"):
+        inlaid.plan((line for line in ["a b"]), "sgns")
+
+
+def test_the_flag_shows_the_plan_and_trains_nothing(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["train", "glove", str(text), "-o", str(tmp_path / "v.inlaid"), "--plan"]) == 0
+    shown = capsys.readouterr().out
+    for word in ("encoding", "counting", "training", "(50 epochs)", "memory", "in all"):
+        assert word in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_run_says_its_plan_first(text: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(planning, "LONG_TEXT", 1000)
+    monkeypatch.setattr(planning, "LONG_RUN", 0.0)
+    events: list[Event] = []
+    inlaid.train(text, "sgns", epochs=1, report=events.append)
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any(note.startswith("Planned: about ") and "encoding" in note for note in notes)
