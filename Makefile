@@ -2,11 +2,15 @@
 PYTHON ?= python3
 EXTRAS ?=
 FILES ?= 20000
+PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 comma := ,
 DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
+# Each process takes half of the tests in their order, so that fixtures of a file are made once and kernels that both
+# need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
 .PHONY: demo test check format bench fuzz kill-test docs pictures clean
 
@@ -14,14 +18,14 @@ demo: $(VENV)/installed
 	$(BIN)/inlaid demo
 
 test: $(VENV)/installed-$(DEV)
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: $(VENV)/installed-$(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 format: $(VENV)/installed-$(DEV)
 	$(BIN)/ruff format .

@@ -2,10 +2,10 @@
 
     INLAID_DATA=... python benchmarks/align_quality.py [--method sgns] [--dim 100] [--shares 0.125 0.25 0.5 1]
 
-Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its
-defaults. Learned from four fifths of the MUSE dictionary of the 5,000 most frequent words; asked for the last
-fifth, which nothing was learned from and no setting chosen on. The baseline is SciPy's orthogonal Procrustes
-on the vectors as they are, by cosine. Vectors are kept.
+Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its defaults.
+Trained on four fifths of the MUSE dictionary of the 5,000 most frequent words, tested on the last fifth, on
+which no setting was chosen. The baseline is SciPy's orthogonal Procrustes on the vectors as they are, by
+cosine. Vectors are cached.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from quality import text
 
 import inlaid
-from inlaid.study.compare.align import Aligning, align
-from inlaid.study.compare.bilingual import AT, Between, Precision, precision
-from inlaid.study.compare.dictionaries import Pairs, known_ids, read_dictionary, split
+from inlaid.study.compare.align import AlignSettings, align
+from inlaid.study.compare.bilingual import AT, Precision, Retrieval, precision
+from inlaid.study.compare.dictionaries import Pairs, read_dictionary, split, training_ids
 from inlaid.vectors import Vectors
 
 KEPT = Path(__file__).parent / "results" / "align"
@@ -45,13 +45,13 @@ def space(language: str, method: str, dim: int, share: float) -> Vectors:
     return inlaid.load(path)
 
 
-def baseline(source: Vectors, target: Vectors, learned: Pairs, asked: Pairs) -> list[Precision]:
+def baseline(source: Vectors, target: Vectors, training: Pairs, test: Pairs) -> list[Precision]:
     from scipy.linalg import orthogonal_procrustes
 
-    known = known_ids(source, target, learned, asked)
+    known = training_ids(source, target, training, test)
     rotation = orthogonal_procrustes(source.table[known[:, 0]], target.table[known[:, 1]])[0]
-    turned = Vectors(source.words, source.table @ rotation, source.counts, source.card)
-    return precision(Between(turned, target), asked)[: len(AT)]
+    mapped = Vectors(source.words, source.table @ rotation, source.counts, source.card)
+    return precision(Retrieval(mapped, target), test)[: len(AT)]
 
 
 def main() -> None:
@@ -61,9 +61,10 @@ def main() -> None:
     parser.add_argument("--shares", type=float, nargs="+", default=[0.125, 0.25, 0.5, 1.0])
     options = parser.parse_args()
     dictionary = read_dictionary(Path(os.environ["INLAID_DATA"]) / "dict_en_zh" / "muse_en-zh.0-5000.txt")
-    learned, asked = split(dictionary, None, Aligning().held_out, Aligning().seed)
+    settings = AlignSettings()
+    training, test = split(dictionary, None, settings.held_out, settings.seed)
     print(
-        "| share of the text | asked | pairs | by | "
+        "| share of the text | tested | pairs | by | "
         + " | ".join(f"at {k}" for k in AT)
         + " |\n|"
         + " --- |" * (4 + len(AT))
@@ -73,27 +74,27 @@ def main() -> None:
         began = time.process_time()
         made = align(source, target, dictionary)
         took = time.process_time() - began
-        rows = {"SciPy, plain, cosine": baseline(source, target, learned, asked)}
+        rows = {"SciPy, plain, cosine": baseline(source, target, training, test)}
         for each in made.precision:
-            rows.setdefault(f"{each.rotation}, {each.by}", []).append(each)
+            rows.setdefault(f"{each.mapping}, {each.by}", []).append(each)
         for name, scores in rows.items():
             cells = " | ".join(f"{each.value:.3f} ({each.low:.3f} to {each.high:.3f})" for each in scores)
             print(
                 f"| {share:g} | {scores[0].used:,} of {scores[0].total:,} | {made.pairs:,} | {name} | {cells} |",
                 flush=True,
             )
-        told = {
+        result = {
             "share": share,
             "method": options.method,
             "dim": options.dim,
             "cpu_seconds": took,
             "pairs": made.pairs,
-            "refined": made.refined,
+            "refinement": made.refinement,
         }
         with (KEPT / "results.jsonl").open("a", encoding="utf-8") as file:
             file.write(
                 json.dumps(
-                    told | {"rows": {name: [vars(each) for each in some] for name, some in rows.items()}}
+                    result | {"rows": {name: [vars(each) for each in some] for name, some in rows.items()}}
                 )
                 + "\n"
             )

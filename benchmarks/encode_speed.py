@@ -1,10 +1,10 @@
-"""How fast does text become ids? MB of UTF-8 a second, beside the tools people use, in the same run.
+"""How fast does text become ids? MB of UTF-8 per second, beside the tools people use, in the same run.
 
     INLAID_DATA=... python benchmarks/encode_speed.py [MB of English] [MB of Chinese]
 
 English: count, prune at 5 and encode, for one and two workers; gensim's vocabulary scan plus the splitting it
 does again while training; plain `str.split` with Counter and dict. Chinese words: beside `rjieba.cut` alone
-on the same text. Subwords: beside the tokenizers library's own batch call. Medians of interleaved rounds.
+on the same text. Subwords: beside the tokenizers library's own batch call. Medians of interleaved runs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pathlib import Path
 
 from inlaid.encode.corpus import Encoding, encode
 
-ROUNDS = 5
+RUNS = 5
 RESULTS = Path(__file__).parent / "results" / "encode_speed.jsonl"
 
 
-def unpacked(data: Path, name: str, megabytes: int, folder: Path) -> Path:
-    with lzma.open(data / name) as packed:
-        text = packed.read(megabytes * 1_000_000)
+def decompressed(data: Path, name: str, megabytes: int, folder: Path) -> Path:
+    with lzma.open(data / name) as file:
+        text = file.read(megabytes * 1_000_000)
     path = folder / f"{Path(name).stem}"
     path.write_bytes(text[: text.rfind(b"\n") + 1])
     return path
@@ -45,9 +45,8 @@ def gensim_scan_and_split(path: Path) -> None:
 
     model = Word2Vec(min_count=5)
     model.build_vocab(LineSentence(str(path), max_sentence_length=10**9))
-    for sentence in LineSentence(
-        str(path), max_sentence_length=10**9
-    ):  # what each epoch does again, before any learning
+    # what each epoch does again, before any training
+    for sentence in LineSentence(str(path), max_sentence_length=10**9):
         [model.wv.key_to_index[word] for word in sentence if word in model.wv.key_to_index]
 
 
@@ -72,7 +71,7 @@ def opencc_alone(path: Path) -> None:
 
 
 def tokenizers_alone(path: Path, vocabulary: Path) -> None:
-    from inlaid.encode.subword_files import load
+    from inlaid.encode.subwords.loading import load
 
     load(vocabulary).engine.encode_batch_fast(path.read_text("utf-8").split("\n"), add_special_tokens=False)
 
@@ -88,7 +87,7 @@ def compared(title: str, path: Path, works: dict[str, Callable[[], None]], base:
     for work in works.values():
         work()  # compiled, loaded, in the page cache
     times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(ROUNDS):
+    for _ in range(RUNS):
         for name, work in works.items():
             times[name].append(seconds(work))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
@@ -109,11 +108,11 @@ def compared(title: str, path: Path, works: dict[str, Callable[[], None]], base:
 
 
 def peak_memory(path: Path) -> None:
-    """What encoding a file into a folder takes, and what a process takes that has encoded next to nothing."""
+    """Peak memory of encoding a file into a folder, and of a process that has encoded almost nothing."""
     code = f"""
 from pathlib import Path
 from inlaid.encode.corpus import Encoding, encode
-def peak():  # not getrusage: its figure is handed down from the parent
+def peak():  # not getrusage: its figure is inherited from the parent
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024
 encode(["warm up"], Encoding(min_count=1))
 before = peak()
@@ -134,9 +133,9 @@ def main() -> None:
     english_size, chinese_size = map(int, sys.argv[1:3]) if len(sys.argv) > 2 else (160, 40)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        english = unpacked(data, "corpus_enwiki/enwiki_slice.txt.xz", english_size, folder)
-        chinese = unpacked(data, "corpus_zhwiki/zhwiki_slice.txt.xz", chinese_size, folder)
-        small = unpacked(data, "corpus_enwiki/enwiki_slice.txt.xz", min(english_size, 10), folder / "..")
+        english = decompressed(data, "corpus_enwiki/enwiki_slice.txt.xz", english_size, folder)
+        chinese = decompressed(data, "corpus_zhwiki/zhwiki_slice.txt.xz", chinese_size, folder)
+        small = decompressed(data, "corpus_enwiki/enwiki_slice.txt.xz", min(english_size, 10), folder / "..")
         run = functools.partial
         compared(
             "English",
@@ -144,10 +143,10 @@ def main() -> None:
             {
                 "inlaid word, nfc lower, 1 worker": run(ours, english, 1),
                 "inlaid word, nfc lower, 2 workers": run(ours, english, 2),
-                "inlaid whitespace, no normalisation, 1 worker": run(
+                "inlaid whitespace, no normalization, 1 worker": run(
                     ours, english, 1, tokenizer="whitespace", normalize=()
                 ),
-                "inlaid whitespace, no normalisation, 2 workers": run(
+                "inlaid whitespace, no normalization, 2 workers": run(
                     ours, english, 2, tokenizer="whitespace", normalize=()
                 ),
                 "str.split, Counter, dict": run(plain_python, english),

@@ -1,12 +1,10 @@
-"""How long until vectors can be used? Our file opened, verified; text and word2vec's binary read and written,
-gensim beside us.
+"""How long until vectors can be used? Native files opened and verified; other formats beside gensim.
 
-    python benchmarks/load_speed.py [words in the native file, in thousands: 3000] [words in the others, in thousands: 50]
+    python benchmarks/load_speed.py [thousands of words in the native file: 3000] [in the others: 50]
 
-Random vectors of 300 numbers in a temporary folder. Three million take 3.6 GB there; where there is no room
-for that the native file is as large as a third of the free space allows. Times are medians of interleaved
-runs, files in the page cache; CPU seconds, of all threads together, say more than the clock where others use
-the machine too.
+Random vectors of dimension 300 in a temporary folder. Three million take 3.6 GB; the native file never takes
+more than a third of the free space. Times are medians of interleaved runs, with files in the page cache. CPU
+seconds, of all threads together, say more than the clock if others use the machine, too.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ def taken(work: Callable[[], Any]) -> Taken:
 
 
 def medians(questions: dict[str, Callable[[], Any]]) -> dict[str, Taken]:
-    """What each took, asked in turn, so that a slow moment of the machine hits all alike."""
+    """The median time of each, in interleaved runs, so that a slow moment of the machine affects all."""
     times: dict[str, list[Taken]] = {name: [] for name in questions}
     for _ in range(RUNS):
         for name, work in questions.items():
@@ -122,19 +120,20 @@ def others(folder: Path, words: int) -> None:
 
 
 def compare(name: str, path: Path, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
-    ours()  # compile, and fill the page cache, before the clock runs
+    ours()  # compile and fill the page cache first
     answers = medians({"inlaid": ours, "gensim": theirs})
     size = path.stat().st_size / 1e6
     inlaid = answers["inlaid"]
     gensim = answers["gensim"]
-    said = "   ".join(
+    columns = "   ".join(
         f"{who} {each.clock:6.2f} s {size / each.clock:5.0f} {each.cpu:6.2f}" for who, each in answers.items()
     )
-    print(f"  {name:<22}{said}   x {gensim.clock / inlaid.clock:.1f} {gensim.cpu / inlaid.cpu:.1f}")
+    print(f"  {name:<22}{columns}   x {gensim.clock / inlaid.clock:.1f} {gensim.cpu / inlaid.cpu:.1f}")
 
 
 if __name__ == "__main__":
-    large, small = (int(value) * 1000 for value in (*sys.argv[1:], *("3000", "50")[len(sys.argv) - 1 :]))
+    large = int(sys.argv[1]) * 1000 if len(sys.argv) > 1 else 3_000_000
+    small = int(sys.argv[2]) * 1000 if len(sys.argv) > 2 else 50_000
     with tempfile.TemporaryDirectory() as temporary:
         own_format(Path(temporary), large)
     with tempfile.TemporaryDirectory() as temporary:

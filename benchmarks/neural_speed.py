@@ -1,9 +1,9 @@
-"""How fast are the neural parts? Training steps, table updates and beam search, beside `transformers` and
-plain torch.
+"""How fast are the neural parts? Training steps, table updates and beam search, compared with `transformers`
+and plain torch.
 
     python benchmarks/neural_speed.py [train] [table] [beam] [--device cuda] [--threads 1] [--weights float32]
 
-One line of JSON a measurement; peers run in the same process, in turns, and the fastest of the rounds counts.
+One line of JSON for each measurement; peers run in the same process, in turns, and the fastest round counts.
 On a CPU the sizes are smaller (they are in the lines), so compare ratios, not figures. On a GPU, products are
 in bfloat16; with `--weights bfloat16` so is everything else.
 """
@@ -25,8 +25,8 @@ from torch.nn import functional
 
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.embedding import TokenEmbedding
-from inlaid.neural.families import GPT2
-from inlaid.neural.generate import Generation, generate
+from inlaid.neural.families import read_config
+from inlaid.neural.generate import GenerationSettings, generate
 from inlaid.neural.loss import word_loss
 from inlaid.neural.network import make_network
 from inlaid.neural.optimizer import RowAdam
@@ -34,7 +34,7 @@ from inlaid.neural.optimizer import RowAdam
 ROUNDS = 3
 STEPS = 4
 UPDATES = 20
-"""Training steps and updates of a table in one measurement on a GPU: nobody waits for it after each."""
+"""Training steps and table updates in one measurement on a GPU, which is not synchronized after each."""
 
 
 def main() -> None:
@@ -106,19 +106,17 @@ def repeat(work: Callable[[], None], times: int) -> Callable[[], None]:
     return repeated
 
 
-# --- a training step of the GPT-2 shape
-# -------------------------------------------------------------------------------
+# --- a training step of GPT-2
 
 
 class Plain(nn.Module):
-    """GPT-2 as one writes it in a hurry, for comparison: fused projections, nothing checked, nothing returned
-    but logits."""
+    """A minimal GPT-2 for comparison: fused projections, no checks, returns only logits."""
 
-    def __init__(self, words: int, length: int, dim: int, layers: int, heads: int) -> None:
+    def __init__(self, vocab_size: int, length: int, dim: int, layers: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.words = nn.Embedding(words, dim)
-        self.places = nn.Embedding(length, dim)
+        self.words = nn.Embedding(vocab_size, dim)
+        self.positions = nn.Embedding(length, dim)
         parts = lambda: nn.ModuleList(  # noqa: E731
             [
                 nn.LayerNorm(dim),
@@ -133,7 +131,7 @@ class Plain(nn.Module):
         self.norm = nn.LayerNorm(dim)
 
     def forward(self, ids: Tensor) -> Tensor:
-        x = self.words(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
+        x = self.words(ids) + self.positions(torch.arange(ids.shape[1], device=ids.device))
         for before, qkv, out, middle, up, down in self.blocks:  # pyright: ignore
             q, k, v = (
                 part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in qkv(before(x)).chunk(3, -1)
@@ -146,24 +144,25 @@ class Plain(nn.Module):
 
 
 def train(device: str, weights: torch.dtype) -> None:
-    """Forward and backward of GPT-2 124M; bf16 and torch.compile on a GPU, float32 and plain on a CPU.
+    """Forward and backward of GPT-2 124M; bf16 and torch.compile on a GPU, float32 and eager on a CPU.
 
-    The loss is the same for all; ours is made by `word_loss`, that of the others by torch from the logits
-    they return. Many write 50,304 words for 50,257, because a GPU likes multiples of 64: the last peer does.
+    The loss is the same for all; ours is computed by `word_loss`, that of the others by torch from their
+    logits. The last peer uses 50,304 words instead of 50,257, as many people do: GPUs need multiples of 64.
     """
-    batch, length = (16, 1024) if device == "cuda" else (1, 256)
+    batch = 16 if device == "cuda" else 1
+    length = 1024 if device == "cuda" else 256
     ids = torch.randint(0, 50257, (batch, length + 1), device=device)
     before = ids[:, :-1]
     targets = ids[:, 1:]
     config = transformers.GPT2Config(resid_pdrop=0.0, attn_pdrop=0.0, embd_pdrop=0.0)
     networks: dict[str, Any] = {
-        "inlaid": make_network(GPT2.read({"resid_pdrop": 0.0, "attn_pdrop": 0.0})),
+        "inlaid": make_network(read_config({"model_type": "gpt2", "resid_pdrop": 0.0, "attn_pdrop": 0.0})),
         "transformers": transformers.GPT2LMHeadModel(config),
         "plain torch": Plain(50257, 1024, 768, 12, 12),
         "plain torch, padded": Plain(50304, 1024, 768, 12, 12),
     }
     for network in networks.values():
-        network.to(device, weights).apply(_start)
+        network.to(device, weights).apply(_initialize)
     head = networks["inlaid"].head
     losses: dict[str, Callable[[Any], Tensor]] = {
         "inlaid": lambda network: word_loss(network(before, logits=False).hidden, head, targets),
@@ -182,7 +181,8 @@ def train(device: str, weights: torch.dtype) -> None:
     if device == "cuda":
         for name, network in networks.items():
             runners[f"{name}, compiled"] = _step(torch.compile(network), losses[name], device, mixed)
-    kind, times = ("bf16", STEPS) if device == "cuda" else ("f32", 1)
+    kind = "bf16" if device == "cuda" else "f32"
+    times = STEPS if device == "cuda" else 1
     runners = {name: repeat(step, times) for name, step in runners.items()}
     race(
         "train",
@@ -198,9 +198,9 @@ def train(device: str, weights: torch.dtype) -> None:
     )
 
 
-def _start(module: nn.Module) -> None:
-    """Tables start small, as GPT-2's did: with torch's own draws nearly all gradients of the logits are zero,
-    and zeros are quick."""
+def _initialize(module: nn.Module) -> None:
+    """Small initial tables, as in GPT-2: with torch's defaults nearly all gradients of the logits are zero,
+    and zeros are fast."""
     if isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=0.02)
 
@@ -216,14 +216,13 @@ def _step(network: Any, loss: Callable[[Any], Tensor], device: str, mixed: bool)
 
 
 # --- updating a large table
-# -------------------------------------------------------------------------------------------
 
 
 def table(device: str) -> None:
     """Look up a Zipf batch of 65,536 ids, backward, and one Adam step; 3 million x 300 on a GPU, a tenth of
     it on a CPU.
 
-    Ours never waits for the GPU, so it can also be captured as a CUDA graph, which takes the launching away;
+    Ours never synchronizes, so it can also be captured as a CUDA graph, which removes the cost of launching;
     SparseAdam cannot.
     """
     rows = 3_000_000 if device == "cuda" else 300_000
@@ -231,15 +230,14 @@ def table(device: str) -> None:
     count = 65_536
     times = UPDATES if device == "cuda" else 1
     draws = torch.rand(count, device=device, dtype=torch.float64)
-    ids = (torch.tensor(float(rows), dtype=torch.float64, device=device) ** draws).long().clamp(
-        1, rows
-    ) - 1  # P(id) ~ 1 / id
+    size = torch.tensor(float(rows), dtype=torch.float64, device=device)
+    ids = (size**draws).long().clamp(1, rows) - 1  # P(id) ~ 1 / id
     upstream = torch.randn(count, dim, device=device)
     runners: dict[str, Callable[[], None]] = {}
     kinds: dict[str, tuple[Callable[[], nn.Module], Callable[[Any], torch.optim.Optimizer]]] = {
         "inlaid": (
             lambda: TokenEmbedding(rows, dim, sparse=True, device=device),
-            lambda p: RowAdam(p, rate=1e-3),
+            lambda p: RowAdam(p, learning_rate=1e-3),
         ),
         "SparseAdam": (
             lambda: nn.Embedding(rows, dim, sparse=True, device=device),
@@ -272,13 +270,13 @@ def _update(
 
 
 def _captured(work: Callable[[], None]) -> Callable[[], None]:
-    """The same work as one launch: what the GPU does for it is recorded once, and played again."""
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
+    """The same work as one launch: a CUDA graph recorded once and replayed."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
         for _ in range(3):
             work()
-    torch.cuda.current_stream().wait_stream(aside)
+    torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()
@@ -286,12 +284,10 @@ def _captured(work: Callable[[], None]) -> Callable[[], None]:
 
 
 # --- translating with four beams
-# --------------------------------------------------------------------------------------
 
 
 def beam(device: str) -> None:
-    """Beam-4 decoding of the OPUS-MT shape, random weights: one text, and eight; every text runs to its full
-    length."""
+    """Beam-4 decoding of a model of OPUS-MT's size, random weights: one text, and eight, all to full length."""
     settings = {
         "d_model": 512,
         "encoder_layers": 6,
@@ -317,7 +313,7 @@ def beam(device: str) -> None:
         theirs.save_pretrained(folder)
         ours = load_model(folder, device=device)
     new = 24
-    chosen = Generation(method="beam", beams=4, new_tokens=new)
+    chosen = GenerationSettings(method="beam", beams=4, max_new_tokens=new)
     for texts in (1, 8):
         ids = torch.randint(1, 60_000, (texts, 20), device=device)
         mask = torch.ones_like(ids)
@@ -338,7 +334,7 @@ def beam(device: str) -> None:
             device,
             texts=texts,
             beams=4,
-            new_tokens=new,
+            max_new_tokens=new,
             same_ids=same,
         )
 

@@ -1,9 +1,8 @@
-"""How fast are n-grams hashed, and fastText's files read and looked up? Ours beside fastText's and gensim's
-on the same model.
+"""How fast are n-grams hashed, and fastText files read and looked up? Inlaid, fastText, gensim on one model.
 
     python benchmarks/ngrams_speed.py [words, in thousands: 100]
 
-The model is made up: half English letters, half Chinese characters, n-grams of 3 to 6, as many buckets as
+The model is synthetic: half English letters, half Chinese characters, n-grams of 3 to 6, as many buckets as
 words, dim 100.
 """
 
@@ -21,10 +20,10 @@ import fasttext as peer
 import numpy as np
 from gensim.models.fasttext import load_facebook_vectors
 
-from inlaid.encode.ngrams import Mixed, NGrams, bucket_ids
+from inlaid.encode.ngrams import NGrams, NGramTable, bucket_ids
 from inlaid.encode.vocabulary import Words
 from inlaid.formats import fasttext
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.vectors import Vectors
 
 DIM = 100
@@ -41,13 +40,14 @@ def make(size: int) -> Vectors:
         for start, width in zip(starts, widths, strict=True)
     )
     words = Words.of(dict.fromkeys(spelled))
-    own, buckets = (random.standard_normal((count, DIM), dtype=np.float32) for count in (len(words), size))
+    own = random.standard_normal((len(words), DIM), dtype=np.float32)
+    buckets = random.standard_normal((size, DIM), dtype=np.float32)
     ngrams = NGrams(own=own, buckets=buckets, size=size, min_n=SHORTEST, max_n=LONGEST)
-    return Vectors(words, Mixed.of(words, ngrams), np.arange(len(words), 0, -1), subwords=ngrams)
+    return Vectors(words, NGramTable.of(words, ngrams), np.arange(len(words), 0, -1), subwords=ngrams)
 
 
 def medians(*works: Callable[[], Any], times: int = 3) -> list[float]:
-    """Seconds of each, taken in turns."""
+    """The median seconds of each, in interleaved runs."""
     taken: list[list[float]] = [[] for _ in works]
     for _ in range(times):
         for kept, work in zip(taken, works, strict=True):
@@ -91,7 +91,8 @@ def main(size: int) -> None:
     print(f"{len(words):,} words; the same vectors, bit for bit: {same}")
     print(f"hash all n-grams      inlaid {hashed:.2f} s, plain Python {plain:.2f} s: x {plain / hashed:.0f}")
     print(
-        f"vectors of all words  inlaid {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: x {lookups / table:.1f}"
+        f"vectors of all words  inlaid {table:.2f} s, reading included; fastText {lookups:.2f} s, loaded: "
+        f"x {lookups / table:.1f}"
     )
     ratios = f"x {theirs / read:.1f}, x {gensim / read:.0f}"
     print(

@@ -1,9 +1,9 @@
-"""How fast are phrases learned and joined? Ours beside gensim's on the same sentences of English Wikipedia.
+"""How fast are phrases learned and joined? Inlaid and gensim on the same sentences of English Wikipedia.
 
     INLAID_DATA=/path/to/data python benchmarks/phrases_speed.py [words, in millions: 3]
 
-Both start from what they work on, ids or lists of words, in memory; one thread each. gensim applies its
-frozen phrases, the faster of its two ways.
+Both start from their own input in memory (ids, lists of words) and use one thread. gensim applies its frozen
+phrases, the faster of its two ways.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from inlaid.encode.phrases import Phrases, collocations, join
 
 
 def sentences(words: int) -> Iterator[list[str]]:
-    """Lower-case words a-z, a line a sentence, until there are enough."""
+    """Lower-case words a-z, one sentence per line, with at least `words` words."""
     path = Path(os.environ["INLAID_DATA"]) / "corpus_enwiki" / "enwiki_slice.txt.xz"
     with lzma.open(path, "rt", encoding="utf-8") as file:
         for line in file:
@@ -62,7 +62,8 @@ def main(millions: float) -> None:
     text = words_of(corpus)
     size = len(corpus.vocabulary)
     print(
-        f"{len(corpus.ids):,} words, {size:,} different, {len(text):,} sentences; seconds, million words/s, ratio"
+        f"{len(corpus.ids):,} words, {size:,} distinct, {len(text):,} sentences; "
+        "seconds, million words/s, ratio"
     )
     join(encode([["a", "b"]], Encoding(min_count=1)))  # compile before the clock runs
     questions: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
@@ -73,12 +74,13 @@ def main(millions: float) -> None:
         "learn and join, 1 pass": (lambda: join(corpus, Phrases(passes=1)), lambda: gensim_join(text, 1)),
         "learn and join, 2 passes": (lambda: join(corpus, Phrases(passes=2)), lambda: gensim_join(text, 2)),
     }
-    rate = len(corpus.ids) / 1e6
+    millions_read = len(corpus.ids) / 1e6
     for name, (ours, theirs) in questions.items():
         mine = min(seconds(ours)[0] for _ in range(3))
         other = seconds(theirs)[0]
         print(
-            f"{name:<26}inlaid {mine:6.2f} s {rate / mine:6.1f}   gensim {other:6.2f} s {rate / other:6.2f}   x {other / mine:.0f}"
+            f"{name:<26}inlaid {mine:6.2f} s {millions_read / mine:6.1f}   "
+            f"gensim {other:6.2f} s {millions_read / other:6.2f}   x {other / mine:.0f}"
         )
     same = words_of(join(corpus, Phrases(passes=1))) == gensim_join(text, 1)
     print(f"the same sentences after one pass: {same}")

@@ -194,7 +194,6 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
     "sgns-cbow": (ours, {"method": "sgns", "objective": "cbow"}),
     "inlaid-fasttext": (ours, {"method": "fasttext"}),
     "inlaid-fasttext-cbow": (ours, {"method": "fasttext", "objective": "cbow"}),
-    "deterministic": (ours, {"method": "sgns", "deterministic": True}),
 }
 
 
@@ -202,7 +201,7 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
 def code() -> str:
     """A name for what we train with: other code, other vectors."""
     folder = Path(inlaid.__file__).parent
-    files = [path for part in ("fit", "feed", "kernels") for path in sorted((folder / part).glob("*.py"))]
+    files = [path for part in ("fit", "feed", "kernels") for path in sorted((folder / part).rglob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Run one benchmark; where a peer or the data is missing, say so in one line and leave it out.
+"""Run one benchmark; if a peer or the data is missing, say so in one line and skip it.
 
 python benchmarks/run.py benchmarks/encode_speed.py [its arguments]
 """
@@ -19,18 +19,15 @@ def main() -> None:
         runpy.run_path(str(question), run_name="__main__")
     except ModuleNotFoundError as error:
         if (error.name or "inlaid").split(".")[0] == "inlaid":
-            raise  # ours is never missing
-        print(
-            f"{question.name} is left out: {error.name} is not installed, which it compares with. Run `pip install {error.name}`."
-        )
+            raise  # a module of our own is never missing
+        print(f"{question.name} is skipped: it compares with {error.name}, which is not installed.")
+        print(f"Run `pip install {error.name}`.")
     except MissingExtra as error:
-        print(f"{question.name} is left out: {error}")
+        print(f"{question.name} is skipped: {error}")
     except KeyError as error:
         if error.args != ("INLAID_DATA",):
             raise
-        print(
-            f"{question.name} is left out: INLAID_DATA is not set. Let it name the folder that holds the texts."
-        )
+        print(f"{question.name} is skipped: INLAID_DATA is not set. Set it to the folder of the texts.")
 
 
 if __name__ == "__main__":

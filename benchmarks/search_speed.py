@@ -24,7 +24,7 @@ from gensim.models import KeyedVectors
 from inlaid.study.search.approximate import ApproximateSettings, approximate
 from inlaid.study.search.csls import index_of
 from inlaid.study.search.neighbors import neighbors
-from inlaid.vectors import Codes, Vectors
+from inlaid.vectors import Int8Table, Vectors
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -107,7 +107,7 @@ def many_queries(vectors: Vectors, peers: dict[str, Any], count: int, runs: int)
     told(f"{count} queries", interleaved(work, runs), count)
 
 
-def recalls(vectors: Vectors, codes: Codes, queries: int = 100) -> None:
+def recalls(vectors: Vectors, codes: Int8Table, queries: int = 100) -> None:
     """Through codes alone, and through codes with the rows they cannot rule out scored again."""
     words = [vectors.words[id] for id in range(5, len(vectors), len(vectors) // queries)][:queries]
     exact = [{each.word for each in found} for found in neighbors(vectors, words)]

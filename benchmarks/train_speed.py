@@ -2,8 +2,8 @@
 
     INLAID_DATA=... python benchmarks/train_speed.py [MB of English] [dim]
 
-Words are those of the vocabulary (seen 5 times or more), before frequent ones are thinned out, by all at the
-threshold of gensim's defaults, 1e-3, where not said otherwise; only training is timed, but for the last race,
+Words are those of the vocabulary (seen 5 times or more), before subsampling, with gensim's default threshold
+of 1e-3 for all, unless stated otherwise; only training is timed, but for the last race,
 from raw text to saved vectors. One thread, interleaved medians and ratios to gensim. Seconds are those of the
 processor, so that a busy machine disturbs less; for two workers they are those of the clock, with the time a
 cache line takes from core to core beside them, which moves such figures most. Character n-grams are timed on
@@ -20,24 +20,22 @@ import re
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from ping_pong import ping_pong
+
 import inlaid
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.fit.fasttext import FastText
 from inlaid.fit.sgns import SGNS
-from inlaid.kernels.compile import kernel
-from inlaid.kernels.turns import count_one, counters_for, wait_for
 
 ROUNDS = 3
 SAME = {"subsample": 1e-3, "learning_rate": 0.025}
 EAGER = {"subsample": 1e-4, "learning_rate": 0.05}
-"""What gensim does by default, and we are told to do too; and what we do by default, and gensim is told to do
-too."""
+"""The defaults of gensim, and ours; each is given to both."""
 NGRAM_MEGABYTES = 5
 RESULTS = Path(__file__).parent / "results" / "train_speed.jsonl"
 Run = Callable[[], float]
@@ -59,8 +57,7 @@ def ours(
     corpus: Corpus, clock: Callable[[], float], method: type[SGNS | FastText] = SGNS, **settings: object
 ) -> Run:
     def run() -> float:
-        # pyright: ignore[reportArgumentType]
-        training = method(epochs=1, **(SAME | settings)).start(corpus)
+        training = method(epochs=1, **(SAME | settings)).start(corpus)  # pyright: ignore[reportArgumentType]
         done = 0
         start = clock()
         while done < training.total:
@@ -97,8 +94,8 @@ def gensim(path: Path, words: int, sg: int, dim: int, setting: dict[str, float] 
 
 
 def fasttext(path: Path, words: int, name: str, dim: int) -> Run:
-    """Without character n-grams: the same model, but its own threshold, as 1e-3 makes it stop with NaN at
-    times: it reads fewer words.
+    """Without character n-grams: the same model, but its own subsampling threshold, as 1e-3 makes it stop
+    with NaN at times: it reads fewer words.
 
     Its time includes the vocabulary, which it does not let one take apart.
     """
@@ -146,17 +143,14 @@ def compare_ngrams(data: Path, megabytes: int, dim: int, folder: Path) -> None:
             "fasttext": fasttext_ngrams(path, words, objective, dim),
             "inlaid": ours(corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05),
         }
-        runs["inlaid, deterministic"] = ours(
-            corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05, deterministic=True
-        )
         if objective == "cbow":
-            runs["inlaid, places weighed"] = ours(
+            runs["inlaid, position weights"] = ours(
                 corpus, cpu, FastText, objective=objective, dim=dim, learning_rate=0.05, position_weights=True
             )
         compared(f"{objective} over n-grams of 3 to 6, first {megabytes} MB, one core", runs, "fasttext")
 
 
-def whole_way(path: Path, words: int) -> dict[str, Run]:
+def raw_text_to_file(path: Path, words: int) -> dict[str, Run]:
     """From raw text to vectors in a file, five epochs: reading, counting, training, writing."""
     from gensim.models import Word2Vec
 
@@ -176,25 +170,6 @@ def whole_way(path: Path, words: int) -> dict[str, Run]:
         return words / (time.process_time() - start)
 
     return {"inlaid": mine, "gensim": theirs}
-
-
-@kernel
-def _meet(counters, turns):
-    for turn in range(turns):
-        count_one(counters, 0)
-        wait_for(counters, 0, 2 * turn + 2)
-
-
-def ping_pong(turns: int = 20_000) -> float:
-    """Nanoseconds that two threads take to meet: a cache line goes from core to core and back."""
-    counters = counters_for(1)
-    start = time.perf_counter()
-    threads = [threading.Thread(target=_meet, args=(counters, turns)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return (time.perf_counter() - start) / turns * 1e9
 
 
 def compared(title: str, runs: dict[str, Run], base: str, beside: Callable[[], str] = lambda: "") -> None:
@@ -243,39 +218,32 @@ def main() -> None:
         path = plain_text(Path(os.environ["INLAID_DATA"]), megabytes, Path(name))
         corpus = encode(path, Encoding(tokenizer="whitespace", normalize=()))
         words = len(corpus.ids)
-        print(
-            f"first {megabytes} MB of English: {words / 1e6:.2f} M words, {len(corpus.vocabulary):,} different; dim {dim}"
-        )
+        size = len(corpus.vocabulary)
+        print(f"first {megabytes} MB of English: {words / 1e6:.2f} M words, {size:,} different; dim {dim}")
         cpu = time.process_time
         wall = time.perf_counter
         for objective in ("skipgram", "cbow"):
             mine = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim)}
-            mine["inlaid, deterministic"] = ours(
-                corpus, cpu, objective=objective, dim=dim, deterministic=True
-            )
             compared(f"{objective}, one thread", mine | peers(path, words, objective, dim), "gensim")
             eager = {"inlaid": ours(corpus, cpu, objective=objective, dim=dim, **EAGER)}
             eager["gensim"] = gensim(path, words, int(objective == "skipgram"), dim, EAGER)
-            compared(f"{objective}, one thread, threshold 1e-4, rate 0.05", eager, "gensim")
+            compared(f"{objective}, one thread, subsample 1e-4, learning rate 0.05", eager, "gensim")
         if dim < 300:
             wide = {"inlaid": ours(corpus, cpu, dim=300), "gensim": gensim(path, words, 1, 300)}
             compared("skipgram of dim 300, one thread", wide, "gensim")
         compare_ngrams(Path(os.environ["INLAID_DATA"]), min(megabytes, NGRAM_MEGABYTES), dim, Path(name))
         ping_pong(10)
         threads = {
-            f"{workers} worker{'s' * (workers > 1)}{', deterministic' * fixed}": ours(
-                corpus, wall, dim=dim, workers=workers, deterministic=fixed
-            )
-            for fixed in (False, True)
-            for workers in (1, 2)
+            "1 worker": ours(corpus, wall, dim=dim),
+            "2 workers": ours(corpus, wall, dim=dim, workers=2),
         }
         compared(
-            "skipgram, by the clock; ns for two threads to meet:",
+            "skipgram, wall time; ns for two threads to wait for each other:",
             threads,
             "1 worker",
             lambda: f"{ping_pong():.0f}",
         )
-        compared("skipgram, raw text to saved vectors, 5 epochs", whole_way(path, words), "gensim")
+        compared("skipgram, raw text to saved vectors, 5 epochs", raw_text_to_file(path, words), "gensim")
 
 
 if __name__ == "__main__":

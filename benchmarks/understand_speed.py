@@ -1,11 +1,10 @@
-"""What do questions about a large space cost: processor seconds, memory, and seconds without a sign of life?
+"""What do analyses of a large space cost: CPU seconds, memory, and the longest time without progress?
 
-    python benchmarks/understand_speed.py [words: 50000] [dim: 100] [only these questions: compare align ...]
+    python benchmarks/understand_speed.py [words: 50000] [dim: 100] [only these analyses: compare align ...]
 
-Two spaces of clusters and noise, the second a turned and noisy copy of the first; words by Zipf's counts, the
-first of them those of the embedded world. Every command runs in a process of its own. Processor seconds say
-more than the clock where others use the machine too; memory is the most that a process held, with what it
-mapped of its files.
+Two spaces of clusters and noise, the second a rotated and noisy copy of the first; counts follow Zipf's law, and
+the first words are those of the embedded world. Every command runs in its own process. CPU seconds say more
+than wall time on a shared machine; memory is the peak of the process, including memory-mapped files.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def make(folder: Path, words: int, dim: int) -> None:
     named = (real + [f"w{n}" for n in range(words)])[:words]
     counts = (10 * words / np.arange(1, words + 1)).astype(np.int64)
     centers = random.standard_normal((CLUSTERS, dim), dtype=np.float32)
-    turn = np.linalg.qr(random.standard_normal((dim, dim)))[0].astype(np.float32)
+    rotation = np.linalg.qr(random.standard_normal((dim, dim)))[0].astype(np.float32)
     table = np.empty((words, dim), np.float32)
     other = np.empty((words, dim), np.float32)
     for start in range(0, words, 50_000):
@@ -53,7 +52,7 @@ def make(folder: Path, words: int, dim: int) -> None:
         table[block] = centers[random.integers(0, CLUSTERS, size)] + random.standard_normal(
             (size, dim), dtype=np.float32
         )
-        other[block] = table[block] @ turn + 0.5 * random.standard_normal((size, dim), dtype=np.float32)
+        other[block] = table[block] @ rotation + 0.5 * random.standard_normal((size, dim), dtype=np.float32)
     for name, rows in (("a", table), ("b", other)):
         inlaid.save(Vectors(Words.of(named), rows, counts), folder / f"{name}.inlaid")
     (folder / "pairs.txt").write_text(
@@ -67,7 +66,7 @@ def make(folder: Path, words: int, dim: int) -> None:
     inlaid.corpus(folder / "text.txt", folder / "corpus", tokenizer="whitespace", normalize=())
 
 
-def questions(folder: Path) -> dict[str, list[str]]:
+def commands(folder: Path) -> dict[str, list[str]]:
     a = str(folder / "a.inlaid")
     b = str(folder / "b.inlaid")
     return {
@@ -97,10 +96,10 @@ def questions(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def asked(arguments: list[str], sender: Any) -> None:
-    """Run one command, listening to its events; sends its exit status, processor seconds, megabytes, longest
-    silence and where it was."""
-    from inlaid import terminal
+def measured(arguments: list[str], sender: Any) -> None:
+    """Run one command and listen to its events; send its exit status, CPU seconds, megabytes, the longest time
+    without an event and where it was."""
+    from inlaid.commands import terminal
 
     heard = [("start", time.process_time())]
     longest = (0.0, "")
@@ -115,7 +114,7 @@ def asked(arguments: list[str], sender: Any) -> None:
         longest = max(longest, (now - heard[-1][1], f"{heard[-1][0]} to {stage}"))
         heard.append((stage, now))
 
-    terminal.drawn = listening  # before the commands take it from there
+    terminal.drawn = listening  # before commands/ imports it from there
     from inlaid.cli import main
 
     with contextlib.redirect_stdout(io.StringIO()):
@@ -129,10 +128,10 @@ def asked(arguments: list[str], sender: Any) -> None:
 def in_a_process(work: Callable[..., None], *given: Any) -> Any:
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(*given, sender) if work is asked else given)
+    process = context.Process(target=work, args=(*given, sender) if work is measured else given)
     process.start()
     process.join()
-    return receiver.recv() if work is asked and receiver.poll() else None
+    return receiver.recv() if work is measured and receiver.poll() else None
 
 
 def main() -> None:
@@ -141,10 +140,10 @@ def main() -> None:
         folder = Path(place)
         in_a_process(make, folder, words, dim)
         print(f"{words:,} words x {dim}; a table is {words * dim * 4 / 2**20:,.0f} MB")
-        print(f"{'':<20}{'processor':>12}{'peak':>12}{'silent':>10}")
-        for name, arguments in questions(folder).items():
+        print(f"{'':<20}{'CPU':>12}{'peak':>12}{'silent':>10}")
+        for name, arguments in commands(folder).items():
             if not sys.argv[3:] or name.split(",")[0] in sys.argv[3:]:
-                status, seconds, peak, silent, where = in_a_process(asked, arguments) or (
+                status, seconds, peak, silent, where = in_a_process(measured, arguments) or (
                     1,
                     *[float("nan")] * 3,
                     "",

@@ -1,4 +1,4 @@
-"""What the pictures of the documents share: two languages, colours, fonts, and a few shapes."""
+"""What the pictures of the docs share: two languages, colors, fonts, and a few shapes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def draw(path: Path, language: str, size: tuple[float, float], picture: Picture)
         figure.savefig(buffer)
     Image.open(buffer).convert("RGB").quantize(96).save(
         path, optimize=True
-    )  # a palette: half the bytes, and nobody sees it
+    )  # a palette: half the bytes, no visible difference
 
 
 def cells(

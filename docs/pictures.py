@@ -1,5 +1,4 @@
-"""Draw the pictures of the documents again: maps of the embedded world, and what the pages on networks
-show."""
+"""Redraw the pictures of the docs: maps of the embedded world, and those of the pages on networks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Named arrays in one safetensors file: mapped, read lazily, every chunk checksummed.
+"""Arrays: named arrays in one safetensors file, memory-mapped, read lazily, with a checksum for every chunk.
 
-Vectors and corpora are kept this way. Any safetensors reader opens the file; ours also finds a flipped bit.
-The metadata carries one checksum per megabyte of each array, and one for the header itself.
+Vectors, corpora and checkpoints are stored this way. Any safetensors reader opens the file; this one also
+finds a flipped bit: the metadata has one checksum for each megabyte of each array, and one for the header.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from inlaid.errors import FormatError
 from inlaid.files import checksum, writing
 
 CHUNK = 1 << 20
+"""Bytes with one checksum."""
 DIGITS = 16
-TYPES = {
+"""Hex digits of a checksum."""
+DTYPES = {
     "F64": "<f8",
     "F32": "<f4",
     "F16": "<f2",
@@ -35,44 +37,52 @@ TYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-NAMES = {np.dtype(code): name for name, code in TYPES.items()}
+"""The dtypes of safetensors that NumPy has."""
+RAW_DTYPES = {"BF16": "<u2"}
+"""The dtypes that NumPy lacks, and what holds their bits instead."""
+NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An array of a dtype that NumPy lacks, as its bits: bfloat16 is `Raw(bits, "BF16")`, bits in uint16."""
+
+    bits: np.ndarray
+    dtype: str
+    """As safetensors calls it."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """An array that never stands in memory as a whole: its pieces in order, its shape known beforehand."""
+    """An array that is never in memory as a whole: its pieces in order, its shape known in advance."""
 
     pieces: Iterable[np.ndarray]
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    name: str = ""
+    """The dtype as safetensors calls it, where that does not follow from `dtype`."""
+
+    @property
+    def dtype_name(self) -> str:
+        return self.name or NAMES[self.dtype.newbyteorder("<")]
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
 
-def write(path: Path, arrays: Mapping[str, np.ndarray | Stream], metadata: Mapping[str, str]) -> None:
+def write(path: Path, arrays: Mapping[str, np.ndarray | Raw | Stream], metadata: Mapping[str, str]) -> None:
     """Write `arrays` and `metadata` as one file, or nothing at all."""
-    streams = {name: array if isinstance(array, Stream) else _whole(array) for name, array in arrays.items()}
-    # Widest items first keeps every array aligned without holes, which the format forbids.
+    streams = {name: _stream(name, array) for name, array in arrays.items()}
+    # Widest items first keeps every array aligned without gaps, which the format forbids.
     order = sorted(streams, key=lambda name: (-streams[name].dtype.itemsize, name))
-    sizes = {
-        name: int(np.prod(streams[name].shape, dtype=np.int64)) * streams[name].dtype.itemsize
-        for name in order
-    }
-    blank = {name: "0" * DIGITS * -(-size // CHUNK) for name, size in sizes.items()}
+    streams = {name: streams[name] for name in order}
+    blank = {name: "0" * DIGITS * -(-stream.nbytes // CHUNK) for name, stream in streams.items()}
     with writing(path) as file:
-        file.write(_header(streams, order, sizes, metadata, blank))
-        sums: dict[str, str] = {}
-        for name in order:
-            summed = _Summed(file)
-            for piece in streams[name].pieces:
-                summed.write(
-                    memoryview(np.ascontiguousarray(piece, streams[name].dtype)).cast("B")
-                    if piece.size
-                    else b""
-                )
-            sums[name] = summed.finish()
-            if summed.size != sizes[name]:
-                raise ValueError(f"{name}: promised {sizes[name]} bytes, got {summed.size}")
+        file.write(_header(streams, metadata, blank))
+        sums = {name: _write_stream(file, name, stream) for name, stream in streams.items()}
         file.seek(0)
-        file.write(_header(streams, order, sizes, metadata, sums))
+        file.write(_header(streams, metadata, sums))
 
 
 @dataclass
@@ -82,6 +92,8 @@ class Arrays:
     path: Path
     metadata: Mapping[str, str]
     arrays: Mapping[str, np.ndarray]
+    dtypes: Mapping[str, str]
+    """The dtype of each array as safetensors calls it; if NumPy lacks it (BF16), the array is its bits."""
     sums: Mapping[str, str]
     verified: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
 
@@ -89,27 +101,25 @@ class Arrays:
         return name in self.arrays
 
     def whole(self, name: str) -> np.ndarray:
-        """The array, read-only and still mapped, every byte of it verified (once)."""
+        """The array, read-only and memory-mapped; every byte of it is verified, once."""
         array = self._array(name)
         self._verify(name, 0, array.nbytes)
         return array
 
     def unverified(self, name: str) -> np.ndarray:
-        """The array as it lies in the file, for its shape alone."""
+        """The array without verification, to look at its shape."""
         return self._array(name)
 
     def rows(self, name: str, ids: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Some rows of an array; only the chunks they lie in are read and verified."""
+        """Some rows of an array; only their chunks are read and verified."""
         array = self._array(name)
         width = array[:1].nbytes
         wanted = np.asarray(ids, np.int64)
-        chunks = (
-            np.unique(np.concatenate([wanted * width // CHUNK, ((wanted + 1) * width - 1) // CHUNK]))
-            if wanted.size and width
-            else ()
-        )
-        for chunk in chunks:
-            self._verify(name, int(chunk) * CHUNK, (int(chunk) + 1) * CHUNK)
+        if wanted.size and width:
+            first = wanted * width // CHUNK
+            last = ((wanted + 1) * width - 1) // CHUNK
+            for chunk in np.unique(np.concatenate([first, last])).tolist():
+                self._verify(name, chunk * CHUNK, (chunk + 1) * CHUNK)
         return array[wanted]
 
     def verify(self) -> int:
@@ -121,7 +131,10 @@ class Arrays:
     def _array(self, name: str) -> np.ndarray:
         if name not in self.arrays:
             raise FormatError(
-                f"{self.path}: expected an array '{name}', found only {', '.join(self.arrays) or 'none'}."
+                "{path}: expected an array '{name}', found only: {found}. Restore the file from a copy.",
+                path=self.path,
+                name=name,
+                found=", ".join(self.arrays),
             )
         return self.arrays[name]
 
@@ -136,49 +149,70 @@ class Arrays:
             found = checksum(data[chunk * CHUNK : (chunk + 1) * CHUNK])
             if found != sums[chunk * DIGITS : (chunk + 1) * DIGITS]:
                 raise FormatError(
-                    f"{self.path}: '{name}' is damaged between bytes {chunk * CHUNK:,} and {(chunk + 1) * CHUNK:,} "
-                    "(checksum differs). Restore the file from a copy."
+                    "{path}: '{name}' is damaged between bytes {start:,} and {stop:,} (checksum differs). "
+                    "Restore the file from a copy.",
+                    path=self.path,
+                    name=name,
+                    start=chunk * CHUNK,
+                    stop=(chunk + 1) * CHUNK,
                 )
             done[chunk] = True
 
 
 def open_arrays(path: Path) -> Arrays:
-    """Map a file written by `write`. Reads the header only; arrays are verified as they are used."""
+    """Memory-map a file written by `write`. Reads the header only; arrays are verified when they are used."""
     try:
-        with safe_open(
-            path, framework="numpy"
-        ) as file:  # its header parser is the fuzzed one: we add none of our own
+        # The header is parsed by the safetensors library, whose parser is fuzzed.
+        with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})
-            shapes = {name: file.get_slice(name) for name in file.offset_keys()}
-            layout = {name: (part.get_dtype(), part.get_shape()) for name, part in shapes.items()}
+            slices = {name: file.get_slice(name) for name in file.offset_keys()}
+            layout = {name: (part.get_dtype(), part.get_shape()) for name, part in slices.items()}
     except (SafetensorError, OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path}: not a readable safetensors file ({error}).") from None
-    raw = np.memmap(path, np.uint8, "r")
+        raise FormatError(
+            "{path}: not a readable safetensors file ({error}). Get the file again.",
+            path=path,
+            error=str(error),
+        ) from None
     try:
         sums = json.loads(metadata.pop("inlaid.checksums"))
         expected = metadata.pop("inlaid.header")
     except (KeyError, ValueError):
         raise FormatError(
-            f"{path}: a safetensors file, but not one of Inlaid's: it carries no checksums."
+            "{path}: a safetensors file without Inlaid's checksums; expected one that Inlaid wrote. "
+            "If it is part of a model, name the folder of the model.",
+            path=path,
         ) from None
-    if expected != _seal(layout, metadata, sums):
-        raise FormatError(f"{path}: the header is damaged (checksum differs). Restore the file from a copy.")
-    return Arrays(path, metadata, _views(raw, layout), sums)
+    if expected != _header_checksum(layout, metadata, sums):
+        raise FormatError(
+            "{path}: the header is damaged (checksum differs). Restore the file from a copy.", path=path
+        )
+    dtypes = {name: dtype for name, (dtype, _) in layout.items()}
+    return Arrays(path, metadata, _views(path, layout), dtypes, sums)
 
 
-def _views(raw: np.ndarray, layout: Mapping[str, tuple[str, list[int]]]) -> dict[str, np.ndarray]:
+def _views(path: Path, layout: Mapping[str, tuple[str, list[int]]]) -> dict[str, np.ndarray]:
+    raw = np.memmap(path, np.uint8, "r")
     start = 8 + int.from_bytes(raw[:8].tobytes(), "little")
     views: dict[str, np.ndarray] = {}
-    for name, (code, shape) in layout.items():
-        dtype = np.dtype(TYPES[code])
+    for name, (dtype_name, shape) in layout.items():
+        code = (DTYPES | RAW_DTYPES).get(dtype_name)
+        if code is None:
+            raise FormatError(
+                "{path}: '{name}' has dtype {dtype}, which this version of Inlaid cannot read. Upgrade "
+                "Inlaid.",
+                path=path,
+                name=name,
+                dtype=dtype_name,
+            )
+        dtype = np.dtype(code)
         stop = start + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         views[name] = np.asarray(raw[start:stop]).view(dtype).reshape(shape)
         start = stop
     return views
 
 
-class _Summed:
-    """Passes bytes on to a file, in chunks, and keeps one checksum a chunk."""
+class _ChecksummedWriter:
+    """Writes bytes to a file and keeps one checksum for each chunk."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -189,9 +223,9 @@ class _Summed:
     def write(self, data: memoryview | bytes) -> None:
         data = memoryview(data)
         while data:
-            room = CHUNK - self.size % CHUNK
-            piece = data[:room]
-            data = data[room:]
+            left = CHUNK - self.size % CHUNK
+            piece = data[:left]
+            data = data[left:]
             self.file.write(piece)
             self.state.update(piece)
             self.size += len(piece)
@@ -208,34 +242,49 @@ class _Summed:
         self.state.reset()
 
 
-def _whole(array: np.ndarray) -> Stream:
+def _stream(name: str, array: np.ndarray | Raw | Stream) -> Stream:
+    if isinstance(array, Stream):
+        return array
+    if isinstance(array, Raw):
+        if RAW_DTYPES.get(array.dtype) != array.bits.dtype.newbyteorder("<").str:
+            raise ValueError(f"{name}: {array.bits.dtype} does not hold the bits of {array.dtype}")
+        return Stream([array.bits], array.bits.dtype.newbyteorder("<"), array.bits.shape, array.dtype)
     return Stream([array], array.dtype.newbyteorder("<"), array.shape)
 
 
-def _header(
-    streams: Mapping[str, Stream],
-    order: list[str],
-    sizes: Mapping[str, int],
-    metadata: Mapping[str, str],
-    sums: Mapping[str, str],
-) -> bytes:
-    """The safetensors header; its length does not depend on the checksums in it."""
-    layout = {name: (NAMES[streams[name].dtype], list(streams[name].shape)) for name in order}
-    ours = {"inlaid.checksums": json.dumps(sums), "inlaid.header": _seal(layout, metadata, sums)}
-    header: dict[str, Any] = {"__metadata__": {**metadata, **ours}}
+def _write_stream(file: Any, name: str, stream: Stream) -> str:
+    """Write the pieces; return the checksums of the chunks."""
+    writer = _ChecksummedWriter(file)
+    for piece in stream.pieces:
+        if piece.size:
+            writer.write(memoryview(np.ascontiguousarray(piece, stream.dtype)).cast("B"))
+    if writer.size != stream.nbytes:
+        raise ValueError(f"{name}: promised {stream.nbytes} bytes, got {writer.size}")
+    return writer.finish()
+
+
+def _header(streams: Mapping[str, Stream], metadata: Mapping[str, str], sums: Mapping[str, str]) -> bytes:
+    """The safetensors header; its length does not depend on the values of the checksums in it."""
+    layout = {name: (stream.dtype_name, list(stream.shape)) for name, stream in streams.items()}
+    own = {
+        "inlaid.checksums": json.dumps(sums),
+        "inlaid.header": _header_checksum(layout, metadata, sums),
+    }
+    header: dict[str, Any] = {"__metadata__": {**metadata, **own}}
     start = 0
-    for name in order:
-        code, shape = layout[name]
-        header[name] = {"dtype": code, "shape": shape, "data_offsets": [start, start + sizes[name]]}
-        start += sizes[name]
+    for name, stream in streams.items():
+        stop = start + stream.nbytes
+        dtype_name, shape = layout[name]
+        header[name] = {"dtype": dtype_name, "shape": shape, "data_offsets": [start, stop]}
+        start = stop
     text = json.dumps(header, ensure_ascii=False).encode("utf-8")
     text += b" " * (-(len(text) + 8) % 64)  # arrays start on a cache line
     return len(text).to_bytes(8, "little") + text
 
 
-def _seal(
+def _header_checksum(
     layout: Mapping[str, tuple[str, list[int]]], metadata: Mapping[str, str], sums: Mapping[str, str]
 ) -> str:
-    """A checksum of all that the header says."""
-    said = [[[name, *layout[name]] for name in layout], sorted(metadata.items()), sorted(sums.items())]
-    return checksum(json.dumps(said).encode("utf-8"))
+    """A checksum of everything in the header."""
+    content = [[[name, *layout[name]] for name in layout], sorted(metadata.items()), sorted(sums.items())]
+    return checksum(json.dumps(content).encode("utf-8"))

@@ -14,7 +14,7 @@ from inlaid.messages import Message
 from inlaid.registry import Entry
 
 COMMANDS = {
-    "demo": "training",
+    "demo": "demo",
     "world": "text",
     "tokenize": "text",
     "corpus": "text",

@@ -1,4 +1,4 @@
-"""The only way anything is written: temporary file, fsync, rename; checksums."""
+"""Files: the only way anything is written (temporary file, fsync, rename, fsync of the folder); checksums."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ import xxhash
 from inlaid.errors import WriteError
 
 PART = ".part"
-"""How every unfinished file or folder is named; nothing reads one."""
+"""Suffix of unfinished files and folders; nothing reads one."""
 TOKEN = 4
-"""Random bytes in such a name, so that two writers never share one."""
-SPOOLED = 1 << 26
-"""Bytes a Spool keeps in memory."""
+"""Random bytes in the name of an unfinished file, so that two writers never share one."""
+SPOOL_BYTES = 1 << 26
+"""Bytes a Spool keeps in memory by default."""
 
 
 def checksum(data: bytes | memoryview) -> str:
-    """16 hex digits that change when any bit of `data` does (XXH3, 28 GB/s where CRC-32 makes 4)."""
+    """16 hex digits that change when any bit of `data` does (XXH3: 28 GB/s, CRC-32: 4 GB/s)."""
     return f"{xxhash.xxh3_64_intdigest(data):016x}"
 
 
 def can_write(path: Path, *, folder: bool = False) -> None:
-    """Raise WriteError now rather than after hours of work, if `path` could not be written."""
+    """Raise WriteError before hours of work if `path` could not be written after them."""
     target = _target(path, folder=folder)
     probe = _unfinished(target)
     try:
@@ -44,7 +44,7 @@ def can_write(path: Path, *, folder: bool = False) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that becomes `path` when the block ends well, and is gone when it does not."""
+    """A binary file that is renamed to `path` when the block succeeds, and removed when it fails."""
     target = _target(path)
     part = _unfinished(target)
     try:
@@ -64,14 +64,14 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing_folder(path: Path) -> Iterator[Path]:
-    """A folder that becomes `path` when the block ends well. The block writes into it with `writing`."""
+    """A folder that is renamed to `path` when the block succeeds. The block writes into it with `writing`."""
     target = _target(path, folder=True)
     part = _unfinished(target)
     try:
         part.mkdir()
         yield part
         _sync_folder(part)
-        os.rename(part, target)  # fails where a folder with content stands: nothing is overwritten
+        os.rename(part, target)  # fails if a folder with content exists: nothing is overwritten
         _sync_folder(target.parent)
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -80,19 +80,17 @@ def writing_folder(path: Path) -> Iterator[Path]:
 
 
 def sweep(path: Path) -> None:
-    """Remove what writers of `path` left unfinished when they were killed. Not for a file that another may be
-    writing."""
+    """Remove the unfinished files that killed writers of `path` left behind. Do not call this while another
+    process may be writing `path`."""
     target = Path(os.path.realpath(path))
     for part in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 2 * TOKEN}{PART}"):
         part.unlink(missing_ok=True)
 
 
 class Spool:
-    """Arrays put aside in order: in memory, or, where they may spill and grow beyond `keep` bytes, in a
-    nameless file.
+    """A queue of arrays, in memory; beyond `keep` bytes they may spill into an unnamed temporary file.
 
-    Naming a folder for that file lets them spill; `spill` does so in the system's own folder for temporary
-    files.
+    They spill if `folder` names a place for that file, or if `spill` allows the system's temporary folder.
     """
 
     def __init__(
@@ -105,7 +103,7 @@ class Spool:
     ) -> None:
         self.dtype = np.dtype(dtype)
         self.folder = folder
-        self.keep = SPOOLED if keep is None else keep
+        self.keep = SPOOL_BYTES if keep is None else keep
         self.may_spill = spill or folder is not None
         self.lengths: list[int] = []
         self.held: list[np.ndarray] = []
@@ -122,7 +120,7 @@ class Spool:
             self._spill()
 
     def pieces(self) -> Iterator[np.ndarray]:
-        """Everything in the order it came, array by array."""
+        """All arrays, in the order in which they were appended."""
         spilled = len(self.lengths) - len(self.held)
         if self.file is not None:
             self.file.seek(0)
@@ -131,44 +129,44 @@ class Spool:
         yield from self.held
 
     def whole(self) -> np.ndarray:
-        """Everything as one array, and nothing is left to append to: the pieces go as it is made; what was
-        spilled is mapped."""
+        """All arrays as one; a spilled one is memory-mapped. Each piece is freed once it is copied, so the
+        spool cannot be used afterwards."""
         if self.file is not None:
             self._spill()
-            with self.file:  # the mapping keeps what it needs of it
+            with self.file:  # the memory map outlives the file object
                 return np.asarray(np.memmap(self.file, self.dtype, "r+", shape=(self.size,)))
         whole = np.empty(self.size, self.dtype)
         filled = 0
         for n, array in enumerate(self.held):
             whole[filled : filled + len(array)] = array
             filled += len(array)
-            self.held[n] = np.empty(0, self.dtype)  # never twice in memory
+            self.held[n] = np.empty(0, self.dtype)  # at most one piece is in memory twice
         return whole
 
     def _spill(self) -> None:
         try:
-            self.file = self.file or tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 it lives as long as the spool
+            if self.file is None:
+                self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 closed with the spool
             self.file.seek(0, os.SEEK_END)
             for array in self.held:
                 self.file.write(np.ascontiguousarray(array, self.dtype).data)
             self.file.flush()
         except OSError as error:
             if self.file is not None:
-                with contextlib.suppress(OSError):  # it may still hold what it could not write
+                with contextlib.suppress(OSError):  # closing flushes once more, and may fail once more
                     self.file.close()
             raise _cannot_write(self.folder or Path(tempfile.gettempdir()), error) from error
         self.held = []
 
 
 def scratch(shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
-    """A writable array in a nameless file, for what does not fit in memory; the file goes when the array
-    goes."""
+    """A writable array in an unnamed temporary file, for what does not fit in memory; the file is deleted
+    with the array."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     try:
         with tempfile.TemporaryFile() as file:
-            _reserve(
-                file.fileno(), size
-            )  # a full disk is an error now, not a crash when a page is first written
+            # Reserved now, a full disk is an error; later it would be a crash on the first write to a page.
+            _reserve(file.fileno(), size)
             return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
     except OSError as error:
         raise _cannot_write(Path(tempfile.gettempdir()), error) from error
@@ -191,20 +189,20 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _target(path: Path, *, folder: bool = False) -> Path:
-    """Where `path` really lies (a link is written through, not replaced), if it could be written at all."""
+    """The real path behind `path` (a link is followed, not replaced), if it can be written."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise WriteError(
-            f"Cannot write {path}: there is no folder {path.parent}. Create it, or write elsewhere."
+            "Cannot write {path}: there is no folder {folder}. Create it, or write elsewhere.",
+            path=path,
+            folder=path.parent,
         )
-    if target.is_dir() and not folder:
-        raise WriteError(f"Cannot write {path}: it is a folder. Name a file inside it.")
-    if (
-        target.exists() and not target.is_dir() and not target.is_file()
-    ):  # a rename would put a file where a device stands
-        raise WriteError(f"Cannot write {path}: it is not a file but a device or a pipe. Name a file.")
     if folder and target.exists():
-        raise WriteError(f"Cannot write {path}: it exists already. Remove it, or write elsewhere.")
+        raise WriteError("Cannot write {path}: it already exists. Remove it, or write elsewhere.", path=path)
+    if target.is_dir():
+        raise WriteError("Cannot write {path}: it is a folder. Name a file inside it.", path=path)
+    if target.exists() and not target.is_file():  # a rename would replace the device by a file
+        raise WriteError("Cannot write {path}: it is a device or a pipe, not a file. Name a file.", path=path)
     return target
 
 
@@ -214,14 +212,16 @@ def _unfinished(target: Path) -> Path:
 
 def _cannot_write(path: Path, error: OSError) -> WriteError:
     return WriteError(
-        f"Cannot write {path}: {error.strerror or error}. Nothing was left behind; free some space or write elsewhere."
+        "Cannot write {path}: {reason}. Nothing was left behind; free some space or write elsewhere.",
+        path=path,
+        reason=error.strerror or str(error),
     )
 
 
 def _sync_folder(folder: Path) -> None:
     """Make the rename itself survive a power cut."""
     if os.name != "posix":
-        return  # elsewhere a folder cannot be opened, and the rename is journalled
+        return  # Windows cannot open folders, and NTFS journals renames
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -9,28 +9,30 @@ into Vectors; `formats` keep them; `study` asks them questions.
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import Any, cast
 
 from inlaid import registry
 from inlaid.arrays import open_arrays
 from inlaid.collect import world
+from inlaid.collect.compression import DECOMPRESSORS
 from inlaid.collect.normalize import normalizer, origins
-from inlaid.collect.packed import PACKED
 from inlaid.collect.sources import Text
 from inlaid.config import settings_of, unknown_setting
 from inlaid.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
-from inlaid.formats.native import Numbers
-from inlaid.formats.reading import Reading, Start
+from inlaid.formats.native import Dtype
+from inlaid.formats.reading import Reading, Start, convert_command
 from inlaid.jobs import planning
 from inlaid.jobs.init_from import InitFrom
 from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import Method
+from inlaid.messages import Message
 from inlaid.report import Note, Report, log
 from inlaid.study.search.packing import loss_of_packing
 from inlaid.vectors import Vectors
@@ -176,23 +178,27 @@ def phrases(
 
 
 def load(path: str | Path, *, format: str | None = None, report: Report = log, **reading: Any) -> Vectors:
-    """Read vectors from a file or folder of any format, recognized by its content unless it is named.
+    """Read vectors from a file or folder; the format is recognized by the content unless it is named.
 
     >>> vectors = load("glove.6B.300d.txt.gz", top=100_000)
     """
     path = Path(path)
     chosen = settings_of(Reading, reading)
     if not path.exists():
-        raise SourceError(f"There is no file '{path}'.")
+        raise SourceError("There is no file '{path}'.", path=path)
     if format is not None:
         return registry.find("format", format).read(path, chosen, report)
     start = Start.of(path)
     for entry in registry.entries("format"):
         if entry.load().recognizes(start):
             return entry.load().read(path, chosen, report)
-    known = ", ".join(entry.name for entry in registry.entries("format"))
     raise FormatError(
-        f"{path}: none of the formats Inlaid reads ({known}). If it is one of them all the same, name it with --format."
+        "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, "
+        "name "
+        "it: {command}.",
+        path=path,
+        formats=_format_names(),
+        command=convert_command(path, "source-format", "FORMAT"),
     )
 
 
@@ -201,34 +207,46 @@ def save(
     path: str | Path,
     *,
     format: str | None = None,
-    numbers: Numbers = "float32",
+    dtype: Dtype = "float32",
     report: Report = log,
 ) -> None:
-    """Write vectors, in the format that is named or that the ending means; what stands there is replaced
-    whole or not at all.
+    """Write vectors in the format that is named, or that the suffix of `path` means. An existing file is
+    replaced as a whole or not at all.
 
-    In Inlaid's own format the numbers may be float16 or int8, in a half or a quarter of the space; what that
-    costs is measured and said.
+    Inlaid's own format can store float16 or int8, in half or a quarter of the space; what that costs is
+    measured and reported.
     """
     path = Path(path)
     name = format or _format_for(path)
-    if name != "native" and numbers != "float32":
-        raise SettingError(
-            f"{numbers} is for Inlaid's own format; {name} files hold float32. Leave it out, or write {path.stem}.inlaid."
-        )
     if name == "native":
-        native.write(vectors, path, report, numbers=numbers)
-        if numbers != "float32":
+        native.write(vectors, path, report, dtype=dtype)
+        if dtype != "float32":
             report(loss_of_packing(vectors, native.read(path)).note())
-    else:
-        registry.find("format", name).write(vectors, path, report)
-        lost = _lost(vectors, name)
-        if lost:
-            report(Note(f"{path}: {name} files cannot hold {' and '.join(lost)}; left out."))
+        return
+    if dtype != "float32":
+        raise SettingError(
+            "dtype is {dtype}, which only Inlaid's own format can store; {format} stores float32. "
+            "Leave it out, or write {stem}.inlaid.",
+            dtype=dtype,
+            format=name,
+            stem=path.stem,
+        )
+    registry.find("format", name).write(vectors, path, report)
+    lost = _lost(vectors, name)
+    if lost:
+        report(
+            Note(
+                "{path}: the format {format} cannot store these parts of the vectors: {parts}. They were "
+                "left out.",
+                path=path,
+                format=name,
+                parts=", ".join(lost),
+            )
+        )
 
 
 def _lost(vectors: Vectors, format: str) -> list[str]:
-    """What vectors have that a format of another tool has no place for."""
+    """The parts of vectors that a format of another tool cannot store."""
     if format == "fasttext":
         return []
     parts = {"contexts": vectors.contexts, "n-grams": vectors.subwords}
@@ -241,33 +259,69 @@ def convert(
     source: str | Path,
     target: str | Path,
     *,
+    source_format: str | None = None,
     format: str | None = None,
-    numbers: Numbers = "float32",
+    dtype: Dtype = "float32",
     report: Report = log,
     **reading: Any,
 ) -> Vectors:
-    """Read vectors from one file and write them to another; `format` is that of the target."""
-    if format is None:
-        _format_for(Path(target))  # before hours of reading, not after
-    vectors = load(source, report=report, **reading)
-    save(vectors, target, format=format, numbers=numbers, report=report)
+    """Read vectors from one file and write them to another. `format` is that of the target; `source_format`
+    need only be named where the content of the source does not show it."""
+    name = format or _format_for(Path(target), Path(source))  # before a long read, not after it
+    vectors = load(source, format=source_format, report=report, **reading)
+    save(vectors, target, format=name, dtype=dtype, report=report)
     return vectors
 
 
-def _format_for(path: Path) -> str:
-    """The format that the ending of a file means."""
-    endings = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED][-1:]
-    meant = [entry.name for entry in registry.entries("format") if set(endings) & set(entry.load().SUFFIXES)]
+def _format_for(path: Path, source: Path | None = None) -> str:
+    """The format that the suffix of a file means. `source` is the file that is converted, if there is one."""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
+    entries = registry.entries("format")
+    meant = [entry.name for entry in entries if set(suffixes) & set(entry.load().SUFFIXES)]
     if len(meant) == 1:
         return meant[0]
-    if meant:
-        raise SettingError(
-            f"{path}: {' and '.join(meant)} files end in {endings[0]}. Say which with --format."
-        )
-    known = ", ".join(entry.name for entry in registry.entries("format"))
-    raise SettingError(
-        f"{path}: no format is written to such a name. Name one with --format ({known}), or end the name in .inlaid."
+    command = Message(
+        "`inlaid convert {source} {target} --format {format}` (in Python: save(..., format={format!r}))",
+        source=shlex.quote(str(source or path.with_name(f"{path.name.partition('.')[0]}.inlaid"))),
+        target=shlex.quote(str(path)),
+        format=meant[0] if meant else "FORMAT",
     )
+    if not meant and source is None:
+        raise SettingError(
+            "{path}: no format has this suffix; the formats are: {formats}. "
+            "Write an .inlaid file, then name the format: {command}.",
+            path=path,
+            formats=_format_names(),
+            command=command,
+        )
+    if not meant:
+        raise SettingError(
+            "{path}: no format has this suffix; the formats are: {formats}. "
+            "Name one, or use the suffix .inlaid: {command}.",
+            path=path,
+            formats=_format_names(),
+            command=command,
+        )
+    if source is None:
+        raise SettingError(
+            "{path}: files of {formats} end in {suffix}. Write an .inlaid file, then name the format: "
+            "{command}.",
+            path=path,
+            formats=", ".join(meant),
+            suffix=suffixes[0],
+            command=command,
+        )
+    raise SettingError(
+        "{path}: files of {formats} end in {suffix}. Name one of them: {command}.",
+        path=path,
+        formats=", ".join(meant),
+        suffix=suffixes[0],
+        command=command,
+    )
+
+
+def _format_names() -> str:
+    return ", ".join(entry.name for entry in registry.entries("format"))
 
 
 def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[world.Language, Vectors]:

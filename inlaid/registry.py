@@ -103,7 +103,7 @@ ENTRIES = (
         "a column of words and a column of vectors (.parquet)",
         "parquet",
     ),
-    Entry("tokenizer", "whitespace", "encode.tokenizers:Whitespace", "what stands between white space"),
+    Entry("tokenizer", "whitespace", "encode.tokenizers:Whitespace", "tokens between white space"),
     Entry(
         "tokenizer",
         "word",
@@ -114,20 +114,20 @@ ENTRIES = (
     Entry(
         "subwords",
         "bpe",
-        "encode.subword_training:train",
-        "bytes merged by frequency; any text, nothing lost",
+        "encode.subwords.training:train",
+        "byte-level BPE: pairs merged by frequency; lossless",
     ),
     Entry(
         "subwords",
         "wordpiece",
-        "encode.subword_training:train",
-        "BERT's: parts of words, Chinese characters apart",
+        "encode.subwords.training:train",
+        "BERT's WordPiece; every Chinese character is a word",
     ),
     Entry(
         "subwords",
         "unigram",
-        "encode.subword_training:train",
-        "SentencePiece's: the likeliest cut; nothing lost",
+        "encode.subwords.training:train",
+        "SentencePiece's unigram model: the likeliest segmentation; lossless",
         "sentencepiece",
     ),
     Entry("normalizer", "nfc", "collect.normalize:nfc", "Unicode composed form (é is one character)"),
@@ -303,6 +303,31 @@ ENTRIES = (
         "words on a plane, as a picture or page, and how far to trust it",
         called_elsewhere=("plot", "tsne", "umap", "pca"),
     ),
+    Entry(
+        "family", "bert", "neural.families.bert:BERT", "masked language models: BERT and sentence encoders"
+    ),
+    Entry("family", "roberta", "neural.families.roberta:ROBERTA", "BERT with byte-level BPE"),
+    Entry("family", "gpt2", "neural.families.gpt2:GPT2", "causal language models with learned positions"),
+    Entry("family", "llama", "neural.families.llama:LLAMA", "causal language models with rotary positions"),
+    Entry("family", "qwen2", "neural.families.qwen2:QWEN2", "Llama with biases in query, key and value"),
+    Entry("family", "t5", "neural.families.t5:T5", "text to text, with relative positions"),
+    Entry("family", "marian", "neural.families.marian:MARIAN", "translation: the original Transformer"),
+    Entry(
+        "family", "elmo", "neural.families.elmo:ELMO", "two LSTM language models over characters (read only)"
+    ),
+    Entry("family", "inlaid", "neural.families.own:OWN", "any other network, in Inlaid's own folders"),
+    Entry("position", "none", "neural.encodings:NONE", "no positions: a text is a set of tokens"),
+    Entry("position", "learned", "neural.encodings:LEARNED", "one learned vector for each position"),
+    Entry("position", "sinusoidal", "neural.encodings:SINUSOIDAL", "sines and cosines added to the input"),
+    Entry("position", "shaw", "neural.encodings:SHAW", "a learned vector for each distance"),
+    Entry(
+        "position", "t5", "neural.encodings:BUCKETS", "a learned bias for each head and bucket of distances"
+    ),
+    Entry(
+        "position", "transformer-xl", "neural.encodings:TRANSFORMER_XL", "projected sinusoids of distances"
+    ),
+    Entry("position", "alibi", "neural.encodings:ALIBI", "a linear penalty of the distance in each head"),
+    Entry("position", "rotary", "neural.encodings:ROTARY", "queries and keys rotated by their positions"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The array shapes that flow through the package, each named once."""
+"""Shapes: the dtypes and shapes of the arrays that modules exchange, each named once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-if (
-    TYPE_CHECKING or "jaxtyping" in sys.modules
-):  # the tests load jaxtyping first and check every call; users never pay for it
+# The tests import jaxtyping first, and so check every call; users do not pay for it.
+if TYPE_CHECKING or "jaxtyping" in sys.modules:
     from jaxtyping import Float, Float32, Float64, Int8, Int32, Int64, UInt8
 
     Ids = Int32[np.ndarray, "token"]
@@ -24,24 +23,23 @@ if (
     Lengths = Float32[np.ndarray, "word"]
     Scores = Float[np.ndarray, "word"]
     Doubles = Float64[np.ndarray, "_ _"]
-    Bytes = Int8[np.ndarray, "word dim"]
+    Int8Codes = Int8[np.ndarray, "word dim"]
     Blob = UInt8[np.ndarray, "byte"]
 else:
-    Ids = Offsets = Counts = Table = Rows = Buckets = Places = Vector = Lengths = Scores = Doubles = Bytes = (
-        Blob
-    ) = np.ndarray
+    Ids = Offsets = Counts = Table = Rows = Buckets = Places = np.ndarray
+    Vector = Lengths = Scores = Doubles = Int8Codes = Blob = np.ndarray
 
 
 @runtime_checkable
 class LazyTable(Protocol):
-    """A table that lies elsewhere, in a file or in another form: rows become float32 as they are asked
-    for."""
+    """A table that is stored elsewhere, in a file or in another dtype; rows become float32 when they are
+    read."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        """Some rows; where they lie in a file, those bytes are verified first."""
+        """Some rows; if they are in a file, their bytes are verified first."""
         ...
 
     def whole(self) -> Table:

@@ -1,4 +1,4 @@
-"""Vectors: words, their table, and a card saying how they came to be."""
+"""Vectors: words, their table, and a card that says how they were made."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid.collect.normalize import nfkc, normalizer, simplified, traditional
-from inlaid.encode.spelling import spellings
+from inlaid.encode.subwords.spelling import spellings
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, UnknownWord, did_you_mean
-from inlaid.shapes import Bytes, Counts, LazyTable, Lengths, Rows, Table, Vector
+from inlaid.messages import Message
+from inlaid.shapes import Counts, Int8Codes, LazyTable, Lengths, Rows, Table, Vector
 
 Reason = Literal["finished", "stopped early", "interrupted", "out of time", "diverged"]
-LOOKED_AT = 50_000
-"""How many of the first words are searched for the one a user may have meant; files list frequent words
-first."""
+SUGGESTED_FROM = 50_000
+"""How many words are searched for the one a user may have meant: the first ones, which are the most
+frequent."""
+BLOCK = 1 << 14
+"""Rows converted at a time."""
+CHINESE = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,16 +63,16 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """How vectors came to be, and what is known about them."""
+    """How vectors were made, and what is known about them. Files keep it as JSON (`formats.cards`)."""
 
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     corpus: str = ""
-    """Hash of the corpus they were learned from."""
+    """Hash of the corpus they were trained on."""
     encoding: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """How the text became words; a query passes through the same normalisation."""
+    """How text became words; a query goes through the same normalization."""
     version: str = ""
-    """The Inlaid that made them."""
+    """The version of Inlaid that made them."""
     scores: Mapping[str, Any] = field(default_factory=dict[str, Any])
     outcome: Outcome | None = None
     """How the training ended; None for vectors that were not trained here."""
@@ -77,35 +81,34 @@ class Card:
 
 @runtime_checkable
 class Subwords(Protocol):
-    """What gives a vector to a word that has no row."""
+    """Composes the vector of an out-of-vocabulary word from parts of the word."""
 
     def vector(self, word: str) -> Vector | None: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
-    """A table in a quarter of its memory: whole numbers from -127 to 127 and, for each row, what one of them
-    is worth.
+class Int8Table:
+    """A table in int8, a quarter of the memory: codes from -127 to 127, and a scale for each row.
 
-    >>> Codes.of(np.array([[1.0, -0.5]], np.float32)).codes
+    >>> Int8Table.of(np.array([[1.0, -0.5]], np.float32)).codes
     array([[127, -64]], dtype=int8)
     """
 
-    codes: Bytes
+    codes: Int8Codes
     scales: Lengths
+    """A row is its codes times its scale."""
 
     @classmethod
-    def of(cls, table: Table) -> Codes:
-        """Round every number to the nearest code; the largest of a row becomes 127 or -127."""
+    def of(cls, table: Table) -> Int8Table:
+        """Round every number to the nearest code; the largest of a row gets code 127 or -127."""
         codes = np.empty(table.shape, np.int8)
         scales = np.empty(len(table), np.float32)
         for block in _blocks(len(table)):
             rows = table[block]
             scales[block] = np.abs(rows).max(axis=1, initial=0) / np.float32(127)
-            worth = np.where(scales[block] == 0, 1, scales[block])[:, None]
-            codes[block] = np.clip(
-                np.rint(rows / worth), -127, 127
-            )  # tiny scales round, and may put 128 there
+            steps = np.where(scales[block] == 0, 1, scales[block])[:, None]
+            # A denormal scale is rounded itself, and may lead to code 128.
+            codes[block] = np.clip(np.rint(rows / steps), -127, 127)
         return cls(codes, scales)
 
     @property
@@ -113,7 +116,7 @@ class Codes:
         return self.codes.shape
 
     def rows(self, ids: Any) -> Rows:
-        """The rows of these ids (or of a slice) as floats again."""
+        """The rows of these ids (or of a slice) as float32."""
         return self.codes[ids].astype(np.float32) * self.scales[ids][:, None]
 
     def whole(self) -> Table:
@@ -125,7 +128,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words and their vectors; nothing about them changes once they are made.
+    """Words and their vectors; immutable.
 
     >>> vectors = Vectors.of(["cat", "猫"], [[1, 0], [0.9, 0.1]])
     >>> vectors["猫"]
@@ -134,41 +137,45 @@ class Vectors:
 
     words: Words
     stored: Table | LazyTable
-    """The table as it lies; `table` is all of it in memory, `rows` some of it."""
+    """The table as it is stored. `table` gives all of it in memory, `rows` some rows."""
     counts: Counts | None = None
     card: Card = field(default_factory=Card)
     contexts: Table | LazyTable | None = None
-    """The other table of a method that has two: what a word looks like as a context."""
+    """The context table (output vectors) of a method that trains two tables."""
     subwords: Subwords | None = None
-    """What gives a vector to an unseen word."""
+    """Composes vectors of out-of-vocabulary words."""
 
     def __post_init__(self) -> None:
         if len(self.stored.shape) != 2 or self.stored.shape[0] != len(self.words):
             raise FormatError(
-                f"{len(self.words):,} words need a table with as many rows; found one of shape {self.stored.shape}."
+                "Expected a table with {words:,} rows, one for each word; found shape {shape}.",
+                words=len(self.words),
+                shape=self.stored.shape,
             )
         if self.contexts is not None and self.contexts.shape[0] != len(self.words):
             raise FormatError(
-                f"{len(self.words):,} words need as many contexts; found a table of shape {self.contexts.shape}."
+                "Expected a context table with {words:,} rows, one for each word; found shape {shape}.",
+                words=len(self.words),
+                shape=self.contexts.shape,
             )
         if isinstance(self.stored, np.ndarray):
-            _ = self.table  # an array is checked at once, a table in a file as it is read
+            _ = self.table  # an array is checked now, a table in a file when it is read
 
     @classmethod
     def of(cls, words: list[str], table: Any, card: Card | None = None) -> Vectors:
-        """Vectors from a list of words and anything that makes a matrix; the numbers are copied."""
+        """Vectors from a list of words and anything that NumPy makes a matrix of; it is copied."""
         return cls(Words.of(words), np.array(table, np.float32), card=card or Card())
 
     @functools.cached_property
     def table(self) -> Table:
-        """All rows in memory (or mapped), verified, finite, read-only."""
+        """All rows, in memory or memory-mapped; verified, finite, read-only."""
         table = self.stored if isinstance(self.stored, np.ndarray) else self.stored.whole()
         self._refuse_nan(table, range(len(table)))
         table.setflags(write=False)
         return table
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        """Some rows; of a table in a file only these are read and verified."""
+        """Some rows; from a table in a file only these are read and verified."""
         if isinstance(self.stored, np.ndarray) or "table" in self.__dict__:
             return self.table[ids]
         rows = self.stored.rows(ids)
@@ -186,39 +193,49 @@ class Vectors:
         return self.find(word) is not None
 
     def __getitem__(self, word: str) -> Vector:
-        """The vector of a word; one without a row gets it from its subwords, where the vectors have them."""
+        """The vector of a word; for an out-of-vocabulary word composed of its subwords, if there are any."""
         id = self.find(word)
         if id is None and self.subwords is not None:
-            made = self.subwords.vector(self._normalize(word))
-            if made is not None:
-                return made
-        return self.rows([self.id(word) if id is None else id])[0]
+            composed = self.subwords.vector(self._normalize(word))
+            if composed is not None:
+                return composed
+        if id is None:
+            id = self.id(word)  # raises UnknownWord
+        return self.rows([id])[0]
 
     def find(self, word: str) -> int | None:
-        """The id of `word` as written or, failing that, as the training text, or the tokenizer, would have
-        written it."""
+        """The id of `word`: as written, otherwise normalized as the training text was, otherwise as the
+        tokenizer spells it (with its mark for the start of a word)."""
         found = self.words.find(word)
-        if found is None:
-            written = self._normalize(word)
-            tries = (written, *spellings(self.card.encoding.get("spelling", ""), written))
-            found = next((id for each in tries if (id := self.words.find(each)) is not None), None)
-        return found
+        if found is not None:
+            return found
+        normalized = self._normalize(word)
+        for each in (normalized, *spellings(self.card.encoding.get("spelling", ""), normalized)):
+            found = self.words.find(each)
+            if found is not None:
+                return found
+        return None
 
     def id(self, word: str) -> int:
-        """Like `find`, but a word without a row raises UnknownWord with the closest known one."""
+        """Like `find`, but an out-of-vocabulary word raises UnknownWord, with the closest known word."""
         found = self.find(word)
         if found is None:
-            raise UnknownWord(f"'{word}' is not among the {len(self):,} words.{suggestion(word, self)}")
+            raise UnknownWord(
+                "'{word}' is not among the {words:,} words.{suggestion}",
+                word=word,
+                words=len(self),
+                suggestion=suggestion(word, self),
+            )
         return found
 
     @functools.cached_property
     def lengths(self) -> Lengths:
-        """The length of each row; with these at hand a search needs no second table."""
+        """The length of each row. With them a cosine search needs no second, scaled table."""
         return lengths(self.table)
 
     @functools.cached_property
     def unit(self) -> Table:
-        """The table with every row scaled to length 1; a row of zeros stays zeros."""
+        """The table with every row scaled to length 1; a row of zeros is kept."""
         lengths = np.linalg.norm(self.table, axis=1, keepdims=True)
         return self.table / np.where(lengths == 0, 1, lengths).astype(np.float32)
 
@@ -227,15 +244,19 @@ class Vectors:
         return normalizer(self.card.encoding.get("normalize", ()))
 
     def _refuse_nan(self, rows: np.ndarray, ids: Sequence[int] | np.ndarray) -> None:
-        # A sum is finite only if all its terms are: one pass and no mask, and the search below runs for the
-        # unlucky only.
-        if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
-            row = int(ids[np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]])
-            raise FormatError(f"The vector of '{self.words[row]}' (row {row}) holds NaN or infinity.")
+        # A sum is finite only if all its terms are: one pass and no mask for tables that are fine.
+        if np.isfinite(rows.sum(dtype=np.float64)) or np.isfinite(rows).all():
+            return
+        row = int(ids[np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]])
+        raise FormatError(
+            "The vector of '{word}' (row {row}) holds NaN or infinity. Get the file again, or train again.",
+            word=self.words[row],
+            row=row,
+        )
 
 
 def lengths(table: Table) -> Lengths:
-    """The length of every row, summed in float64, so that 1e30 and 1e-30 have one too."""
+    """The length of every row, summed in float64, so that rows of 1e30 and of 1e-30 have one, too."""
     found = np.empty(len(table), np.float32)
     for block in _blocks(len(table)):
         rows = table[block].astype(np.float64)
@@ -243,27 +264,40 @@ def lengths(table: Table) -> Lengths:
     return found
 
 
-def _blocks(rows: int, size: int = 1 << 14) -> list[slice]:
-    return [slice(start, start + size) for start in range(0, rows, size)]
+def _blocks(rows: int) -> list[slice]:
+    return [slice(start, start + BLOCK) for start in range(0, rows, BLOCK)]
 
 
-def suggestion(word: str, vectors: Vectors) -> str:
-    """A sentence naming known words a user may have meant by an unknown one, or nothing.
+def suggestion(word: str, vectors: Vectors) -> Message:
+    """A sentence that names known words a user may have meant by an unknown one; an empty message if none.
 
-    First the same word written otherwise (case, width, traditional or simplified, joined by _ or -); then,
+    First the same word in another form (case, width, traditional or simplified, joined by _ or -); then,
     for Chinese, words that share at least half their characters; for all others the closest in spelling.
     """
-    for other in _spellings(word):
-        if vectors.find(other) is not None:
-            return f" Did you mean '{other}'?"
-    some = vectors.words[:LOOKED_AT]
-    if re.search(r"[\u3400-\u9fff\U00020000-\U0003ffff]", word):
-        near = " or ".join(f"'{each}'" for each in _sharing(word, some))
-        return f" Did you mean {near}?" if near else ""
-    return str(did_you_mean(vectors._normalize(word), some))
+    for form in _forms(word):
+        if vectors.find(form) is not None:
+            return Message(" Did you mean '{word}'?", word=form)
+    frequent = vectors.words[:SUGGESTED_FROM]
+    if CHINESE.search(word):
+        return _any_of(_sharing_characters(word, frequent))
+    return did_you_mean(vectors._normalize(word), frequent)
 
 
-def _spellings(word: str) -> list[str]:
+def _any_of(words: list[str]) -> Message:
+    """A suggestion of up to three words."""
+    if not words:
+        return Message("")
+    if len(words) == 1:
+        return Message(" Did you mean '{word}'?", word=words[0])
+    if len(words) == 2:
+        return Message(" Did you mean '{first}' or '{second}'?", first=words[0], second=words[1])
+    return Message(
+        " Did you mean '{first}' or '{second}' or '{third}'?", first=words[0], second=words[1], third=words[2]
+    )
+
+
+def _forms(word: str) -> list[str]:
+    """The same word in other forms that a text may have."""
     plain = nfkc(word).strip()
     forms = [plain, plain.lower(), plain.capitalize(), plain.title(), plain.upper()]
     if not plain.isascii():
@@ -272,13 +306,13 @@ def _spellings(word: str) -> list[str]:
     return list(dict.fromkeys(forms))
 
 
-def _sharing(word: str, known: list[str], most: int = 3) -> list[str]:
-    """Up to three words, by the share of characters in common, then by rank; characters count in simplified
-    form."""
+def _sharing_characters(word: str, known: list[str]) -> list[str]:
+    """Up to three words, by the share of characters in common (Dice coefficient, at least a half), then by
+    rank. The word asked for counts in simplified form."""
     wanted = Counter(simplified(word))
     shares: list[tuple[float, int]] = []
     for rank, each in enumerate(known):
         if not wanted.keys().isdisjoint(each):
             common = sum((wanted & Counter(each)).values())
             shares.append((-2 * common / (len(word) + len(each)), rank))
-    return [known[rank] for share, rank in sorted(shares)[:most] if share <= -0.5]
+    return [known[rank] for share, rank in sorted(shares)[:3] if share <= -0.5]

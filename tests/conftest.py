@@ -1,41 +1,164 @@
-"""Every test runs with shapes and types checked; in CI nothing may be skipped."""
+"""Every test runs with shapes and types checked, and nothing vanishes: whatever did not run is counted and
+printed with its reason at the end. With CI=true an omission fails the run, unless it needs a GPU."""
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
+
+# Before NumPy is imported: the tests run in two processes, and BLAS threads that wait for a core spin on it. The
+# spaces of study/compare/test_align.py took 22 s of processor time with two threads and 6 s with one, on two cores
+# that others used too.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("inlaid", "beartype.beartype")
 
-signal.signal(
-    signal.SIGINT, signal.default_int_handler
-)  # a run in the background ignores Ctrl-C, and some tests press it
+# A process started in the background ignores Ctrl-C, and some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
-IN_CI = os.environ.get("CI", "").lower() == "true"
+ALLOWED_IN_CI = "needs a GPU"
+"""Reasons that start with this are printed but do not fail CI: its machine has no GPU."""
+NOT_RUN = "[NOTRUN]"
+"""How pytest marks a test of `xfail(run=False)`; any other expected failure did run."""
+
+
+class Omission(NamedTuple):
+    """Tests that did not run: where they are, how many, and why."""
+
+    where: str
+    count: int
+    reason: str
+
+
+OMISSIONS = pytest.StashKey[dict[str, Omission]]()
+"""By place, so that a module that both workers of xdist leave out counts once."""
+
+
+def in_ci() -> bool:
+    return os.environ.get("CI", "").lower() == "true"
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of real corpora and files that INLAID_DATA names."""
     if not os.environ.get("INLAID_DATA"):
-        pytest.skip(
-            "INLAID_DATA is not set: it names a folder of real data, which the project does not carry"
-        )
+        pytest.skip("INLAID_DATA is not set: it names a folder of real data that is not in the repository")
     folder = Path(os.environ["INLAID_DATA"]).resolve()
     if not folder.is_dir():
         pytest.fail(f"INLAID_DATA names {folder}, which is not a folder")
     return folder
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
-    """In CI a skip is a gap, so it fails."""
-    outcome = yield
-    report = outcome.get_result()
-    if IN_CI and report.skipped:
-        report.outcome = "failed"
-        report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[OMISSIONS] = {}
+    config.pluginmanager.register(Listener(config), "omissions")
+
+
+class Listener:
+    """Collects omissions of all kinds. With xdist, the workers collect and the controller reports."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.found = config.stash[OMISSIONS]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test that skipped itself, in its body, its fixtures or by a mark."""
+        expected_failure = getattr(report, "wasxfail", None)
+        if report.skipped and (expected_failure is None or expected_failure.startswith(NOT_RUN)):
+            self.add(report.nodeid, 1, expected_failure or _reason(report.longrepr))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module that skipped itself, with `importorskip` or `pytest.skip` at its top."""
+        if report.skipped:
+            count = _tests_in(self.config.rootpath / report.nodeid)
+            self.add(report.nodeid, count, _reason(report.longrepr))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> Iterator[None]:
+        """A file that a conftest names in `collect_ignore` or `collect_ignore_glob`."""
+        ignored = yield
+        if ignored and collection_path.match("test_*.py") and not _on_command_line(self.config):
+            where = collection_path.relative_to(self.config.rootpath).as_posix()
+            self.add(where, _tests_in(collection_path), "left out by collect_ignore in a conftest.py")
+        return ignored
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker of xdist has ended: take over what only it knows."""
+        for fields in getattr(node, "workeroutput", {}).get("omissions", ()):
+            self.add(*fields)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        output = getattr(self.config, "workeroutput", None)
+        if output is not None:
+            output["omissions"] = [tuple(each) for each in self.found.values()]
+        elif self.refused() and session.exitstatus in (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        ):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print each reason once, with the number of tests it cost and where they are."""
+        if not self.found:
+            return
+        total = sum(each.count for each in self.found.values())
+        terminalreporter.section(f"{total} tests did not run")
+        for reason, count in _by_reason(self.found).most_common():
+            terminalreporter.line(f"{count:5} {reason} ({_places(self.found, reason)})")
+        if refused := self.refused():
+            count = sum(each.count for each in refused)
+            terminalreporter.line(
+                f"CI=true: {count} of these fail the run; only a GPU may be missing.", red=True
+            )
+
+    def add(self, where: str, count: int, reason: str) -> None:
+        self.found[where] = Omission(where, count, reason)
+
+    def refused(self) -> list[Omission]:
+        """What CI does not accept; nothing outside CI."""
+        if not in_ci():
+            return []
+        return [each for each in self.found.values() if not each.reason.startswith(ALLOWED_IN_CI)]
+
+
+def _by_reason(found: dict[str, Omission]) -> Counter[str]:
+    counts = Counter[str]()
+    for each in found.values():
+        counts[each.reason] += each.count
+    return counts
+
+
+def _places(found: dict[str, Omission], reason: str) -> str:
+    """The files in question, the first few by name."""
+    files = sorted({each.where.split("::")[0] for each in found.values() if each.reason == reason})
+    more = [f"{len(files) - 3} more files"] if len(files) > 3 else []
+    return ", ".join(files[:3] + more)
+
+
+def _reason(longrepr: object) -> str:
+    """What the skip says; pytest keeps (path, line, "Skipped: reason"), which xdist turns into a list."""
+    said = longrepr[2] if isinstance(longrepr, (tuple, list)) else longrepr
+    return " ".join(str(said).removeprefix("Skipped: ").split())
+
+
+def _tests_in(path: Path) -> int:
+    """Test functions of a file that was not imported, at least one; their parameters cannot be counted."""
+    if not path.is_file():
+        return 1
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    return max(1, sum(isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in nodes))
+
+
+def _on_command_line(config: pytest.Config) -> bool:
+    """Whether this run was told to ignore files: that is a choice of whoever typed it, not an omission."""
+    return bool(config.getoption("ignore", None) or config.getoption("ignore_glob", None))

@@ -43,6 +43,44 @@ def test_any_safetensors_reader_opens_the_file(path: Path):
         np.testing.assert_array_equal(found[name], array)
 
 
+def test_bfloat16_is_kept_as_its_bits(tmp_path: Path):
+    bits = np.array([[0x3F80, 0xBF00], [0x7F80, 0x0001]], np.uint16)  # 1, -0.5, infinity, the smallest number
+    arrays.write(tmp_path / "a", {"w": arrays.Raw(bits, "BF16"), "u": bits, "step": np.array([3])}, {})
+    opened = arrays.open_arrays(tmp_path / "a")
+    assert opened.dtypes == {"w": "BF16", "u": "U16", "step": "I64"}
+    for name in ("w", "u"):
+        assert opened.whole(name).dtype == np.uint16
+        assert opened.whole(name).tobytes() == bits.tobytes()
+    assert opened.rows("w", [1]).tolist() == bits[[1]].tolist()
+    assert opened.verify() == 24
+    raw = bytearray((tmp_path / "a").read_bytes())
+    raw[-1] ^= 1
+    (tmp_path / "a").write_bytes(raw)
+    with pytest.raises(FormatError, match="damaged"):
+        arrays.open_arrays(tmp_path / "a").verify()
+
+
+def test_torch_reads_bfloat16_as_such(tmp_path: Path):
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+    load = pytest.importorskip("safetensors.torch").load_file
+    tensor = torch.tensor([[1.0, -0.5, 3.140625]], dtype=torch.bfloat16)
+    bits = tensor.view(torch.uint16).numpy()
+    pieces = (bits[:, start : start + 1].reshape(-1) for start in range(3))
+    streamed = arrays.Stream(pieces, bits.dtype, bits.shape, name="BF16")
+    arrays.write(tmp_path / "a", {"whole": arrays.Raw(bits, "BF16"), "streamed": streamed}, {})
+    found = load(tmp_path / "a")
+    for name in ("whole", "streamed"):
+        assert found[name].dtype == torch.bfloat16
+        assert torch.equal(found[name], tensor)
+
+
+def test_raw_bits_of_another_width_are_refused(tmp_path: Path):
+    for array, dtype in ((np.zeros(3, np.float32), "BF16"), (np.zeros(3, np.uint16), "BF17")):
+        with pytest.raises(ValueError, match=dtype):
+            arrays.write(tmp_path / "a", {"w": arrays.Raw(array, dtype)}, {})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_mapped_array_cannot_be_written_to(path: Path):
     with pytest.raises(ValueError, match="read-only"):
         arrays.open_arrays(path).whole("table")[0, 0] = 1

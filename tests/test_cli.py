@@ -221,7 +221,7 @@ MISTAKES = {
         ["train", "onehot", "REPEATED", "-o", "OUT"],
         "The vocabulary has one word, 'hello'",
     ),
-    "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words were seen less than 5 times"),
+    "rare words only": (["train", "ppmi", "ONE", "-o", "OUT"], "All 1 words occur less than 5 times"),
     "not UTF-8": (["train", "ppmi", "BINARY", "-o", "OUT"], "is not UTF-8"),
     "no such folder": (["train", "ppmi", "TEXT", "-o", "NONE/v.inlaid"], "there is no folder"),
     "a folder as output": (["train", "ppmi", "TEXT", "-o", "FOLDER"], "it is a folder"),
@@ -229,7 +229,7 @@ MISTAKES = {
         ["train", "ppmi", "TEXT", "-o", "OUT", "--config", "TOML"],
         "No setting is called 'widnow'. Did you mean 'window'?",
     ),
-    "not vectors": (["neighbors", "TEXT", "cat"], "none of the formats Inlaid reads"),
+    "not vectors": (["neighbors", "TEXT", "cat"], "not recognized as any of the formats"),
     "missing vectors": (["neighbors", "NONE", "cat"], "There is no file"),
     "no tasks fit": (["evaluate", "NONE"], "There is no file"),
     "negative words": (["world", "-o", "OUT", "--words", "-1"], "words"),
@@ -313,14 +313,26 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path, vectors: Path):
     assert ended.stderr == ""
 
 
-def test_the_demo_ends_by_itself_and_shows_both_languages():
+@pytest.mark.parametrize(
+    ("locale", "first", "second"), [("en_US.UTF-8", "English", "中文"), ("zh_CN.UTF-8", "中文", "English")]
+)
+def test_the_demo_shows_four_generations_in_both_languages(locale: str, first: str, second: str):
     ended = subprocess.run(
         [sys.executable, "-m", "inlaid.cli", "demo", "--words", "100000"],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
+        env={**os.environ, "LC_ALL": locale, "PYTHONUTF8": "1"},
     )
     assert ended.returncode == 0, ended.stderr
-    assert "king - man + woman = queen" in ended.stdout
-    assert "国王 - 男人 + 女人 = 王后" in ended.stdout
-    assert ended.stdout.count("world-analogies") == 2
+    shown = ended.stdout
+    assert shown.index(first) < shown.index(second)
+    for formula, answer in (("king - man + woman", "queen"), ("国王 - 男人 + 女人", "王后")):
+        rows = shown.split(f"  {formula}\n")[1].splitlines()[:4]
+        assert [row.split()[0] for row in rows] == ["one-hot", "PPMI", "Word2Vec", "fastText"]
+        assert all(row.split()[1] == answer for row in rows[1:])
+    for word in ("bananna", "香蕉汁"):  # only subwords give an out-of-vocabulary word a vector
+        block = shown[shown.rindex(word) :].splitlines()[1:5]
+        assert {"banana", "香蕉"} & set(block[3].split())
+        assert all("0." not in row for row in block[:3])
+    assert "inlaid train sgns" in shown

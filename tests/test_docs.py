@@ -1,60 +1,249 @@
-"""The documents say what is true: their code runs, and their tree is the package."""
+"""The documents say what is true: all their code and commands run, and their tree is the package.
+
+Blocks are found by a Markdown parser, so those in lists and indented ones count too. A block is
+
+- ```` ```python ````, or indented and valid Python: the blocks of a page run in order, as one program;
+- ```` ```sh ````, or indented and starting with `inlaid` or `$`: the lines run in order, in one folder; what
+  follows a `$` line is its output and is compared;
+- ```` ```toml ```` or ```` ```json ````: it is parsed;
+- ```` ```text ````, without a name, or indented: a formula, a tree, an output. It must not look like code.
+
+Commands that are not run here are listed in NOT_RUN, with who runs them.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
-import os
+import itertools
+import json
 import re
+import shlex
 import subprocess
 import sys
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from markdown_it import MarkdownIt
+
+from inlaid.cli import main
+from inlaid.collect import world
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(
-    [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-)
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NOT_RUN = {
+    "make demo": "installs the project; .ci/run types it on a clean clone",
+    "make test": "it is what runs this test",
+}
+"""Commands of the pages that are not run here, and why."""
+FILES: dict[str, Callable[[world.Language], str]] = {
+    "text.txt": lambda language: "\n".join(world.sentences(language, words=20_000)),
+    "new.txt": lambda language: "\n".join(world.sentences(language, words=5_000, seed=2)),
+    "config.json": lambda _: '{"model_type": "llama"}',
+}
+"""Files of their own that the pages suppose readers to have."""
+NOT_RUN_MARKS = ("# not run with the tests", "# 不随测试运行")
+"""How a block of text with commands says, to its readers, that nothing runs them; in either language."""
+NOT_RUN_BLOCKS = {
+    "compare-and-align.md": "its figures are of 100 MB of Wikipedia; training takes minutes for each seed",
+}
+"""Pages, by name, that have such blocks, and why."""
+COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz)\b|pip |python3? )")
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+class Block(NamedTuple):
+    """A block of code of a page: its language, its text, and the line of the page before its first."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line + 1}"
+
+
+class Command(NamedTuple):
+    """A line to type, and the output that the page shows for it; None where it shows none."""
+
+    line: str
+    output: str | None
+
+
+def read_blocks(page: Path) -> list[Block]:
+    tokens = MarkdownIt("commonmark").parse(page.read_text("utf-8"))
+    found = list[Block]()
+    for token in tokens:
+        if token.type == "fence":
+            found.append(Block(page, _start(token) + 1, token.info.strip(), token.content))
+        elif token.type == "code_block":
+            found.append(Block(page, _start(token), _indented_language(token.content), token.content))
+    return found
+
+
+def _start(token: Any) -> int:
+    return token.map[0]
+
+
+def _indented_language(text: str) -> str:
+    """An indented block does not name its language."""
+    if text.startswith(("inlaid ", "$ ")):
+        return "sh"
+    return "python" if _is_program(text) else "text"
+
+
+def _is_program(text: str) -> bool:
+    """Whether this is Python that does something; `a . b` or `x` may parse, but are formulas."""
+    try:
+        tree = ast.parse(textwrap.dedent(text))
+    except SyntaxError:
+        return False
+    return any(isinstance(node, (ast.Import, ast.ImportFrom, ast.Call)) for node in ast.walk(tree))
+
+
+BLOCKS = {page: read_blocks(page) for page in PAGES}
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    return [block for block in BLOCKS[page] if block.language == language]
+
+
+def commands(page: Path) -> list[Command]:
+    return [command for block in blocks(page, "sh") for command in _commands(block.text)]
+
+
+def _commands(text: str) -> Iterator[Command]:
+    """Each line of a block; with `$` lines in it, what follows one is its output."""
+    lines = text.replace("\\\n", " ").splitlines()
+    if not any(line.startswith("$ ") for line in lines):
+        yield from (Command(line, None) for line in lines if line.strip() and not line.startswith("#"))
+        return
+    starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
+    for start, end in itertools.pairwise([*starts, len(lines)]):
+        yield Command(lines[start].removeprefix("$ "), "\n".join(lines[start + 1 : end]).rstrip())
 
 
 def with_code(language: str) -> list[object]:
     return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page, language)]
 
 
-def _went_well(ended: subprocess.CompletedProcess[str]) -> None:
-    """A page that needs an extra this installation does not have is not run."""
-    if missing := re.findall(r"\S+ is not installed: run .*", ended.stderr):
-        pytest.skip(missing[-1])
-    assert ended.returncode == 0, ended.stderr
+@pytest.fixture
+def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with the files of their own that the page supposes readers to have."""
+    monkeypatch.chdir(tmp_path)
+    language = "zh" if "zh" in page.name or page.parent.name == "zh" else "en"
+    shown = page.read_text("utf-8")
+    for name, write in FILES.items():
+        if name in shown:
+            (tmp_path / name).write_text(write(language), "utf-8")
+    return tmp_path
 
 
 @pytest.mark.parametrize("page", with_code("python"))
-def test_python_runs(page: Path, tmp_path: Path):
-    code = "\n".join(blocks(page, "python"))
-    if "import torch" in code:
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
-    _went_well(ended)
+def test_python_runs(page: Path, folder: Path):
+    """In a process of its own, as a reader runs it: without the type checks of the tests, warnings as errors."""
+    program = blocks(page, "python")
+    modules = [_missing(ast.parse(textwrap.dedent(block.text))) for block in program]
+    runnable = list(itertools.takewhile(lambda pair: not pair[1], zip(program, modules, strict=True)))
+    code = "\n".join(textwrap.dedent(block.text) for block, _ in runnable)
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    if extras := re.findall(r"\S+ is not installed: run .*", ended.stderr):
+        pytest.skip(extras[-1])
+    assert ended.returncode == 0, ended.stderr
+    if len(runnable) < len(program):
+        missing = modules[len(runnable)]
+        pytest.skip(
+            f"{missing} is not installed: {len(runnable)} of {len(program)} blocks of {page.name} ran"
+        )
+
+
+def _missing(tree: ast.Module) -> str:
+    """The first module that a block imports and this installation does not have."""
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        for name in names:
+            if importlib.util.find_spec(name.partition(".")[0]) is None:
+                return name
+    return ""
 
 
 @pytest.mark.parametrize("page", with_code("sh"))
-def test_commands_run(page: Path, tmp_path: Path):
-    """Every `inlaid` line, in order; what installs or tests the project itself is run elsewhere."""
-    lines = [
-        line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("inlaid ")
-    ]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    ended = subprocess.run(
-        ["bash", "-e", "-c", "\n".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    _went_well(ended)
+def test_commands_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
+    for line, output in commands(page):
+        words = shlex.split(line, comments=True)
+        if " ".join(words) in NOT_RUN:
+            continue
+        assert words[0] == "inlaid", f"{page.name}: {line!r} is not run: list it in NOT_RUN with the reason"
+        capsys.readouterr()
+        ended = _typed(words[1:])
+        shown = capsys.readouterr()
+        if ended == 2 and "is not installed: run" in shown.err:
+            pytest.skip(shown.err.strip().removeprefix("error: "))
+        assert ended == 0, f"{line}\n{shown.err}"
+        if output is not None:
+            assert _without_end_blanks(shown.out) == _without_end_blanks(output)
+
+
+def _typed(words: list[str]) -> int:
+    try:
+        return main(words)
+    except SystemExit as stop:  # --help
+        return int(stop.code or 0)
+
+
+def _without_end_blanks(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_block_hides_code(page: Path):
+    """A block is run or parsed, or it is plain text; nothing that looks like code goes unrun."""
+    for block in BLOCKS[page]:
+        if block.language == "toml":
+            tomllib.loads(block.text)
+        elif block.language == "json":
+            json.loads(block.text)
+        elif block.language in ("", "text"):
+            typed = [line for line in block.text.splitlines() if COMMAND.match(line)]
+            marked = page.name in NOT_RUN_BLOCKS and block.text.startswith(NOT_RUN_MARKS)
+            assert marked or not typed, f"{block.place}: commands in a block of text are not run; use ```sh"
+            assert not _is_program(block.text), f"{block.place}: Python in a block of text; use ```python"
+        else:
+            assert block.language in ("python", "sh"), f"{block.place}: nothing runs {block.language}"
+
+
+def test_what_is_not_run_is_in_the_pages():
+    typed = {
+        " ".join(shlex.split(command.line, comments=True)) for page in PAGES for command in commands(page)
+    }
+    assert NOT_RUN.keys() <= typed
+    texts = [block for page in PAGES for block in blocks(page, "text")]
+    marked = {block.page.name for block in texts if block.text.startswith(NOT_RUN_MARKS)}
+    assert marked == NOT_RUN_BLOCKS.keys()
+
+
+@pytest.mark.parametrize(
+    ("markdown", "languages"),
+    [
+        ("```python\nx\n```", ["python"]),
+        ("- a list\n\n  ```sh\n  inlaid info x\n  ```\n", ["sh"]),
+        ("1. one\n   - two\n\n         import inlaid\n", ["python"]),
+        ("Text:\n\n    inlaid info x\n", ["sh"]),
+        ("Text:\n\n    $ inlaid info x\n    shown\n", ["sh"]),
+        ("Text:\n\n    f(x) = max(0, log x)\n", ["text"]),
+        ("> quoted\n>\n> ~~~toml\n> a = 1\n> ~~~\n", ["toml"]),
+    ],
+)
+def test_blocks_are_found_wherever_they_are(markdown: str, languages: list[str], tmp_path: Path):
+    (tmp_path / "page.md").write_text(markdown, "utf-8")
+    assert [block.language for block in read_blocks(tmp_path / "page.md")] == languages
 
 
 def _tree() -> Any:
@@ -87,16 +276,11 @@ def test_every_module_says_what_it_is():
 
 def test_both_readmes_run_the_same_commands():
     """The two languages are twins: same commands, same calls, other words."""
-    shapes = [
-        [
-            re.sub(r"\s.*", "", line.removeprefix("inlaid "))
-            for block in blocks(ROOT / name, "sh")
-            for line in block.splitlines()
-            if line.startswith("inlaid ")
-        ]
+    typed = [
+        [command.line.split()[:2] for command in commands(ROOT / name)]
         for name in ("README.md", "README.zh.md")
     ]
-    assert shapes[0] == shapes[1]
+    assert typed[0] == typed[1]
 
 
 def test_every_page_has_a_twin_in_the_other_language():
@@ -105,7 +289,8 @@ def test_every_page_has_a_twin_in_the_other_language():
     )
     assert here.keys() == there.keys()
     for name in here:
-        assert len(blocks(here[name], "python")) == len(blocks(there[name], "python")), name
+        for language in ("python", "sh"):
+            assert len(blocks(here[name], language)) == len(blocks(there[name], language)), name
 
 
 def test_links_lead_somewhere_and_every_page_and_picture_is_linked():

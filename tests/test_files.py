@@ -1,8 +1,9 @@
-"""Whole or not at all: what stands after a write that fails in the middle."""
+"""Files are written as a whole or not at all, and reach the disk in the right order."""
 
 from __future__ import annotations
 
 import os
+import re
 import resource
 import stat
 import subprocess
@@ -21,6 +22,82 @@ def test_a_file_appears_whole(tmp_path: Path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What reaches the disk, in order: each fsync with the name and size of its file, and each rename."""
+    found: list[str] = []
+    fsync = os.fsync
+    replace = os.replace
+    rename = os.rename
+
+    def record_fsync(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        if path.is_dir():
+            found.append(f"fsync folder {generic(path)}")
+        else:
+            found.append(f"fsync {generic(path)} of {path.stat().st_size} bytes")
+        fsync(descriptor)
+
+    def record_replace(source: Path, target: Path) -> None:
+        found.append(f"rename {generic(source)} to {generic(target)}")
+        replace(source, target)
+
+    def record_rename(source: Path, target: Path) -> None:
+        found.append(f"rename {generic(source)} to {generic(target)}")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(os, "replace", record_replace)
+    monkeypatch.setattr(os, "rename", record_rename)
+    return found
+
+
+def generic(path: Path) -> str:
+    """The name of a file, with TOKEN for the random part of an unfinished one."""
+    return re.sub(r"\.[0-9a-f]{8}\.part$", ".TOKEN.part", path.name)
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="names of descriptors are read from /proc, which Linux has"
+)
+def test_a_file_is_on_the_disk_before_its_name_is_and_then_its_name(tmp_path: Path, steps: list[str]):
+    files.write_bytes(tmp_path / "a", b"12345")
+    assert steps == [
+        "fsync .a.TOKEN.part of 5 bytes",
+        "rename .a.TOKEN.part to a",
+        f"fsync folder {tmp_path.name}",
+    ]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="names of descriptors are read from /proc, which Linux has"
+)
+def test_a_folder_is_on_the_disk_before_its_name_is_and_then_its_name(tmp_path: Path, steps: list[str]):
+    with files.writing_folder(tmp_path / "corpus") as part:
+        files.write_bytes(part / "a", b"12345")
+    assert steps == [
+        "fsync .a.TOKEN.part of 5 bytes",
+        "rename .a.TOKEN.part to a",
+        "fsync folder .corpus.TOKEN.part",
+        "fsync folder .corpus.TOKEN.part",
+        "rename .corpus.TOKEN.part to corpus",
+        f"fsync folder {tmp_path.name}",
+    ]
+
+
+def test_a_failed_fsync_is_an_error_and_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    files.write_text(tmp_path / "a", "old")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(WriteError, match="Input/output error"):
+        files.write_text(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_a_failure_in_the_middle_keeps_the_old_file_and_leaves_nothing(tmp_path: Path):
     files.write_text(tmp_path / "a.txt", "old")
     with pytest.raises(ZeroDivisionError), files.writing(tmp_path / "a.txt") as file:
@@ -31,7 +108,7 @@ def test_a_failure_in_the_middle_keeps_the_old_file_and_leaves_nothing(tmp_path:
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path: Path):
-    """A limit on file size stands in for a full disk: the kernel refuses the write in the same way."""
+    """A limit on file size imitates a full disk: the kernel refuses the write in the same way."""
     code = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -80,7 +157,7 @@ def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     with files.writing_folder(tmp_path / "corpus") as part:
         files.write_text(part / "a", "1")
     assert (tmp_path / "corpus" / "a").read_text() == "1"
-    with pytest.raises(WriteError, match="exists already"), files.writing_folder(tmp_path / "corpus"):
+    with pytest.raises(WriteError, match="already exists"), files.writing_folder(tmp_path / "corpus"):
         pass
     with pytest.raises(ZeroDivisionError), files.writing_folder(tmp_path / "other") as part:
         files.write_text(part / "a", "1")
@@ -88,7 +165,7 @@ def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     assert os.listdir(tmp_path) == ["corpus"]
 
 
-def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path: Path):
+def test_unfinished_files_are_swept_and_nothing_else(tmp_path: Path):
     for name in (".a[1].0123abcd.part", ".a[1].b.0123abcd.part", ".a1.0123abcd.part", "a[1]", ".a[1].part"):
         (tmp_path / name).touch()
     files.sweep(tmp_path / "a[1]")

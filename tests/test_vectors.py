@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inlaid.errors import FormatError, UnknownWord
-from inlaid.vectors import Card, Codes, Vectors
+from inlaid.vectors import Card, Int8Table, Vectors
 
 
 def test_a_word_finds_its_row():
@@ -17,10 +17,10 @@ def test_a_word_finds_its_row():
     assert (len(vectors), vectors.dim) == (2, 2)
 
 
-def test_a_query_is_written_as_the_text_was():
+def test_a_query_is_normalized_as_the_text_was():
     vectors = Vectors.of(["cat", "Dog"], np.eye(2), Card(encoding={"normalize": ["nfc", "lower"]}))
     assert vectors.id("CAT") == 0
-    assert vectors.id("Dog") == 1  # as it stands comes first
+    assert vectors.id("Dog") == 1  # the exact form comes first
 
 
 def test_an_unknown_word_suggests_a_known_one():
@@ -36,7 +36,7 @@ def test_nothing_can_be_changed():
         vectors.table = np.zeros((1, 1), np.float32)
 
 
-def test_the_callers_numbers_are_not_touched():
+def test_the_array_of_the_caller_is_not_changed():
     table = np.ones((1, 2), np.float32)
     vectors = Vectors.of(["a"], table)
     table[0, 0] = 5  # still the caller's to change
@@ -50,7 +50,7 @@ def test_nan_and_infinity_are_refused_by_name(bad: float):
 
 
 def test_words_and_rows_must_match():
-    with pytest.raises(FormatError, match="2 words need a table with as many rows"):
+    with pytest.raises(FormatError, match="Expected a table with 2 rows, one for each word"):
         Vectors.of(["a", "b"], [[1.0]])
 
 
@@ -88,7 +88,7 @@ def test_nothing_is_suggested_where_nothing_is_close(word: str, known: list[str]
 
 
 def test_codes_are_the_nearest_whole_numbers():
-    codes = Codes.of(np.array([[1.27, -0.014, 0.016], [0, 0, 0], [-254, 1.1, 0.9]], np.float32))
+    codes = Int8Table.of(np.array([[1.27, -0.014, 0.016], [0, 0, 0], [-254, 1.1, 0.9]], np.float32))
     assert codes.codes.tolist() == [[127, -1, 2], [0, 0, 0], [-127, 1, 0]]
     np.testing.assert_allclose(codes.scales, [0.01, 0, 2])
     np.testing.assert_allclose(codes.rows([0, 2]), [[1.27, -0.01, 0.02], [-254, 2, 0]], rtol=1e-6)
@@ -98,7 +98,7 @@ def test_codes_are_the_nearest_whole_numbers():
 @pytest.mark.parametrize("size", [1e-44, 1e-20, 1, 1e30])
 def test_codes_are_within_half_a_step(size: float):
     table = (np.random.default_rng(1).standard_normal((50, 40)) * size).astype(np.float32)
-    codes = Codes.of(table)
+    codes = Int8Table.of(table)
     assert np.abs(codes.codes.astype(int)).max() <= 127
     if size > 1e-30:
         assert (np.abs(codes.rows(slice(None)) - table) <= codes.scales[:, None] * 0.501).all()

@@ -1,7 +1,7 @@
 """The grammar of the embedded world: sheets of words, and frames whose slots they fill.
 
-`world.toml` says in its first lines how sheets and frames are written; here they are read, and sentences
-drawn from them.
+The first lines of `world.toml` explain how sheets and frames are written. This module reads them and draws
+sentences from them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ ByLanguage = Mapping[Language, Item]
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 ENGLISH_FORMS = ("s", "a", "third", "past", "ing", "er")
-LOANS = 30  # for every row that borrows, so that a row with few words to borrow is as frequent as the others
+LOANS = 30
+"""Words for every row that borrows, so that a row with few words to borrow is as frequent as the others."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Concept:
-    """One meaning and its words; a word with two meanings is two concepts in two fields."""
+    """One meaning and its words. A word with two meanings is two concepts, in two fields."""
 
     field: str
     zh: str
@@ -45,17 +46,15 @@ class Concept:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a sheet: what a slot key such as `capital` or `young.s` says; the empty key is the word
-    itself."""
+    """A line of a sheet: the text of each slot key, such as `capital` or `young.s`; "" is the word."""
 
     text: ByLanguage[Mapping[str, str]]
     concepts: Mapping[str, Concept]
 
     def seen_from(self, column: str) -> Row:
-        """The line with another of its columns as its word: the row of the king becomes the row of the
-        queen."""
+        """The row with another column as its word: the row of the king becomes the row of the queen."""
         text: ByLanguage[Mapping[str, str]] = {
-            language: {**said, **_below(column, said)} for language, said in self.text.items()
+            language: {**forms, **_below(column, forms)} for language, forms in self.text.items()
         }
         return Row(text, {**self.concepts, **_below(column, self.concepts)})
 
@@ -65,7 +64,7 @@ Sheets = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Filling:
-    """A row as one variable of a frame takes it: the strings for its slots, in the order of the slots."""
+    """A row as used by one variable of a frame: the strings for its slots, in slot order."""
 
     row: Row
     word: str
@@ -75,7 +74,7 @@ class Filling:
 
 @dataclass(frozen=True)
 class Variable:
-    """What varies in a frame as one: the slots {country} and {country.capital}, filled from the same row."""
+    """Slots filled from the same row, such as {country} and {country.capital}."""
 
     name: str
     keys: ByLanguage[tuple[str, ...]]
@@ -84,31 +83,30 @@ class Variable:
 
 @dataclass(frozen=True)
 class Frame:
-    """A sentence with slots: a `str.format` template per language, over the strings of all variables end to
-    end."""
+    """A sentence with slots: a `str.format` template per language, over the strings of all variables."""
 
     zh: str
     en: str
     variables: tuple[Variable, ...]
     weight: float
     pronoun: str
-    """The slot of a pronoun that stands for its own variable, such as `who.he`; empty when there is none."""
+    """The slot of a pronoun that refers to its own variable, such as `who.he`; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """Everything `world.toml` says, ready to be drawn from."""
+    """The content of `world.toml`, ready for drawing sentences."""
 
     concepts: tuple[Concept, ...]
     dictionary: tuple[str, ...]
     frames: tuple[Frame, ...]
     relations: Mapping[str, list[tuple[Row, str]]]
-    """For each relation the rows that have it, and the key it leads to."""
+    """For each relation, the rows that have it and the key of the other word."""
 
 
 @cache
 def grammar() -> Grammar:
-    """The grammar, read when it is first asked for."""
+    """The grammar, read when it is first needed."""
     data = tomllib.loads(files(__package__).joinpath("world.toml").read_text(encoding="utf-8"))
     groups = data.pop("groups")
     lenders = {name: list(_rows(name, section, {})) for name, section in data.items()}
@@ -125,20 +123,17 @@ def grammar() -> Grammar:
 
 
 def _rows(name: str, section: Mapping[str, Any], lenders: Sheets) -> Iterator[Row]:
-    """The lines of a sheet; one that borrows comes once for each word borrowed, or once while nobody
-    lends."""
+    """The lines of a sheet. One that borrows words comes once for each of them, or once without lenders."""
     fields = {"": section.get("field", name), **section.get("fields", {})}
     heads = section.get("columns", "").split()
     for line in section.get("words", "").strip().splitlines():
         cells = dict(zip(heads, (cell.replace("_", " ") for cell in line.split()), strict=True))
-        yield from (
-            _row({**cells, **section.get("every", {}), **loan}, fields) for loan in _loans(cells, lenders)
-        )
+        shared = section.get("every", {})
+        yield from (_row({**cells, **shared, **loan}, fields) for loan in _loans(cells, lenders))
 
 
 def _loans(cells: Mapping[str, str], lenders: Sheets) -> Iterator[dict[str, str]]:
-    """The cells that take the place of one such as `object.from = clothes.s`, word after word of that
-    sheet."""
+    """The cells that replace one such as `object.from = clothes.s`, one word of that sheet after another."""
     sources = {head.removesuffix(".from"): cell for head, cell in cells.items() if head.endswith(".from")}
     if not (sources and lenders):
         yield {}
@@ -168,17 +163,17 @@ def _row(cells: Mapping[str, str], fields: Mapping[str, str]) -> Row:
 
 
 def _inflected(column: str, word: str) -> dict[str, str]:
-    """The regular English forms of a word; a column of the sheet says those that are not regular."""
+    """The regular English forms of a word; irregular ones have a column in the sheet."""
     stem = re.sub(r"(?<=[^aeiou])y$", "i", word)
     plural = stem + ("es" if stem != word or re.search(r"(s|x|z|ch|sh)$", word) else "s")
     past = stem + ("d" if word.endswith("e") else "ed")
     article = "an" if word[0].lower() in "aeiou" else "a"
     forms = {"s": plural, "third": plural, "past": past, "a": f"{article} {word}"}
-    return {f"{column}.{form}".lstrip("."): said for form, said in forms.items()}
+    return {f"{column}.{form}".lstrip("."): text for form, text in forms.items()}
 
 
 def _below(column: str, items: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands under `column`, with that part of the key taken off."""
+    """The items of `column`, with that part of their keys removed."""
     return {
         key[len(column) :].lstrip("."): item for key, item in items.items() if key.split(".")[0] == column
     }
@@ -191,7 +186,7 @@ def _members(sheets: Sheets, names: Iterable[str]) -> Iterator[Row]:
 
 
 def _frames(section: Mapping[str, Any], pools: Sheets) -> Iterator[Frame]:
-    """The frames of a section share its weight: unless said, one for each word it has to show."""
+    """The frames of a section share its weight: by default, one for each word of the section."""
     blocks = [block.splitlines() for block in section.get("frames", "").strip().split("\n\n") if block]
     options = [dict(line.split(": ") for line in block[2:]) for block in blocks]
     weights = [float(option.get("weight", 1)) for option in options]
@@ -215,15 +210,16 @@ def _frame(lines: Pair, pools: Sheets, weight: float, pronoun: str) -> Frame:
 
 
 def _choices_named(lines: Pair) -> tuple[Pair, dict[str, list[Row]]]:
-    """Each `(a|b|c)` as a slot of its own; the first choice in Chinese goes with the first in English, and so
-    on."""
-    zh, en = (re.split(r"\(([^)]*)\)", line) for line in (lines.zh, lines.en))
+    """Each `(a|b|c)` as a slot; the n-th choice in Chinese corresponds to the n-th in English."""
+    zh = re.split(r"\(([^)]*)\)", lines.zh)
+    en = re.split(r"\(([^)]*)\)", lines.en)
     pools: dict[str, list[Row]] = {}
-    for n in range(1, len(zh), 2):  # what stood in brackets comes out at the odd places
+    for n in range(1, len(zh), 2):  # the text in brackets is at the odd indices
         name = "choice" + "_" * n
         offered = zip(zh[n].split("|"), en[n].split("|"), strict=True)
         pools[name] = [Row({"zh": {"": a}, "en": {"": b}}, {}) for a, b in offered]
-        zh[n] = en[n] = f"{{{name}}}"
+        zh[n] = f"{{{name}}}"
+        en[n] = f"{{{name}}}"
     return Pair("".join(zh), "".join(en)), pools
 
 
@@ -233,7 +229,7 @@ def _slots(line: str) -> list[tuple[str, str]]:
 
 
 def _template(line: str, slots: list[tuple[str, str]], names: list[str]) -> str:
-    """`line` with the place of its string in each slot, when the strings of all variables lie end to end."""
+    """`line` with the index of its string in each slot; the strings of all variables are concatenated."""
     order = sorted(range(len(slots)), key=lambda n: names.index(slots[n][0]))
     places = iter(sorted(range(len(slots)), key=order.__getitem__))
     return re.sub(r"{[^}]*}", lambda _: f"{{{next(places)}}}", line)
@@ -256,11 +252,10 @@ def _variable(name: str, slots: ByLanguage[list[tuple[str, str]]], pools: Sheets
 
 
 def _chinese_words(frames: Iterable[Frame]) -> set[str]:
-    """The words between the slots, and all that may fill a slot."""
+    """The words between the slots, and all words that may fill a slot."""
     texts = [re.sub(r"{\d+}", " ", frame.zh) for frame in frames]
-    texts += [
-        said for frame in frames for v in frame.variables for filling in v.fillings for said in filling.zh
-    ]
+    variables = [variable for frame in frames for variable in frame.variables]
+    texts += [text for variable in variables for filling in variable.fillings for text in filling.zh]
     return {word for text in texts for word in tokens(text)}
 
 
@@ -272,47 +267,46 @@ def _relations(data: Mapping[str, Any], sheets: Sheets) -> dict[str, list[tuple[
     return relations
 
 
-# ---- drawing: only `Random.random` is used, which gives the same numbers on every version and platform
-# --------------
+# ---- Drawing. Only `Random.random` is used: it gives the same numbers on every version and platform
 
 
-def drawn(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless pairs, the Chinese with spaces between its words."""
+def pairs_with_spaces(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless sentence pairs, with spaces between the Chinese words."""
     rng = Random(seed)
     frames = grammar().frames
     heights = list(accumulate(frame.weight for frame in frames))
     while True:
         frame = frames[bisect(heights, rng.random() * heights[-1])]
-        yield written(frame, filled(frame, rng))
+        yield write(frame, fill(frame, rng))
 
 
-def filled(frame: Frame, rng: Random, given: Mapping[str, Filling] | None = None) -> list[Filling]:
-    """What fills each variable of a frame, no word twice; `given` holds those already decided."""
+def fill(frame: Frame, rng: Random, given: Mapping[str, Filling] | None = None) -> list[Filling]:
+    """A filling for each variable of a frame, no word twice; `given` holds those already chosen."""
     given = given or {}
     used = {filling.word for filling in given.values()}
     chosen: list[Filling] = []
     for variable in frame.variables:
-        filling = given.get(variable.name) or picked(variable.fillings, rng, used)
+        filling = given.get(variable.name) or pick(variable.fillings, rng, used)
         used.add(filling.word)
         chosen.append(filling)
     return chosen
 
 
-def picked(fillings: tuple[Filling, ...], rng: Random, used: set[str]) -> Filling:
+def pick(fillings: tuple[Filling, ...], rng: Random, used: set[str]) -> Filling:
     while True:
         filling = fillings[int(rng.random() * len(fillings))]
         if filling.word not in used:
             return filling
 
 
-def written(frame: Frame, fillings: list[Filling]) -> tuple[str, str]:
-    zh = frame.zh.format(*[said for filling in fillings for said in filling.zh])
-    en = frame.en.format(*[said for filling in fillings for said in filling.en])
+def write(frame: Frame, fillings: list[Filling]) -> tuple[str, str]:
+    zh = frame.zh.format(*[text for filling in fillings for text in filling.zh])
+    en = frame.en.format(*[text for filling in fillings for text in filling.en])
     return zh, en[0].upper() + en[1:]
 
 
 def until(words: int, measured: Iterable[tuple[Item, int]]) -> Iterator[Item]:
-    """Items until their lengths add up to at least `words`."""
+    """Items until the sum of their lengths is at least `words`."""
     for item, length in measured:
         yield item
         words -= length

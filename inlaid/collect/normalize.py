@@ -1,7 +1,7 @@
-"""Unicode form, width, case, traditional/simplified; str -> str.
+"""Unicode normalization, width, case, traditional to simplified Chinese; str -> str.
 
-Steps are named and applied in the order given, each exactly once. The names are written into the corpus and
-the vectors made from it, so that a query passes through the same steps as the text did.
+Steps are named and applied in the order given, each exactly once. The names are stored in the corpus and in
+the vectors trained on it, so that a query is normalized like the text.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from inlaid import registry
 
 Step = Callable[[str], str]
+_CHARACTER = re.compile(r"\r\n|.[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", re.DOTALL)
+"""A character and the combining marks that may join it."""
 HALF_WIDTH = {point: point - 0xFEE0 for point in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 
 
@@ -35,7 +37,7 @@ def nfkc(text: str) -> str:
 
 
 def width(text: str) -> str:
-    """Full-width letters, digits, signs and blanks become half-width; nothing else changes."""
+    """Full-width letters, digits, signs and blanks to half-width; nothing else changes."""
     return text.translate(HALF_WIDTH)
 
 
@@ -44,42 +46,41 @@ def lower(text: str) -> str:
 
 
 def simplified(text: str) -> str:
-    """Traditional to simplified by phrases. Not idempotent (乾縣 -> 乾县 -> 干县): apply it once."""
+    """Traditional to simplified Chinese, by phrases. Not idempotent (乾縣 -> 乾县 -> 干县): apply it once."""
     return _opencc("t2s").convert(text)
 
 
 def traditional(text: str) -> str:
-    """Simplified to traditional by phrases; no step for training text, but a way to find what a user may have
-    meant."""
+    """Simplified to traditional Chinese, by phrases. Not a step for training text; used for suggestions."""
     return _opencc("s2t").convert(text)
 
 
 @functools.cache
-def _opencc(direction: str):  # its dictionaries take a moment to load
+def _opencc(direction: str):  # cached: loading its dictionaries takes a moment
     import opencc
 
     return opencc.OpenCC(direction)
 
 
 def origins(text: str, names: Sequence[str]) -> list[int] | None:
-    """For each character of the normalised text, and for its end, where it came from in `text`.
+    """For each character of the normalized text, and for its end, the offset in `text` it came from.
 
-    None where no such place exists: a step looked at more than one character and its marks (traditional
-    phrases).
+    None if there are no such offsets: a step changed more than single characters and their combining marks
+    (traditional phrases).
 
     >>> origins("CAFE\\u0301", ("nfc", "lower"))
     [0, 1, 2, 3, 5]
     """
     normalize = normalizer(names)
-    places: list[int] = []
-    done: list[str] = []
-    for found in re.finditer(
-        r"\r\n|.[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", text, flags=re.DOTALL
-    ):  # a character and what may join it
+    offsets: list[int] = []
+    pieces: list[str] = []
+    for found in _CHARACTER.finditer(text):
         piece = normalize(found[0])
-        done.append(piece)
-        each = len(piece) == len(
-            found[0]
-        )  # character by character; otherwise all of it came from all of that
-        places += [found.start() + n * each for n in range(len(piece))]
-    return [*places, len(text)] if "".join(done) == normalize(text) else None
+        pieces.append(piece)
+        if len(piece) == len(found[0]):
+            offsets += range(found.start(), found.end())
+        else:  # which character came from which is unknown
+            offsets += [found.start()] * len(piece)
+    if "".join(pieces) != normalize(text):
+        return None
+    return [*offsets, len(text)]

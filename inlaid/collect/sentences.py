@@ -1,10 +1,9 @@
 """Documents -> sentences, Chinese and English alike.
 
-A mark (. ! ? 。 ！ ？ … ⋯) ends a sentence unless something speaks against it; a new line always does. What
-speaks against it, in both languages: nothing stands before the mark; the text goes on with a comma, or after
-a quotation in lower case or with 她说; the mark belongs to a title in 《》, or to brackets that were opened
-inside the sentence. English full stops also end abbreviations, initials and list numbers. A semicolon (; ；)
-does not end a sentence.
+A line end always ends a sentence. Sentence-final punctuation (. ! ? 。 ！ ？ … ⋯) does, with exceptions in
+both languages: nothing precedes it; a comma follows; it closes a quotation and the text continues in lower
+case or with 她说; it is part of a title in 《》, or of brackets opened inside the sentence. English full
+stops may also belong to abbreviations, initials and list numbers. A semicolon (; ；) does not end a sentence.
 """
 
 from __future__ import annotations
@@ -18,51 +17,51 @@ def _listed(words: str) -> frozenset[str]:
 
 
 STRONG = "。！？｡‼⁇⁈⁉"
-"""Marks that need no white space after them."""
+"""Punctuation that needs no white space after it."""
 WEAK = ".!?…⋯"
-"""Marks that do, unless a Chinese character stands before them."""
+"""Punctuation that does, unless it follows a Chinese character."""
 QUOTES = "」』”’\"'»＂"
 BRACKETS = ")]}）】〕］｝"
 TITLES = "》〉"
 CLOSERS = QUOTES + BRACKETS + TITLES
 OPENERS = "([{（【〔［｛「『“‘\"'«＂"
 CONTINUERS = frozenset(f",;:，、；：{STRONG}{WEAK}{TITLES}{BRACKETS}」』”’")
-"""No sentence begins with these: what stands before them has not ended."""
+"""No sentence begins with these, so the one before has not ended."""
 
 TITLED = _listed(
     "mr mrs ms messrs mme mlle dr prof gen col sen rep gov capt cpt cmdr adm maj lt sgt rev hon pres supt "
     "e.g i.e vs cf viz approx eg ie resp"
 )
-"""Abbreviations that always have something after them."""
+"""Abbreviations that never end a sentence."""
 NUMBERED = _listed(
     "no nos nr fig figs ca vol vols pp p ch sec eq art op pt jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-"""Abbreviations where a number follows; elsewhere they are words (No. I will not.)."""
+"""Abbreviations before a number; elsewhere they are words (No. I will not.)."""
 TRAILING = _listed(
     "etc inc ltd co corp bros jr sr st mt ft ave blvd rd univ dept al est esp hist ed eds trans fr"
 )
-"""Abbreviations that can end a sentence; like initials and U.S. they do where a common first word follows."""
+"""Abbreviations that can end a sentence. Like initials and U.S., they do before a common first word."""
 ABBREVIATED = TITLED | NUMBERED | TRAILING
 LONGEST = 16
-"""Characters before a full stop in which an abbreviation is looked for."""
+"""Characters before a full stop that are searched for an abbreviation."""
 
 _MARK = re.compile(
-    rf"([{STRONG}{WEAK}](?:(?<!\.)|(?![A-Za-z0-9]))"  # 3.14, v1.2.3, example.com: passed over inside the regular expression
+    rf"([{STRONG}{WEAK}](?:(?<!\.)|(?![A-Za-z0-9]))"  # skips 3.14, v1.2.3, example.com
     rf"[{re.escape(STRONG + WEAK + CLOSERS)}]*)\s*"
 )
 _FIRST_WORD = re.compile(
-    r"(?:A|After|Although|An|And|As|At|But|By|For|From|He|Her|His|How|However|I|If|In|It|Its|On|She|Since|That|The|Their|Then|There"
-    r"|These|They|This|Those|Though|We|What|When|Where|Which|While|Who|Why|With|You)\b(?![.'’-])"
+    r"(?:A|After|Although|An|And|As|At|But|By|For|From|He|Her|His|How|However|I|If|In|It|Its|On|She|Since|That"
+    r"|The|Their|Then|There|These|They|This|Those|Though|We|What|When|Where|Which|While|Who|Why|With|You)\b"
+    r"(?![.'’-])"
 )
 _LIST_NUMBER = re.compile(r"[(\[（]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})")
-_WORD_BEFORE = re.compile(
-    r"[^A-Za-z]*((?:[A-Za-z]{1,2}\.)+[A-Za-z]{1,2}|[A-Za-z]+)"
-)  # Ph.D, U.S, but not example.com
+_WORD_BEFORE = re.compile(r"[^A-Za-z]*((?:[A-Za-z]{1,2}\.)+[A-Za-z]{1,2}|[A-Za-z]+)")
+"""Ph.D and U.S, but not example.com."""
 _SAID = re.compile(r"[^\W\d_A-Za-z]{1,5}?(?:说|說|问|問|喊|(?<![知难難])道)[，。：！,:]|的")
 
 
 def split(text: str) -> list[str]:
-    """Running text into sentences, in order; only the white space around them is left out.
+    """The sentences of running text, in order, without the white space around them.
 
     >>> split("Dr. Wu paid 3.14 yuan. “你好！”她说。然后走了。")
     ['Dr. Wu paid 3.14 yuan.', '“你好！”她说。', '然后走了。']
@@ -71,7 +70,7 @@ def split(text: str) -> list[str]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where each sentence of `split` starts and stops in the text."""
+    """The start and end offset of each sentence of `split`."""
     found: list[tuple[int, int]] = []
     begin = 0
     for line in text.splitlines(keepends=True):
@@ -83,8 +82,8 @@ def spans(text: str) -> list[tuple[int, int]]:
 def _spans(line: str) -> Iterator[tuple[int, int]]:
     """The sentences of one line.
 
-    Each decision looks back no further than its sentence's start and ahead no further than the first words of
-    what follows, so a sentence that is split again is itself.
+    Each decision depends only on its own sentence and the first words of the next one, so splitting a
+    sentence again returns it unchanged.
     """
     end = len(line.rstrip())
     start = len(line) - len(line.lstrip())
@@ -100,8 +99,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends(line: str, start: int, mark: int, stop: int, after: int) -> bool:
-    """Whether the sentence from `start` ends with the marks and closers at mark:stop, and another begins at
-    `after`."""
+    """Whether the sentence from `start` ends with the punctuation at mark:stop; `after` is what follows."""
     following = line[after]
     if following in CONTINUERS or mark == start:
         return False
@@ -120,7 +118,7 @@ def _ends(line: str, start: int, mark: int, stop: int, after: int) -> bool:
 
 
 def _closes(line: str, start: int, stop: int, after: int) -> bool:
-    """Whether the quote or bracket before `stop` closes the sentence with it."""
+    """Whether the quote or bracket before `stop` also ends the sentence."""
     closer = line[stop - 1]
     if closer in TITLES or line[after].islower():
         return False
@@ -130,7 +128,7 @@ def _closes(line: str, start: int, stop: int, after: int) -> bool:
 
 
 def _abbreviates(line: str, start: int, stop: int, after: int) -> bool:
-    """Whether the full stop at `stop` belongs to the word before it, and the sentence goes on."""
+    """Whether the full stop at `stop` belongs to the word before it, and the sentence continues."""
     if stop - start <= 6 and _LIST_NUMBER.fullmatch(line, start, stop):
         return True
     near = max(start, stop - LONGEST)
@@ -146,6 +144,5 @@ def _abbreviates(line: str, start: int, stop: int, after: int) -> bool:
 
 
 def _chinese(character: str) -> bool:
-    """Chinese characters and punctuation, and the scripts that share them, stand after all the alphabets of
-    Europe."""
+    """Chinese characters and punctuation, and scripts that share them, start at U+2E80."""
     return character >= "\u2e80"

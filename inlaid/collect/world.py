@@ -1,12 +1,12 @@
 """The embedded world: bilingual text whose meanings are known in advance.
 
-A small grammar writes sentence pairs from `world.toml`, where words stand in sheets and sentences in frames
-with slots. Every word is put in its place on purpose, so `truth` can say which words belong together, which
-relations are parallel, what an ambiguous word means in a sentence, and whom a pronoun stands for.
+A small grammar generates sentence pairs from `world.toml`, which holds sheets of words and frames (sentences
+with slots). Every word is placed on purpose, so `truth` knows which words belong together, which relations
+are parallel, what an ambiguous word means in a sentence, and what a pronoun refers to.
 
     for pair in world.pairs(words=1000, seed=1):
         print(pair.zh, pair.en)     # such as 汤姆昨天独自买了椅子。 Yesterday Tom bought chairs alone.
-    world.truth("zh").analogies     # such as Analogy(relation='gender', a='国王', b='王后', c='男人', d='女人')
+    world.truth("zh").analogies  # such as Analogy(relation='gender', a='国王', b='王后', c='男人', d='女人')
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from inlaid.collect.grammar import (
     Pair,
     Row,
     Variable,
-    drawn,
-    filled,
+    fill,
     grammar,
     is_word,
     length,
-    picked,
+    pairs_with_spaces,
+    pick,
     plain,
     tokens,
     unspaced,
     until,
-    written,
+    write,
 )
 from inlaid.errors import SettingError
 
@@ -51,7 +51,7 @@ REFERENTS_PER_FRAME = 20
 
 @dataclass(frozen=True)
 class Group:
-    """The words of a field, with the inflected forms that occur in the text."""
+    """The words of a semantic field, with the inflected forms that occur in the text."""
 
     field: str
     words: tuple[str, ...]
@@ -74,13 +74,13 @@ class Sense:
 
     field: str
     indicators: tuple[str, ...]
-    """Words of its sentences that those of the other meanings do not hold, most frequent first."""
+    """Words that occur only in sentences with this meaning, most frequent first."""
     sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Ambiguity:
-    """A word and the meanings its context decides between."""
+    """An ambiguous word and its meanings."""
 
     word: str
     senses: tuple[Sense, ...]
@@ -88,7 +88,7 @@ class Ambiguity:
 
 @dataclass(frozen=True)
 class Referent:
-    """Whom a pronoun of a sentence stands for."""
+    """What a pronoun in a sentence refers to."""
 
     sentence: str
     pronoun: str
@@ -97,8 +97,7 @@ class Referent:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known about the words of one language; words are in lower case, as a trained vocabulary has
-    them."""
+    """What is known about the words of one language; words are in lower case, as in a trained vocabulary."""
 
     language: Language
     groups: tuple[Group, ...]
@@ -109,27 +108,26 @@ class Truth:
 
 
 def pairs(*, words: int = 100_000, seed: int = 1) -> Iterator[Pair]:
-    """Sentence pairs, until at least `words` English words were written."""
+    """Sentence pairs with at least `words` English words."""
     _check_words(words)
-    return until(words, ((Pair(unspaced(zh), en), length(en)) for zh, en in drawn(seed)))
+    return until(words, ((Pair(unspaced(zh), en), length(en)) for zh, en in pairs_with_spaces(seed)))
 
 
 def sentences(
     language: Language | Literal["both"] = "both", *, words: int = 100_000, seed: int = 1
 ) -> Iterator[str]:
-    """The same pairs side by side, until at least `words` words were written; "both" alternates, Chinese
-    first."""
+    """The sentences of the same pairs, with at least `words` words; "both" alternates, Chinese first."""
     _check_words(words)
     _check_language(language, (*LANGUAGES, "both"))
     wanted = LANGUAGES if language == "both" else (language,)
-    sides = chain.from_iterable(zip(LANGUAGES, written, strict=True) for written in drawn(seed))
+    sides = chain.from_iterable(zip(LANGUAGES, pair, strict=True) for pair in pairs_with_spaces(seed))
     return until(words, ((plain(text, side), length(text)) for side, text in sides if side in wanted))
 
 
 def segmented(*, words: int = 100_000, seed: int = 1) -> Iterator[tuple[str, ...]]:
-    """The Chinese of the same pairs as the words it was written with, without punctuation."""
+    """The Chinese sentences of the same pairs, segmented, without punctuation."""
     _check_words(words)
-    return until(words, ((tokens(zh), length(zh)) for zh, _ in drawn(seed)))
+    return until(words, ((tokens(zh), length(zh)) for zh, _ in pairs_with_spaces(seed)))
 
 
 def concepts() -> tuple[Concept, ...]:
@@ -144,7 +142,7 @@ def dictionary() -> tuple[str, ...]:
 
 @cache
 def truth(language: Language) -> Truth:
-    """All that is known in advance about the words of `language`."""
+    """Everything known in advance about the words of `language`."""
     _check_language(language, LANGUAGES)
     world = grammar()
     return Truth(
@@ -157,8 +155,7 @@ def truth(language: Language) -> Truth:
     )
 
 
-# ---- the truth: read off the rows and the frames
-# --------------------------------------------------------------------
+# ---- The truth, derived from rows and frames
 
 
 def _groups(world: Grammar, language: Language) -> tuple[Group, ...]:
@@ -171,7 +168,7 @@ def _groups(world: Grammar, language: Language) -> tuple[Group, ...]:
 
 
 def _note_form(fields: dict[str, dict[str, None]], row: Row, key: str, language: Language) -> None:
-    """Put the form a slot writes into the field of its concept; `a cat` counts as `cat`."""
+    """Add the form a slot writes to the field of its concept; `a cat` counts as `cat`."""
     head, _, last = key.rpartition(".")
     column = head if last in ENGLISH_FORMS else key
     text = row.text[language][column if last == "a" else key].lower()
@@ -180,7 +177,7 @@ def _note_form(fields: dict[str, dict[str, None]], row: Row, key: str, language:
 
 
 def _analogies(world: Grammar, language: Language) -> Iterator[Analogy]:
-    """Every two rows of a relation in either order, or a fixed sample of them where they are many."""
+    """All ordered pairs of rows of a relation, or a fixed sample if there are many."""
     for relation, members in world.relations.items():
         ends = dict.fromkeys(
             (row.text[language][""], row.text[language].get(key, "")) for row, key in members
@@ -220,30 +217,31 @@ def _indicators(counts: Counter[str], others: list[Counter[str]]) -> tuple[str, 
 
 
 def _examples(world: Grammar, concept: Concept, language: Language) -> list[str]:
-    """Sentences, the Chinese spaced, that hold the word of `concept` in that meaning, from each of its frames
-    in turn."""
+    """Sentences that use the word of `concept` in that meaning, from all its frames; Chinese has spaces."""
     rng = Random(0)
     word = getattr(concept, language).lower()
-    drawn: dict[str, None] = {}
+    examples: dict[str, None] = {}
     for frame, variable in islice(cycle(_places(world, concept)), 10 * EXAMPLES_PER_SENSE):
-        filling = picked(variable.fillings, rng, set())
-        text = written(frame, filled(frame, rng, {variable.name: filling}))[LANGUAGES.index(language)]
-        if word in tokens(text):  # English may have its plural there, which need not be ambiguous
-            drawn[text] = None
-    return list(drawn)[:EXAMPLES_PER_SENSE]
+        filling = pick(variable.fillings, rng, set())
+        fillings = fill(frame, rng, {variable.name: filling})
+        text = write(frame, fillings)[LANGUAGES.index(language)]
+        if word in tokens(text):  # English may use the plural there, which need not be ambiguous
+            examples[text] = None
+    return list(examples)[:EXAMPLES_PER_SENSE]
 
 
 def _places(world: Grammar, concept: Concept) -> Iterator[tuple[Frame, Variable]]:
-    """Where `concept` may stand: frames, and their variables cut down to the rows that bring it."""
+    """Frames that can express `concept`, and their variables limited to the rows that do."""
     for frame in world.frames:
         for variable in frame.variables:
-            held = [
-                f
-                for f in variable.fillings
-                if any(f.row.concepts.get(k) == concept for k in variable.keys["zh"])
-            ]
-            if held:
-                yield frame, replace(variable, fillings=tuple(held))
+            keys = variable.keys["zh"]
+            fillings = tuple(
+                filling
+                for filling in variable.fillings
+                if any(filling.row.concepts.get(key) == concept for key in keys)
+            )
+            if fillings:
+                yield frame, replace(variable, fillings=fillings)
 
 
 def _referents(world: Grammar, language: Language) -> Iterator[Referent]:
@@ -252,19 +250,21 @@ def _referents(world: Grammar, language: Language) -> Iterator[Referent]:
         name, _, key = frame.pronoun.partition(".")
         place = [variable.name for variable in frame.variables].index(name)
         for _ in range(REFERENTS_PER_FRAME):
-            fillings = filled(frame, rng)
-            said = fillings[place].row.text[language]
-            text = written(frame, fillings)[LANGUAGES.index(language)]
-            yield Referent(plain(text, language), said[key], said[""].lower())
+            fillings = fill(frame, rng)
+            forms = fillings[place].row.text[language]
+            text = write(frame, fillings)[LANGUAGES.index(language)]
+            yield Referent(plain(text, language), forms[key], forms[""].lower())
 
 
 def _check_words(words: int) -> None:
     if words <= 0:
-        raise SettingError(f"words is {words}, expected a positive number: say how many words to write.")
+        raise SettingError("words is {words}; expected at least 1.", words=words)
 
 
 def _check_language(language: str, known: tuple[str, ...]) -> None:
     if language not in known:
         raise SettingError(
-            f"The world has no language {language!r}, only {', '.join(known)}: choose one of these."
+            "The world has no language '{language}'. Choose one of: {known}.",
+            language=language,
+            known=", ".join(known),
         )

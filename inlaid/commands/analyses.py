@@ -81,7 +81,9 @@ def _defaults(study: Analysis, words: list[str]) -> dict[str, Any]:
 
 def _options(study: Analysis, defaults: dict[str, Any]) -> type:
     """A dataclass of everything the command takes: inputs, settings, and what all analyses share."""
-    fields: list[Any] = [_input_field(each) for each in study.inputs]
+    # A sequence takes all that follows, so it comes last.
+    inputs = sorted(study.inputs, key=lambda each: each.many)
+    fields: list[Any] = [_input_field(each) for each in inputs]
     docs = study.settings_help()
     if study.settings is not None:
         hints = typing.get_type_hints(study.settings, include_extras=True)

@@ -101,8 +101,11 @@ def print_report(name: str, manifest: dict[str, Any]) -> None:
     words = manifest["words"]
     sentences = manifest["sentences"]
     print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
-    dropped = "".join(f" + {count:,} {reason}" for reason, count in tokens["dropped"].items())
-    share = tokens["dropped"].get("rare", 0) / max(tokens["read"], 1)
+    dropped = "".join(
+        f" + {count:,} {DROPPED.get(reason, reason)}" for reason, count in tokens["dropped"].items()
+    )
+    outside = sum(tokens["dropped"].get(reason, 0) for reason in ("rare", "beyond_max_size"))
+    share = outside / max(tokens["read"], 1)
     used = f"{tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
     print(f"  read {tokens['read']:,} tokens = {used}")
     of_words = f"{words['read']:,} different words, {words['used']:,} kept"
@@ -112,7 +115,9 @@ def print_report(name: str, manifest: dict[str, Any]) -> None:
             print(f"  {LINT.get(what, what)}: {count:,}")
 
 
+DROPPED = {"beyond_max_size": "beyond max_size"}
 LINT = {
+    "repeated_lines_exact_until": "lines up to which repeated ones are counted exactly; after that, at least",
     "invalid_bytes": "bytes that were not UTF-8",
     "nul_bytes": "NUL bytes",
     "cut_lines": "lines too long for memory, split into pieces",

@@ -1,4 +1,4 @@
-"""Commands that train: train, demo."""
+"""`inlaid train`: a method, its flags and what its abilities allow."""
 
 from __future__ import annotations
 
@@ -177,55 +177,3 @@ def _print_next_steps(output: Path, vectors: Vectors) -> None:
     """What to type next, with a word that is neither the most frequent nor rare."""
     word = vectors.words[min(len(vectors) // 10, 500)]
     print(f"\nNext:\n  inlaid neighbors {output} {word}\n  inlaid evaluate {output}")
-
-
-def demo(words: int = 300_000, seed: int = 1) -> None:
-    """Train on the embedded world and show what was found, in both languages.
-
-    Args:
-        words: how many words of text to write, in each language
-        seed: another seed, another text
-    """
-    from inlaid import pipeline
-    from inlaid.study.evaluate.evaluate import evaluate
-    from inlaid.study.evaluate.scores import Scores
-    from inlaid.study.search.analogy import analogy
-    from inlaid.study.search.neighbors import neighbors
-
-    with drawn() as report:
-        spaces = pipeline.demo(words=words, seed=seed, report=report)
-    for language, vectors in spaces.items():
-        shown = SHOWN[language]
-        print(f"\n{shown.title}: {len(vectors):,} x {vectors.dim}, {vectors.card.method}")
-        for word in shown.words:
-            print(
-                f"  {word} ~ {'  '.join(f'{each.word} {each.score:.2f}' for each in neighbors(vectors, word, n=5))}"
-            )
-        for formula in shown.formulas:
-            print(f"  {formula} = {analogy(vectors, formula, n=1)[0].word}")
-    print()
-    scores = [
-        score
-        for vectors in spaces.values()
-        for score in evaluate(vectors, ("world-fields", "world-analogies"))
-    ]
-    print_rows(Scores(tuple(dataclasses.replace(score, others=()) for score in scores)).rows())
-
-
-@dataclasses.dataclass(frozen=True)
-class Shown:
-    """What the demo shows of one language."""
-
-    title: str
-    words: tuple[str, ...]
-    formulas: tuple[str, ...]
-
-
-SHOWN = {
-    "zh": Shown("中文", ("香蕉", "北京", "医生", "高兴"), ("国王 - 男人 + 女人", "北京 - 中国 + 法国")),
-    "en": Shown(
-        "English",
-        ("banana", "paris", "doctor", "happy"),
-        ("king - man + woman", "beijing - china + france", "walked - walk + swim"),
-    ),
-}

@@ -17,26 +17,26 @@ from inlaid.commands.terminal import drawn, parse
 def convert(words: list[str]) -> None:
     """Read vectors in one format and write them in another."""
     from inlaid import files, pipeline
-    from inlaid.formats.native import Numbers
+    from inlaid.formats.native import Dtype
     from inlaid.formats.reading import Reading
 
     formats = ", ".join(entry.name for entry in registry.entries("format"))
+    arg = tyro.conf.arg
+    source_help = "a file or folder of vectors"
+    target_help = "the file or folder to write; its suffix selects the format"
+    source_format_help = "format of the source, where it is not recognized by the content"
+    format_help = f"format of the target: {formats}"
+    dtype_help = "dtype of the table in Inlaid's own format"
     fields = [
-        ("source", Annotated[Positional[Path], tyro.conf.arg(help="a file or folder of vectors")]),
+        ("source", Annotated[Positional[Path], arg(help=source_help)]),
+        ("target", Annotated[Positional[Path], arg(help=target_help)]),
         (
-            "target",
-            Annotated[Positional[Path], tyro.conf.arg(help="what to write; its ending says the format")],
-        ),
-        (
-            "format",
-            Annotated[str | None, tyro.conf.arg(help=f"format of the target: {formats}")],
+            "source_format",
+            Annotated[str | None, arg(help=source_format_help)],
             dataclasses.field(default=None),
         ),
-        (
-            "numbers",
-            Annotated[Numbers, tyro.conf.arg(help="how Inlaid's own format keeps them")],
-            dataclasses.field(default="float32"),
-        ),
+        ("format", Annotated[str | None, arg(help=format_help)], dataclasses.field(default=None)),
+        ("dtype", Annotated[Dtype, arg(help=dtype_help)], dataclasses.field(default="float32")),
         ("reading", tyro.conf.OmitArgPrefixes[Reading], dataclasses.field(default=Reading())),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
@@ -47,8 +47,9 @@ def convert(words: list[str]) -> None:
         vectors = pipeline.convert(
             options.source,
             options.target,
+            source_format=options.source_format,
             format=options.format,
-            numbers=options.numbers,
+            dtype=options.dtype,
             report=report,
             **values_of_group(options.reading),
         )

@@ -30,72 +30,77 @@ class Encoding:
     """How text becomes ids."""
 
     tokenizer: str = "word"
-    """What a token is: whitespace, word, char, or parts of words learned from the text: bpe, wordpiece,
-    unigram."""
+    """How text is cut into tokens: whitespace, word or char, or subwords learned from the text: bpe,
+    wordpiece, unigram."""
     tokenizer_file: Path | None = None
-    """A tokenizer made elsewhere instead: tokenizer.json, GPT-2's or BERT's vocabulary, a SentencePiece
-    model, or their folder."""
+    """Use an existing subword tokenizer: tokenizer.json, the vocabulary of GPT-2 or BERT, a SentencePiece
+    model, or a folder with one of them."""
     subwords: Positive = 8000
-    """How many parts of words bpe, wordpiece and unigram learn."""
+    """Vocabulary size of bpe, wordpiece and unigram."""
     dictionary: Path | tuple[str, ...] | None = None
-    """Chinese words that are always one token: a file with one a line, or the words."""
+    """Chinese words that are always one token: a file with one word per line, or the words."""
     normalize: tuple[str, ...] | None = None
-    """Steps every text passes through first: nfc, nfkc, width, lower, simplified. None: nfc and lower for
-    words, nfc for subwords learned here, nothing for a tokenizer file, which has its own."""
+    """Normalization steps, applied in this order: nfc, nfkc, width, lower, simplified. Default: nfc and lower
+    for words, nfc for subwords learned here, none for a tokenizer file, which has its own."""
     sentences: Literal["line", "split"] = "line"
-    """Where sentences end: at each line's end, or also at the full stops of running text."""
+    """Where sentences end: at line ends only, or also at sentence-final punctuation inside lines."""
     min_count: Positive = 5
-    """Words seen less often than this are left out."""
+    """Words that occur less often are dropped."""
     max_size: Positive | None = None
-    """At most this many words, the most frequent ones."""
+    """Largest vocabulary size; the most frequent words are kept."""
     special: tuple[str, ...] = ()
-    """Words that get the first ids, whether they are seen or not."""
+    """Words that get the first ids, whether they occur or not."""
     unknown: str | None = None
-    """Stands for every word left out; None drops them."""
+    """Word that replaces every word outside the vocabulary; without it they are dropped."""
     field: str = "text"
-    """The key or column that holds the text, in jsonl, csv, tsv and parquet files."""
+    """Key or column of the text in jsonl, csv, tsv and parquet files."""
     invalid: Literal["error", "replace", "skip"] = "error"
-    """What to do about bytes that are not UTF-8."""
+    """Bytes that are not UTF-8: stop with an error, replace them with U+FFFD, or skip them."""
 
     def __post_init__(self) -> None:
         check(self)
         registry.entry("tokenizer", self.tokenizer, "subwords")
         if self.has_subwords and (self.max_size or self.special or self.unknown is not None):
             raise SettingError(
-                "max_size, special and unknown are for words; the vocabulary of subwords is the tokenizer's own."
+                "max_size, special and unknown apply to words, but {tokenizer} has its own vocabulary. "
+                "Remove them.",
+                tokenizer=self.tokenizer_file or self.tokenizer,
             )
         for name in self.steps:
             registry.entry("normalizer", name)
         if self.dictionary and self.tokenizer != "word":
             raise SettingError(
-                f"dictionary goes with the word tokenizer, but the tokenizer is '{self.tokenizer}'."
+                "dictionary works with the word tokenizer only, but the tokenizer is '{tokenizer}'. "
+                "Remove dictionary, or use the word tokenizer.",
+                tokenizer=self.tokenizer,
             )
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The steps of normalisation, decided."""
+        """The normalization steps, defaults resolved."""
         if self.normalize is not None:
             return self.normalize
-        return () if self.tokenizer_file else ("nfc",) if self.has_subwords else ("nfc", "lower")
+        if self.tokenizer_file:
+            return ()
+        return ("nfc",) if self.has_subwords else ("nfc", "lower")
 
     @property
     def has_subwords(self) -> bool:
-        """Whether the vocabulary is a tokenizer's own, rather than the words of the text."""
-        return (
-            self.tokenizer_file is not None
-            or registry.entry("tokenizer", self.tokenizer, "subwords").kind == "subwords"
-        )
+        """Whether the vocabulary is that of a subword tokenizer, rather than the words of the text."""
+        if self.tokenizer_file is not None:
+            return True
+        return registry.entry("tokenizer", self.tokenizer, "subwords").kind == "subwords"
 
     def make_tokenizer(self) -> Tokenizer:
         if self.tokenizer_file is not None:
-            from inlaid.encode import (
-                subword_scanning,
-            )  # only those who have such a file pay for its libraries
+            from inlaid.encode.subwords import loading  # imports the tokenizers library
 
-            return subword_scanning.load(self.tokenizer_file)
+            return loading.load(self.tokenizer_file)
         if self.has_subwords:
             raise SettingError(
-                f"{self.tokenizer} learns its subwords from a text. Name a tokenizer_file, or encode a corpus with it."
+                "{tokenizer} learns its vocabulary from text, so it cannot cut a text alone. "
+                "Encode a corpus with it, or give a tokenizer_file.",
+                tokenizer=self.tokenizer,
             )
         kind = registry.find("tokenizer", self.tokenizer)
         if not self.dictionary:
@@ -106,46 +111,66 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Encoded text: `ids` of all sentences end to end; sentence s is ids[offsets[s]:offsets[s + 1]]."""
+    """Encoded text: the ids of all sentences in one array; sentence s is ids[offsets[s]:offsets[s + 1]]."""
 
     ids: Ids
     offsets: Offsets
     vocabulary: Vocabulary
     manifest: Mapping[str, Any]
-    """How it was made: encoding, inputs with their hashes, what was read, used and dropped, a hash of the
-    content."""
+    """How it was made: encoding, input files with hashes, tokens read, used and dropped, content hash."""
     tokenizer_json: str | None = None
-    """The tokenizer whose subwords these are, in the form Hugging Face's library reads."""
+    """The subword tokenizer it was encoded with, as Hugging Face's tokenizer.json."""
 
     def save(self, folder: Path) -> None:
-        """Write the corpus as a folder that `open_corpus` maps back."""
-        write_corpus(
-            folder,
-            {"ids": self.ids, "offsets": self.offsets},
-            self.vocabulary,
-            self.manifest,
-            self.tokenizer_json,
-        )
+        """Write the corpus as a folder that `open_corpus` opens."""
+        content = {"ids": self.ids, "offsets": self.offsets}
+        write_corpus(folder, content, self.vocabulary, self.manifest, self.tokenizer_json)
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """Map a corpus that was saved; every byte is verified."""
+    """Open a saved corpus, memory-mapped; every byte is verified."""
     if not is_corpus(folder):
-        raise FormatError(
-            f"{folder} is not a corpus: it holds no {FILE}. Make one with `inlaid corpus TEXT -o {folder}`."
-        )
+        raise _not_a_corpus(folder)
     opened = arrays.open_arrays(folder / FILE)
     manifest = json.loads(opened.metadata["manifest"])
     tokenizer = (folder / TOKENIZER).read_text("utf-8") if (folder / TOKENIZER).is_file() else None
     if tokenizer is not None and files.checksum(tokenizer.encode()) != manifest.get("tokenizer"):
         raise FormatError(
-            f"{folder / TOKENIZER} is not the tokenizer this corpus was encoded with (checksum differs)."
+            "{path} is not the tokenizer this corpus was encoded with (its checksum differs). "
+            "Restore it from a copy, or encode the text again.",
+            path=folder / TOKENIZER,
         )
     return Corpus(opened.whole("ids"), opened.whole("offsets"), unpack(opened), manifest, tokenizer)
 
 
 def is_corpus(path: Path) -> bool:
     return (path / FILE).is_file()
+
+
+def _not_a_corpus(path: Path) -> FormatError:
+    """The error names a command that overwrites nothing: often `path` is the text itself."""
+    if path.is_file():
+        return FormatError(
+            "{path} is a file, and a corpus is a folder. If it is text, encode it with "
+            "`inlaid corpus {path} -o {free}`, and pass {free}.",
+            path=path,
+            free=_free_name(path),
+        )
+    if path.exists():
+        return FormatError(
+            "{path} is not a corpus: it holds no {file}. Make one with `inlaid corpus TEXT -o {free}`.",
+            path=path,
+            file=FILE,
+            free=_free_name(path),
+        )
+    return FormatError("There is no corpus {path}. Make one with `inlaid corpus TEXT -o {path}`.", path=path)
+
+
+def _free_name(path: Path) -> Path:
+    """A path beside `path`, ending in .corpus, where nothing exists yet."""
+    stem = path.name.partition(".")[0] or "text"
+    names = itertools.chain([f"{stem}.corpus"], (f"{stem}-{number}.corpus" for number in itertools.count(2)))
+    return next(path.with_name(name) for name in names if not path.with_name(name).exists())
 
 
 def encode(
@@ -156,18 +181,18 @@ def encode(
     workers: int | None = None,
     out: Path | None = None,
 ) -> Corpus:
-    """Read text once and turn it into ids, most frequent word first; the result is the same for any number of
-    workers.
+    """Read text once and turn it into ids, the most frequent word first.
 
-    With `out`, the corpus is written there piece by piece and mapped: it may be larger than memory.
+    The number of workers does not change the result. With `out`, the corpus is written there piece by piece
+    and memory-mapped, so it may be larger than memory.
 
     >>> corpus = encode(["the cat sits", "the cat runs"], Encoding(min_count=2))
     >>> list(corpus.vocabulary.words), corpus.ids.tolist(), corpus.offsets.tolist()
     (['cat', 'the'], [1, 0, 1, 0], [0, 2, 4])
     """
-    from inlaid.encode.encoder import encoded  # it brings the kernels, which reading a corpus does without
+    from inlaid.encode.encoder import encode_text  # imports Numba, which opening a corpus does not need
 
-    return encoded(text, encoding or Encoding(), report, workers, out)
+    return encode_text(text, encoding or Encoding(), report, workers, out)
 
 
 def write_corpus(
@@ -178,18 +203,14 @@ def write_corpus(
     tokenizer_json: str | None,
 ) -> None:
     with files.writing_folder(folder) as part:
-        arrays.write(
-            part / FILE,
-            {**content, **pack(vocabulary)},
-            {"manifest": json.dumps(manifest, ensure_ascii=False)},
-        )
+        metadata = {"manifest": json.dumps(manifest, ensure_ascii=False)}
+        arrays.write(part / FILE, {**content, **pack(vocabulary)}, metadata)
         if tokenizer_json is not None:
             files.write_text(part / TOKENIZER, tokenizer_json)
 
 
 def content_hash(ids: Iterable[np.ndarray], offsets: Iterable[np.ndarray], vocabulary: Vocabulary) -> str:
-    """The same for the same ids and words, however and wherever they were encoded; ids and offsets come in
-    pieces."""
+    """A hash of ids, offsets and words, however and wherever they were encoded; ids and offsets in pieces."""
     digest = xxhash.xxh3_128()
     words = (vocabulary.words.blob, vocabulary.words.offsets, vocabulary.counts)
     for part in itertools.chain(ids, offsets, words):

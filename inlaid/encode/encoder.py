@@ -1,4 +1,4 @@
-"""Encoder: text read once, cut, numbered, and written as a corpus, in pieces that fit into memory."""
+"""The encoder: reads text once, tokenizes and numbers it, and writes a corpus piece by piece."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, cast
 import numpy as np
 
 from inlaid import arrays, files
-from inlaid.collect.sources import Source, Text, Tokens, blocks_of
+from inlaid.collect.sources import Source, Text, Tokens, blocks_of, unexpected_sentence
 from inlaid.config import values_of
-from inlaid.encode import subword_scanning
-from inlaid.encode.cleaning import Cleaning
+from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.corpus import Corpus, Encoding, content_hash, open_corpus, write_corpus
 from inlaid.encode.numbering import END, PlainNumbering
 from inlaid.encode.scanning import Scanned, scan
+from inlaid.encode.subwords import scanning as subword_scanning
 from inlaid.encode.tokenizers import Whitespace
 from inlaid.encode.vocabulary import Vocabulary, Words, by_count
-from inlaid.errors import SettingError, SourceError
-from inlaid.kernels import words_cpu
+from inlaid.errors import InlaidError, SettingError, SourceError
+from inlaid.kernels.text import hash_table as words_cpu
 from inlaid.report import Report
 from inlaid.shapes import Ids
 
@@ -30,139 +30,211 @@ VERSION = 1
 NO_WORDS = "No words were found: the text is empty, or holds only punctuation."
 LONG_WORD = 100
 LONG_SENTENCE = 10_000
-"""Bytes and tokens beyond which the report mentions words and sentences; they are kept whole all the same."""
+"""Bytes and tokens above which words and sentences are counted in the report; they are kept all the same."""
 
 
-def encoded(text: Text, encoding: Encoding, report: Report, workers: int | None, out: Path | None) -> Corpus:
-    """The work of `encode`."""
+def encode_text(
+    text: Text, encoding: Encoding, report: Report, workers: int | None, out: Path | None
+) -> Corpus:
+    """Implements `encode`."""
     if workers is not None and workers < 1:
-        raise SettingError(f"workers is {workers}; expected at least 1, or None for all cores.")
+        raise SettingError(
+            "workers is {workers}; expected at least 1, or None for all cores.", workers=workers
+        )
     folder = out.parent if out else None
     if out is not None:
         files.can_write(out, folder=True)
     source = Source(text, encoding.field, report)
-    tokenizer = None
+    tokenizer_json = None
     if encoding.has_subwords:
-        tokenizer = subword_scanning.made(
-            source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, cleaning_of(encoding)
+        cleaner = cleaner_of(encoding)
+        tokenizer = subword_scanning.tokenizer_for(
+            source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, cleaner
         )
-        scanned = subword_scanning.scan(source, tokenizer, cleaning_of(encoding), folder)
-        vocabulary, new = _tokenizers_own(scanned, tokenizer.vocabulary)
+        tokenizer_json = tokenizer.to_json()
+        scanned = subword_scanning.scan(source, tokenizer, cleaner, folder)
+        selected = _all_words(scanned, tokenizer.vocabulary)
     else:
-        scanned = _scanned(source, encoding, workers or os.cpu_count() or 1, folder)
-        vocabulary, new = _vocabulary(scanned, encoding)
-    done = _renumbered(scanned, new, folder)
-    as_json = tokenizer.to_json() if tokenizer else None
-    manifest = _manifest(encoding, source, scanned, vocabulary, done)
-    manifest |= {"tokenizer": files.checksum(as_json.encode())} if as_json else {}
+        scanned = _scan_words(source, encoding, workers or os.cpu_count() or 1, folder)
+        selected = _select_words(scanned, encoding)
+    renumbered = _renumber(scanned, selected.ids, folder)
+    manifest = _manifest(encoding, source, scanned, selected, renumbered)
+    if tokenizer_json is not None:
+        manifest["tokenizer"] = files.checksum(tokenizer_json.encode())
     if out is None:
-        return Corpus(done.ids.whole(), done.offsets.whole(), vocabulary, manifest, as_json)
-    write_corpus(
-        out, {"ids": _stream(done.ids), "offsets": _stream(done.offsets)}, vocabulary, manifest, as_json
-    )
+        ids = renumbered.ids.whole()
+        offsets = renumbered.offsets.whole()
+        return Corpus(ids, offsets, selected.vocabulary, manifest, tokenizer_json)
+    content = {"ids": _stream(renumbered.ids), "offsets": _stream(renumbered.offsets)}
+    write_corpus(out, content, selected.vocabulary, manifest, tokenizer_json)
     return open_corpus(out)
 
 
-def cleaning_of(encoding: Encoding) -> Cleaning:
+def cleaner_of(encoding: Encoding) -> Cleaner:
     tokenizer = Whitespace() if encoding.has_subwords else encoding.make_tokenizer()
-    return Cleaning(tokenizer, encoding.steps, encoding.sentences, encoding.invalid)
+    return Cleaner(tokenizer, encoding.steps, encoding.sentences, encoding.invalid)
 
 
-def _tokenizers_own(scanned: Scanned, words: list[str]) -> tuple[Vocabulary, Ids]:
-    """A vocabulary that is fixed beforehand: every id stays what it is."""
-    if not scanned.counts.any():
-        raise SourceError(NO_WORDS)
-    return Vocabulary(Words.of(words), scanned.counts), np.arange(len(words), dtype=np.int32)
+# ---- Text -> ids in order of first occurrence
 
 
-def _scanned(source: Source, encoding: Encoding, workers: int, folder: Path | None) -> Scanned:
-    """All text as ids in order of first sight."""
-    given = source.sentences()
-    if given is None:
-        return scan(source.blocks(), cleaning_of(encoding), workers, folder)
-    sentences = iter(given)
+def _scan_words(source: Source, encoding: Encoding, workers: int, folder: Path | None) -> Scanned:
+    passed = source.sentences()
+    if passed is None:
+        return scan(source.blocks(), cleaner_of(encoding), workers, folder, source.report)
+    sentences = iter(passed)
     first = next(sentences, "")
+    everything = itertools.chain([first], sentences)
     if isinstance(first, str):
-        return scan(
-            blocks_of(cast("Iterator[str]", itertools.chain([first], sentences))),
-            cleaning_of(encoding),
-            workers,
-            folder,
-        )
-    return _scanned_tokens(cast("Iterator[Tokens]", itertools.chain([first], sentences)), folder)
+        blocks = blocks_of(cast("Iterator[str]", everything))
+        return scan(blocks, cleaner_of(encoding), workers, folder, source.report)
+    return _scan_tokens(cast("Iterator[Tokens]", everything), folder)
 
 
-def _scanned_tokens(sentences: Iterable[Tokens], folder: Path | None) -> Scanned:
-    """Sentences that are cut into tokens already are taken as they are."""
+def _scan_tokens(sentences: Iterable[Tokens], folder: Path | None) -> Scanned:
+    """Sentences that the caller has tokenized are taken as they are."""
     numbering = PlainNumbering()
     spool = files.Spool(np.int32, folder)
     rest = iter(sentences)
-    while some := list(itertools.islice(rest, 10_000)):
-        if any(isinstance(each, str) for each in some):
-            raise SourceError(
-                "Some sentences are strings and some are lists of tokens. Pass one kind or the other."
-            )
-        spool.append(numbering.ids(some))
+    done = 0
+    while batch := list(itertools.islice(rest, 10_000)):
+        _check_token_lists(batch, done + 1)
+        spool.append(numbering.ids(batch))
+        done += len(batch)
     known = np.arange(len(numbering.first), dtype=np.int32)
     return Scanned(
-        spool, [0] * len(spool.lengths), [known], numbering.counts(), numbering.lengths(), numbering.words, {}
+        ids=spool,
+        owners=[0] * len(spool.lengths),
+        maps=[known],
+        counts=numbering.counts(),
+        lengths=numbering.lengths(),
+        words=numbering.words,
+        lint={},
     )
 
 
-def _vocabulary(scanned: Scanned, encoding: Encoding) -> tuple[Vocabulary, Ids]:
-    """The words that stay, in their order, and the id that each word read gets (or -1)."""
+def _check_token_lists(batch: list[Any], first: int) -> None:
+    """Refuse sentences that are not lists of tokens; `first` is the number of the first one."""
+    for kind in set(map(type, batch)):
+        if issubclass(kind, Iterable) and not issubclass(kind, (str, bytes, bytearray)):
+            continue
+        number, sentence = next((n, each) for n, each in enumerate(batch, first) if type(each) is kind)
+        if issubclass(kind, str):
+            raise SourceError(
+                "Some sentences are lists of tokens, and sentence {number} is a string. "
+                "Pass one kind or the other.",
+                number=number,
+            )
+        raise unexpected_sentence(sentence, number)
+
+
+# ---- The vocabulary
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """The vocabulary, and the words that are not part of it."""
+
+    vocabulary: Vocabulary
+    ids: Ids
+    """The id that each word read gets; -1 where it is dropped."""
+    dropped: dict[str, int]
+    """Tokens dropped, by reason."""
+
+
+def _all_words(scanned: Scanned, words: list[str]) -> _Selected:
+    """The fixed vocabulary of a subword tokenizer: every id stays, nothing is dropped."""
+    if not scanned.counts.any():
+        raise SourceError(NO_WORDS)
+    ids = np.arange(len(words), dtype=np.int32)
+    return _Selected(Vocabulary(Words.of(words), scanned.counts), ids, {})
+
+
+def _select_words(scanned: Scanned, encoding: Encoding) -> _Selected:
+    """The words that are frequent enough, in the order of their ids."""
     counts = scanned.counts
     if not len(counts):
         raise SourceError(NO_WORDS)
-    unknown = (
-        (encoding.unknown,)
-        if encoding.unknown is not None and encoding.unknown not in encoding.special
-        else ()
-    )
-    special = {word.encode(): id for id, word in enumerate((*encoding.special, *unknown))}
-    enough = np.flatnonzero(counts >= encoding.min_count)
-    words = scanned.words(enough)
-    kept = by_count(words, counts[enough])
-    seen = [place for place, word in enumerate(words) if word in special] if special else []
-    kept = kept[np.isin(kept, seen, invert=True)] if seen else kept
-    kept = kept if encoding.max_size is None else kept[: max(0, encoding.max_size - len(special))]
-    if not len(kept) and not seen:
-        most = int(counts.argmax())
-        word = scanned.words([most])[0].decode("utf-8", "replace")
-        raise SourceError(
-            f"All {len(counts):,} words were seen less than {encoding.min_count} times "
-            f"(the most frequent, '{word}', {counts[most]}). Lower min_count, or bring more text."
+    special = _special_ids(encoding)
+    frequent = np.flatnonzero(counts >= encoding.min_count)
+    words = scanned.words(frequent)
+    ranked = by_count(words, counts[frequent])
+    seen_special = [place for place, word in enumerate(words) if word in special] if special else []
+    if seen_special:
+        ranked = ranked[np.isin(ranked, seen_special, invert=True)]
+    most = len(ranked) if encoding.max_size is None else max(0, encoding.max_size - len(special))
+    kept = ranked[:most]
+    beyond = ranked[most:]
+    if not len(kept) and not seen_special:
+        raise _no_words_left(scanned, encoding, len(special))
+    unknown = -1 if encoding.unknown is None else special[encoding.unknown.encode()]
+    ids = np.full(len(counts), unknown, np.int32)
+    ids[frequent[kept]] = np.arange(len(special), len(special) + len(kept))
+    for place in seen_special:
+        ids[frequent[place]] = special[words[place]]
+    vocabulary_words = Words.of_bytes([*special, *(words[place] for place in kept.tolist())])
+    vocabulary = Vocabulary(vocabulary_words, _counts_by_id(ids, counts, len(vocabulary_words)))
+    dropped = {"rare": int(counts[counts < encoding.min_count].sum())}
+    if encoding.max_size is not None:
+        dropped["beyond_max_size"] = int(counts[frequent[beyond]].sum())
+    if encoding.unknown is not None:
+        dropped = dict.fromkeys(dropped, 0)  # they are used, as the unknown word
+    return _Selected(vocabulary, ids, dropped)
+
+
+def _special_ids(encoding: Encoding) -> dict[bytes, int]:
+    """The words with fixed ids: the special ones, then the unknown word if it is not among them."""
+    words = list(encoding.special)
+    if encoding.unknown is not None and encoding.unknown not in words:
+        words.append(encoding.unknown)
+    return {word.encode(): id for id, word in enumerate(words)}
+
+
+def _counts_by_id(ids: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
+    """The counts of the words read, summed by their new ids."""
+    used = ids >= 0
+    return np.bincount(ids[used], weights=counts[used], minlength=size).astype(np.int64)
+
+
+def _no_words_left(scanned: Scanned, encoding: Encoding, special: int) -> InlaidError:
+    most = int(scanned.counts.argmax())
+    if scanned.counts[most] >= encoding.min_count:
+        return SettingError(
+            "max_size is {max_size}, and {special} special words leave no place for words of the text. "
+            "Raise max_size.",
+            max_size=encoding.max_size,
+            special=special,
         )
-    new = np.full(
-        len(counts), -1 if encoding.unknown is None else special[encoding.unknown.encode()], np.int32
+    return SourceError(
+        "All {words:,} words occur less than {min_count} times (the most frequent, '{word}', {count} times). "
+        "Lower min_count, or add more text.",
+        words=len(scanned.counts),
+        min_count=encoding.min_count,
+        word=scanned.words([most])[0].decode("utf-8", "replace"),
+        count=int(scanned.counts[most]),
     )
-    new[enough[kept]] = np.arange(len(special), len(special) + len(kept))
-    for place in seen:
-        new[enough[place]] = special[words[place]]
-    used = np.bincount(new[new >= 0], weights=counts[new >= 0], minlength=len(special) + len(kept)).astype(
-        np.int64
-    )
-    return Vocabulary(Words.of_bytes([*special, *map(words.__getitem__, kept.tolist())]), used), new
+
+
+# ---- Ids of the vocabulary
 
 
 @dataclass(frozen=True)
 class _Renumbered:
-    """The ids in the vocabulary's order and the offsets, without the words left out and the sentences that
-    leaves empty."""
+    """Ids of the vocabulary and offsets, without dropped words and the sentences this leaves empty."""
 
     ids: files.Spool
     offsets: files.Spool
     sentences: int
-    """Sentences that held any word before."""
+    """Sentences that had any word before words were dropped."""
 
 
-def _renumbered(scanned: Scanned, new: Ids, folder: Path | None) -> _Renumbered:
+def _renumber(scanned: Scanned, new_ids: Ids, folder: Path | None) -> _Renumbered:
     ids = files.Spool(np.int32, folder)
     offsets = files.Spool(np.int64, folder)
     offsets.append(np.zeros(1, np.int64))
     state = np.zeros(6, np.int64)
-    maps = [new[map] for map in scanned.maps]
-    last = (np.full(1, END, np.int32), 0)  # the text may stop without an end
+    maps = [new_ids[map] for map in scanned.maps]
+    last = (np.full(1, END, np.int32), 0)  # the text may stop without an END
     for piece, owner in itertools.chain(zip(scanned.ids.pieces(), scanned.owners, strict=True), [last]):
         kept = np.empty(len(piece), np.int32)
         ends = np.empty(len(piece), np.int64)
@@ -172,26 +244,46 @@ def _renumbered(scanned: Scanned, new: Ids, folder: Path | None) -> _Renumbered:
     return _Renumbered(ids, offsets, int(state[4]))
 
 
+# ---- What the manifest records
+
+
 def _manifest(
-    encoding: Encoding, source: Source, scanned: Scanned, vocabulary: Vocabulary, done: _Renumbered
+    encoding: Encoding, source: Source, scanned: Scanned, selected: _Selected, renumbered: _Renumbered
 ) -> dict[str, Any]:
-    read = int(scanned.counts.sum())
-    used = done.ids.size
+    tokens = {
+        "read": int(scanned.counts.sum()),
+        "used": renumbered.ids.size,
+        "dropped": selected.dropped,
+    }
+    _check_account(tokens)
     lint = {
         "long_words": int(scanned.counts[scanned.lengths > LONG_WORD].sum()),
-        "long_sentences": _long_sentences(done.offsets),
+        "long_sentences": _long_sentences(renumbered.offsets),
     }
     return {
         "version": VERSION,
         "encoding": values_of(encoding) | {"normalize": list(encoding.steps)},
         "inputs": [asdict(each) for each in source.inputs],
         "documents": source.documents,
-        "sentences": {"read": done.sentences, "used": done.offsets.size - 1},
-        "tokens": {"read": read, "used": used, "dropped": {"rare": read - used}},
-        "words": {"read": len(scanned.counts), "used": len(vocabulary)},
+        "sentences": {"read": renumbered.sentences, "used": renumbered.offsets.size - 1},
+        "tokens": tokens,
+        "words": {"read": len(scanned.counts), "used": len(selected.vocabulary)},
         "lint": scanned.lint | lint,
-        "hash": content_hash(done.ids.pieces(), done.offsets.pieces(), vocabulary),
+        "hash": content_hash(renumbered.ids.pieces(), renumbered.offsets.pieces(), selected.vocabulary),
     }
+
+
+def _check_account(tokens: dict[str, Any]) -> None:
+    """Tokens read, used and dropped are counted in three places; they must add up."""
+    dropped = sum(tokens["dropped"].values())
+    if tokens["read"] != tokens["used"] + dropped:
+        raise InlaidError(
+            "Encoding lost tokens: {read:,} were read, {used:,} used and {dropped:,} dropped. "
+            "This is a bug in Inlaid: please report it, with the text if you can.",
+            read=tokens["read"],
+            used=tokens["used"],
+            dropped=dropped,
+        )
 
 
 def _long_sentences(offsets: files.Spool) -> int:

@@ -1,9 +1,8 @@
-"""Hashed character n-grams, exactly as fastText hashes them: vectors for unseen words, and tables made with
-them.
+"""Hashed character n-grams, exactly as in fastText: vectors for out-of-vocabulary words, and tables.
 
-A word between < and > is cut into runs of `min_n` to `max_n` characters; each is hashed into a bucket,
-and a bucket has a row. A known word is the mean of its own row and its n-grams' rows, an unseen word the mean
-of its n-grams' rows alone.
+The n-grams of a word, enclosed in < and >, have `min_n` to `max_n` characters. Each is hashed into a bucket,
+and each bucket has a row. The vector of a word is the mean of its own row and the rows of its n-grams; that
+of an out-of-vocabulary word is the mean of the rows of its n-grams.
 """
 
 from __future__ import annotations
@@ -16,50 +15,56 @@ import numpy as np
 
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.shapes import Blob, Buckets, Ids, LazyTable, Offsets, Rows, Table, Vector
 
 BLOCK = 1 << 14
-"""Words whose n-grams are held at once while a table is made."""
+"""Words whose n-grams are in memory at once while a table is computed."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NGrams:
-    """What gives a vector to an unseen word: its n-grams. Tables may lie in a file; only the rows asked for
-    are read."""
+    """The rows of words and n-gram buckets. Tables may be in a file; only the rows needed are read."""
 
     own: Table | LazyTable
-    """Each word's own row, before n-grams."""
+    """The row of each word, without its n-grams."""
     buckets: Buckets | LazyTable
-    """A row for each bucket; or for each bucket of `kept`, where most were thrown away."""
+    """A row for each bucket, or, in a pruned table, for each bucket of `kept`."""
     size: int
-    """How many buckets n-grams are hashed into."""
+    """Number of buckets that n-grams are hashed into."""
     min_n: int
-    """Characters of the min_n n-gram, < and > included."""
+    """Length of the shortest n-grams in characters, < and > included."""
     max_n: int
-    """Characters of the max_n."""
+    """Length of the longest n-grams."""
     kept: Ids | None = None
-    """The buckets that have a row, in rising order: row r is bucket kept[r]. None: all have."""
+    """The buckets that have a row, in ascending order: row r is bucket kept[r]. None: all have one."""
 
     def __post_init__(self) -> None:
         rows = self.size if self.kept is None else len(self.kept)
         if self.buckets.shape[0] != rows or self.own.shape[1:] != self.buckets.shape[1:]:
             raise FormatError(
-                f"{rows:,} buckets beside rows of {self.own.shape[1]} numbers need a table of that shape; found {self.buckets.shape}."
+                "Expected a table of {rows:,} n-gram buckets by {dim} numbers, found the shape {found}. "
+                "The file is damaged: download or copy it again.",
+                rows=rows,
+                dim=self.own.shape[1],
+                found=self.buckets.shape,
             )
         if self.kept is not None and len(self.kept) and (self.kept[0] < 0 or (np.diff(self.kept) <= 0).any()):
-            raise FormatError("The buckets that were kept are not in rising order, each once.")
+            raise FormatError(
+                "The list of n-gram buckets is not in ascending order without repeats. "
+                "The file is damaged: download or copy it again."
+            )
 
     def ids(self, word: str) -> Ids:
-        """The buckets of a word's n-grams, in order; those without a row, too."""
+        """The buckets of the n-grams of a word, in order, including buckets without a row."""
         try:
             encoded = word.encode("utf-8")
         except UnicodeEncodeError:
-            return np.zeros(0, np.int32)  # half a surrogate pair is no text
+            return np.zeros(0, np.int32)  # a lone surrogate
         return np.array(reference.ngrams(encoded, self.min_n, self.max_n, self.size), np.int32)
 
     def vector(self, word: str) -> Vector | None:
-        """The mean of the rows of a word's n-grams; None where it has none (fastText gives zeros).
+        """The mean of the rows of a word's n-grams; None if it has none (fastText returns zeros).
 
         >>> vectors.subwords.vector("unseen")
         """
@@ -69,28 +74,30 @@ class NGrams:
             return None
         rows = self.buckets[ids] if isinstance(self.buckets, np.ndarray) else self.buckets.rows(ids)
         with np.errstate(over="ignore"):
-            mean = rows.sum(axis=0, dtype=np.float32) * np.float32(
-                1 / len(ids)
-            )  # in order, as fastText adds them up
+            total = rows.sum(axis=0, dtype=np.float32)  # in this order, as in fastText
+            mean = total * np.float32(1 / len(ids))
         if not np.isfinite(mean).all():
             raise FormatError(
-                f"The n-grams of '{word}' (rows {ids.tolist()} of the buckets) give NaN or infinity."
+                "The n-grams of '{word}' (rows {rows} of the buckets) give NaN or infinity. "
+                "The file is damaged: download or copy it again.",
+                word=word,
+                rows=ids.tolist(),
             )
         return mean
 
     def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
-        """What the vector of a word is the mean of: its own row, where it has one, and those of its
-        n-grams."""
-        own = [] if id is None else [(word, _rows(self.own, np.array([id]))[0])]
+        """The vectors whose mean is the vector of a word: its own row, if any, and those of its n-grams."""
+        parts = [] if id is None else [(word, _rows(self.own, np.array([id]))[0])]
         spelled = reference.spelled(word.encode("utf-8"), self.min_n, self.max_n) if word != "</s>" else []
-        with_rows = [
-            (each, self._rows_of(np.array([reference.fnv(each) % self.size], np.int32), np.array([0, 1]))[0])
-            for each in spelled
-        ]
-        return own + [(each.decode(), _rows(self.buckets, ids)[0]) for each, ids in with_rows if len(ids)]
+        for ngram in spelled:
+            bucket = np.array([reference.fnv(ngram) % self.size], np.int32)
+            ids, _ = self._rows_of(bucket, np.array([0, 1]))
+            if len(ids):
+                parts.append((ngram.decode(), _rows(self.buckets, ids)[0]))
+        return parts
 
     def means(self, own: Rows, blob: Blob, offsets: Offsets) -> Rows:
-        """The mean of each word's own row, given, and its n-grams' rows."""
+        """For each word, the mean of its own row (passed in) and the rows of its n-grams."""
         ids, bounds = self._rows_of(
             *bucket_ids(blob, offsets, min_n=self.min_n, max_n=self.max_n, buckets=self.size)
         )
@@ -101,17 +108,16 @@ class NGrams:
             ids = ids.astype(np.int32)
         kernels = fast()
         if kernels is None:
-            with np.errstate(over="ignore"):  # found by whoever takes the rows
+            with np.errstate(over="ignore"):  # callers check for infinity
                 return reference.mean_with_ngrams(own, buckets, ids, bounds)
         rows = np.array(own, np.float32)
         kernels.mean_with_ngrams(rows, buckets, ids, bounds)
         return rows
 
     def first(self, top: int) -> NGrams:
-        """For the first words alone; all buckets stay."""
-        return replace(
-            self, own=self.own[:top] if isinstance(self.own, np.ndarray) else self.own.rows(np.arange(top))
-        )
+        """Only the first `top` words, with all buckets."""
+        own = self.own[:top] if isinstance(self.own, np.ndarray) else self.own.rows(np.arange(top))
+        return replace(self, own=own)
 
     def has_rows_for(self, words: Words) -> bool:
         """Whether every n-gram of these words has a row."""
@@ -121,23 +127,23 @@ class NGrams:
         return bool(np.isin(ids, self.kept).all())
 
     def spread(self) -> NGrams:
-        """With a row for every bucket, zeros for one that had none."""
+        """With a row for every bucket: zeros for buckets that had none."""
         return self if self.kept is None else replace(self, buckets=_Spread(self, self.kept), kept=None)
 
     def _rows_of(self, ids: Ids, bounds: Offsets) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of those buckets that have one, and where the rows of each word start."""
+        """The rows of the buckets that have one, and the offsets of each word in them."""
         if self.kept is None:
             return ids, bounds
         if not len(self.kept):
             return np.zeros(0, np.int32), np.zeros_like(bounds)
-        places = np.minimum(np.searchsorted(self.kept, ids), len(self.kept) - 1).astype(np.int32)
-        there = self.kept[places] == ids
-        return places[there], np.concatenate([[0], np.cumsum(there)])[bounds]
+        rows = np.minimum(np.searchsorted(self.kept, ids), len(self.kept) - 1).astype(np.int32)
+        exists = self.kept[rows] == ids
+        return rows[exists], np.concatenate([[0], np.cumsum(exists)])[bounds]
 
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """A row for every bucket: those that were kept, and zeros, made as they are asked for."""
+    """A row for every bucket, computed when needed: zeros for buckets that were not kept."""
 
     ngrams: NGrams
     kept: Ids
@@ -149,9 +155,9 @@ class _Spread:
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
         wanted = np.asarray(ids)
         rows = np.zeros((len(ids), self.shape[1]), np.float32)
-        places = np.searchsorted(self.kept, wanted)
-        there = np.flatnonzero(np.append(self.kept, -1)[places] == wanted)
-        rows[there] = _rows(self.ngrams.buckets, places[there])
+        stored = np.searchsorted(self.kept, wanted)
+        exists = np.flatnonzero(np.append(self.kept, -1)[stored] == wanted)
+        rows[exists] = _rows(self.ngrams.buckets, stored[exists])
         return rows
 
     def whole(self) -> Table:
@@ -159,16 +165,16 @@ class _Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
-    """The table of words that have n-grams: a row is made when it is asked for."""
+class NGramTable:
+    """The table of words with n-grams; each row is computed when it is needed."""
 
     ngrams: NGrams
     blob: Blob
     offsets: Offsets
-    """The words end to end, and where each starts."""
+    """The UTF-8 of all words, concatenated, and the offset of each."""
 
     @classmethod
-    def of(cls, words: Words, ngrams: NGrams) -> Mixed:
+    def of(cls, words: Words, ngrams: NGrams) -> NGramTable:
         return cls(ngrams, words.blob, words.offsets)
 
     @property
@@ -177,23 +183,19 @@ class Mixed:
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
         wanted = np.asarray(ids, np.int64)
-        words = [
-            self.blob[self.offsets[id] : self.offsets[id + 1]]
-            for id in wanted % max(len(self.offsets) - 1, 1)
-        ]
-        bounds = np.cumsum([0, *map(len, words)])
-        return self.ngrams.means(
-            _rows(self.ngrams.own, wanted), np.concatenate([np.zeros(0, np.uint8), *words]), bounds
-        )
+        from_start = wanted % max(len(self.offsets) - 1, 1)
+        words = [self.blob[self.offsets[id] : self.offsets[id + 1]] for id in from_start]
+        blob = np.concatenate([np.zeros(0, np.uint8), *words])
+        offsets = np.cumsum([0, *map(len, words)])
+        return self.ngrams.means(_rows(self.ngrams.own, wanted), blob, offsets)
 
     def whole(self) -> Table:
         table = np.empty(self.shape, np.float32)
         for start in range(0, len(table), BLOCK):
-            bounds = self.offsets[start : start + BLOCK + 1]
-            own = _rows(self.ngrams.own, np.arange(start, start + len(bounds) - 1))
-            table[start : start + BLOCK] = self.ngrams.means(
-                own, self.blob[bounds[0] : bounds[-1]], bounds - bounds[0]
-            )
+            offsets = self.offsets[start : start + BLOCK + 1]
+            blob = self.blob[offsets[0] : offsets[-1]]
+            own = _rows(self.ngrams.own, np.arange(start, start + len(offsets) - 1))
+            table[start : start + BLOCK] = self.ngrams.means(own, blob, offsets - offsets[0])
         return table
 
 
@@ -212,9 +214,9 @@ def bucket_ids(blob: Blob, offsets: Offsets, *, min_n: int, max_n: int, buckets:
 
 
 def fast() -> ModuleType | None:
-    """The kernels, or None where Numba is missing."""
+    """The kernels, or None if Numba is missing."""
     try:
-        from inlaid.kernels import ngrams_cpu
+        from inlaid.kernels.text import ngrams as ngrams_cpu
     except ImportError:
         return None
     return ngrams_cpu

@@ -1,7 +1,7 @@
 """Collocations joined into one word.
 
-Two words that stand side by side more often than their counts lead one to expect become one: new york ->
-new_york, 苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass joins pairs of what the first one made.
+Two adjacent words that occur together more often than their counts predict become one word: new york ->
+new_york, 苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass also joins phrases of the first one.
 """
 
 from __future__ import annotations
@@ -18,47 +18,50 @@ from inlaid.encode.chinese import HAN
 from inlaid.encode.corpus import Corpus, content_hash
 from inlaid.encode.vocabulary import Vocabulary
 from inlaid.errors import SettingError
-from inlaid.kernels import phrases_cpu
+from inlaid.kernels.text import adjacent_pairs as phrases_cpu
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Counts, Ids, Offsets
 
 BLOCK = 1 << 25
-"""Pairs counted at a time: 128 MB of ids. Every block passes through the whole text once."""
+"""Pairs counted at a time: 128 MB of ids. Every block reads the whole corpus once."""
 
-_CHINESE_MEET = re.compile(f"[{HAN}]{{2}}")
+_TWO_HAN = re.compile(f"[{HAN}]{{2}}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Phrases:
-    """Which pairs of words become one, and how that is spelled."""
+    """Which pairs of words become one phrase, and how it is spelled."""
 
     min_count: Positive = 5
-    """Pairs seen less often than this are never joined."""
+    """Pairs that occur less often are never joined."""
     threshold: float = 10.0
-    """Pairs that score above this are joined; with npmi, between 0 and 1."""
+    """Pairs with a higher score are joined; for npmi between 0 and 1."""
     score: Literal["default", "npmi"] = "default"
-    """(count(ab) - min_count) / (count(a) count(b)) * words and pairs known (Mikolov et al. 2013), or
-    normalized PMI."""
+    """default: (count(ab) - min_count) / (count(a) count(b)) times the number of distinct words and pairs
+    (Mikolov et al. 2013); npmi: normalized pointwise mutual information."""
     joiner: str = "_"
-    """What stands between the words of a phrase."""
+    """String between the words of a phrase."""
     chinese_joiner: str = ""
-    """What stands there where two Chinese characters meet."""
+    """String between two Chinese characters."""
     passes: Positive = 2
-    """How often to join: two passes make phrases of up to four words."""
+    """Number of passes: two make phrases of up to four words."""
 
     def __post_init__(self) -> None:
         check(self)
         if self.threshold <= 0:
-            raise SettingError(f"threshold is {self.threshold}; expected more than 0.")
+            raise SettingError(
+                "threshold is {threshold}; expected a number above 0.", threshold=self.threshold
+            )
         if self.score == "npmi" and self.threshold >= 1:
             raise SettingError(
-                f"threshold is {self.threshold}, but npmi is never above 1. Try threshold 0.5, or the default score."
+                "threshold is {threshold}, but npmi is never above 1. Try 0.5, or use the default score.",
+                threshold=self.threshold,
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Collocations:
-    """Pairs that score above the threshold, in the order of their ids."""
+    """Pairs with a score above the threshold, ordered by their ids."""
 
     first: Ids
     second: Ids
@@ -70,10 +73,10 @@ class Collocations:
 
 
 def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silent) -> Corpus:
-    """The same sentences with phrases as words; never across sentences, left to right where pairs overlap.
+    """The same sentences with phrases as words. Pairs are joined within sentences, from left to right.
 
-    A phrase spelled like a word of the vocabulary becomes that word. The manifest says how many tokens were
-    joined away.
+    A phrase spelled like a word of the vocabulary becomes that word. The manifest records how many tokens
+    were joined to the one before.
 
     >>> corpus = encode(["new york is new", "in new york", "york"], Encoding(min_count=1))
     >>> joined = join(corpus, Phrases(min_count=1, threshold=0.1))
@@ -92,7 +95,9 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
     if not any(found):
         report(
             Note(
-                f"No phrases were found: no two words scored above {settings.threshold}. Lower threshold or min_count."
+                "No phrases were found: no pair of words scored above {threshold}. "
+                "Lower threshold or min_count.",
+                threshold=settings.threshold,
             )
         )
     return _renumbered(corpus, text, {"settings": values_of(settings), "found": found})
@@ -108,9 +113,7 @@ def collocations(
     b = words[pairs.second].astype(float)
     together = pairs.counts.astype(float)
     if settings.score == "default":
-        known = (
-            np.count_nonzero(words) + pairs.different
-        )  # as gensim has it, whose vocabulary holds words and pairs
+        known = np.count_nonzero(words) + pairs.distinct  # as in gensim, whose vocabulary holds both
         scores = (together - settings.min_count) / (a * b) * known
     else:
         scores = _npmi(together / len(ids), a / len(ids), b / len(ids))
@@ -126,7 +129,7 @@ def _npmi(together: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nda
 
 @dataclass(frozen=True)
 class _Text:
-    """Ids between passes: new phrases stand behind the words there were, in the order they were made."""
+    """Ids between passes: new phrases follow the existing words, in the order they were made."""
 
     ids: Ids
     offsets: Offsets
@@ -135,13 +138,12 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Adjacent pairs seen often enough, in no order of use; and how many different ones there are, often or
-    not."""
+    """Adjacent pairs that occur often enough, unordered, and the number of all distinct pairs."""
 
     first: Ids
     second: Ids
     counts: np.ndarray
-    different: int
+    distinct: int
 
 
 def _count_words(ids: Ids, size: int) -> Counts:
@@ -151,7 +153,7 @@ def _count_words(ids: Ids, size: int) -> Counts:
 
 
 def _count_pairs(ids: Ids, offsets: Offsets, words: Counts, min_count: int, report: Report) -> _Pairs:
-    """Count block by block of first words, so that memory holds one block's pairs and the frequent ones."""
+    """Count in blocks of first words, so that memory holds the pairs of one block and the frequent ones."""
     parts = [_Pairs(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), 0)]
     bounds = np.concatenate([[0], np.cumsum(words)])
     times = np.zeros(len(words), np.int64)
@@ -160,25 +162,26 @@ def _count_pairs(ids: Ids, offsets: Offsets, words: Counts, min_count: int, repo
         ends = starts.copy()
         followers = np.empty(bounds[high] - bounds[low], np.int32)
         phrases_cpu.scatter_followers(ids, offsets, low, high, ends, followers)
-        room = len(followers) // min_count
-        first = np.empty(room, np.int32)
-        second = np.empty(room, np.int32)
-        counts = np.empty(room, np.int64)
-        filled, different = phrases_cpu.count_followers(
+        most = len(followers) // min_count
+        first = np.empty(most, np.int32)
+        second = np.empty(most, np.int32)
+        counts = np.empty(most, np.int64)
+        filled, distinct = phrases_cpu.count_followers(
             starts, ends, followers, min_count, times, first, second, counts
         )
-        parts.append(
-            _Pairs(first[:filled] + np.int32(low), second[:filled].copy(), counts[:filled].copy(), different)
-        )
+        first = first[:filled] + np.int32(low)
+        parts.append(_Pairs(first, second[:filled].copy(), counts[:filled].copy(), distinct))
         report(Progress("finding phrases", int(bounds[high]), len(ids), "words"))
-    first, second, counts = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "counts")
+    return _Pairs(
+        first=np.concatenate([part.first for part in parts]),
+        second=np.concatenate([part.second for part in parts]),
+        counts=np.concatenate([part.counts for part in parts]),
+        distinct=sum(part.distinct for part in parts),
     )
-    return _Pairs(first, second, counts, sum(part.different for part in parts))
 
 
 def _blocks(bounds: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Words low..high that stand in the text BLOCK times together (a single word may do so more often)."""
+    """Ranges of words that occur BLOCK times together (a single word may occur more often)."""
     low = 0
     while low < len(bounds) - 1:
         high = max(low + 1, int(np.searchsorted(bounds, bounds[low] + BLOCK, "right")) - 1)
@@ -202,16 +205,13 @@ def _joined(text: _Text, pairs: Collocations, settings: Phrases) -> _Text:
 
 
 def _spelled(first: str, second: str, settings: Phrases) -> str:
-    return (
-        first
-        + (settings.chinese_joiner if _CHINESE_MEET.match(first[-1:] + second[:1]) else settings.joiner)
-        + second
-    )
+    both_chinese = _TWO_HAN.match(first[-1:] + second[:1])
+    joiner = settings.chinese_joiner if both_chinese else settings.joiner
+    return first + joiner + second
 
 
 def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
-    """The joined text with a vocabulary in the order all vocabularies have, without words that now stand only
-    in phrases."""
+    """The joined text and its vocabulary in the usual order, without words that occur only in phrases now."""
     counts = _count_words(text.ids, len(text.words))
     vocabulary = Vocabulary.of(dict(zip(text.words, counts.tolist(), strict=True)))
     new = np.full(len(text.words), -1, np.int32)
@@ -226,15 +226,15 @@ def _manifest(
     before = corpus.manifest
     joined = len(corpus.ids) - len(ids)
     dropped = before["tokens"]["dropped"]
-    here = {"of": before["hash"], "tokens": {"read": len(corpus.ids), "used": len(ids), "joined": joined}}
+    dropped = {**dropped, "joined": dropped.get("joined", 0) + joined}
+    made_from = {
+        "of": before["hash"],
+        "tokens": {"read": len(corpus.ids), "used": len(ids), "joined": joined},
+    }
     return {
         **before,
-        "tokens": {
-            **before["tokens"],
-            "used": len(ids),
-            "dropped": {**dropped, "joined": dropped.get("joined", 0) + joined},
-        },
+        "tokens": {**before["tokens"], "used": len(ids), "dropped": dropped},
         "words": {**before["words"], "used": len(vocabulary)},
-        "phrases": [*before.get("phrases", []), {**phrases, **here}],
+        "phrases": [*before.get("phrases", []), {**phrases, **made_from}],
         "hash": content_hash([ids], [offsets], vocabulary),
     }

@@ -1,7 +1,7 @@
-"""Cleaning in other processes, for the text that Python must do: there, threads would wait for each other.
+"""Cleaning in child processes, for text that Python must clean: threads would wait for each other.
 
-A child runs `python -m inlaid.encode.processes` and is spoken to through its pipes: a line of JSON with the
-settings, then block after block. (Not `multiprocessing`: that would run the user's own script again in each
+A child runs `python -m inlaid.encode.processes` and communicates through its pipes: a line of JSON with the
+settings, then block after block. (Not `multiprocessing`: it would run the user's own script again in each
 child.)
 """
 
@@ -16,46 +16,74 @@ import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from inlaid import registry
 from inlaid.collect.sources import Block
-from inlaid.encode.cleaning import Cleaned, Cleaning
+from inlaid.encode.cleaning import CleanedBlock, Cleaner
 from inlaid.encode.numbering import padded
 from inlaid.errors import InlaidError, SourceError
 
 PYTHON_BOUND = 0.1
-"""Above this share done by Python, a block would be better off in a process."""
-PATIENCE = 2
-"""Blocks that would be better off before processes are started: a child takes most of a second of a core to
-be of use."""
-HEAD = struct.Struct("<qqqd")
+"""A block is slow if Python cleaned more than this share of it: it would gain from a process of its own."""
+SLOW_BLOCKS = 2
+"""Slow blocks before processes are started: a child needs most of a second of CPU time to start."""
 READY = b"."
 
 
-class Cleaners:
-    """Cleans blocks for several threads at once, by itself or, once a block shows that it is worth it, in
-    processes."""
+class Request(NamedTuple):
+    """Precedes a block sent to a child: sizes of the data and of the name that follow, first line number."""
 
-    def __init__(self, cleaning: Cleaning, workers: int) -> None:
-        self.cleaning = cleaning
+    size: int
+    name_size: int
+    line: int
+
+    @classmethod
+    def read(cls, stream: IO[bytes]) -> Request | None:
+        head = stream.read(REQUEST.size)
+        return cls(*REQUEST.unpack(head)) if len(head) == REQUEST.size else None
+
+
+class Answer(NamedTuple):
+    """Precedes what a child sends back: the size of what follows, which is a cleaned block or an error."""
+
+    size: int
+    invalid: int
+    failed: int
+    python_share: float
+
+    @classmethod
+    def read(cls, stream: IO[bytes]) -> Answer | None:
+        head = stream.read(ANSWER.size)
+        return cls(*ANSWER.unpack(head)) if len(head) == ANSWER.size else None
+
+
+REQUEST = struct.Struct("<qqq")
+ANSWER = struct.Struct("<qqqd")
+
+
+class CleanerPool:
+    """Cleans blocks for several threads: itself or, once blocks prove to be slow, in child processes."""
+
+    def __init__(self, cleaner: Cleaner, workers: int) -> None:
+        self.cleaner = cleaner
         self.workers = workers
         self.free: queue.SimpleQueue[_Child] | None = None
         self.children = ExitStack()
         self.starting = threading.Lock()
-        self.bound = 0
+        self.slow_blocks = 0
 
-    def __enter__(self) -> Cleaners:
+    def __enter__(self) -> CleanerPool:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.children.close()
 
-    def clean(self, block: Block) -> Cleaned:
+    def clean(self, block: Block) -> CleanedBlock:
         child = self._free_child()
         if child is None:
-            cleaned = self.cleaning.clean(block)
-            self.bound += cleaned.plain > PYTHON_BOUND
+            cleaned = self.cleaner.clean(block)
+            self.slow_blocks += cleaned.python_share > PYTHON_BOUND
             return cleaned
         try:
             return child.clean(block)
@@ -63,66 +91,66 @@ class Cleaners:
             child.free.put(child)
 
     def _free_child(self) -> _Child | None:
-        """None as long as the text has not shown that it needs children, and while they are starting: we work
-        on meanwhile."""
-        if self.bound < PATIENCE or self.workers == 1:
+        """None until the text has proved to be slow, and while all children are starting or busy."""
+        if self.slow_blocks < SLOW_BLOCKS or self.workers == 1:
             return None
         with self.starting:
             if self.free is None:
                 self.free = queue.SimpleQueue()
                 for _ in range(self.workers):
-                    self.children.enter_context(_Child(self.cleaning, self.free))
+                    self.children.enter_context(_Child(self.cleaner, self.free))
         with contextlib.suppress(queue.Empty):
             return self.free.get_nowait()
         return None
 
 
 class _Child:
-    """One child process, and how it is spoken to. It counts as free once it has loaded what it needs."""
+    """One child process. It counts as free once it has loaded what it needs."""
 
-    def __init__(self, cleaning: Cleaning, free: queue.SimpleQueue[_Child]) -> None:
+    def __init__(self, cleaner: Cleaner, free: queue.SimpleQueue[_Child]) -> None:
         command = [sys.executable, "-m", "inlaid.encode.processes"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.free = free
-        self.ready = threading.Thread(target=self._await)
-        self._send(json.dumps(_told(cleaning)).encode() + b"\n")
+        self.ready = threading.Thread(target=self._await_ready)
+        self._send(json.dumps(_to_settings(cleaner)).encode() + b"\n")
         self.ready.start()
 
-    def _await(self) -> None:
+    def _await_ready(self) -> None:
         assert self.process.stdout is not None
         self.process.stdout.read(len(READY))
-        self.free.put(self)  # also where it has ended: whoever asks it for work will say so
+        self.free.put(self)  # also if it has ended: the next request to it reports that
 
     def __enter__(self) -> _Child:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.process.kill()  # it may still be loading, and there is nothing in it to lose
+        self.process.kill()  # it may still be loading, and it holds nothing worth saving
         self.ready.join()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
-                with contextlib.suppress(BrokenPipeError):  # it may have ended before us
+                with contextlib.suppress(BrokenPipeError):  # it may have ended before
                     pipe.close()
         self.process.wait()
 
-    def clean(self, block: Block) -> Cleaned:
-        name = block.name.encode("utf-8", "surrogateescape")
+    def clean(self, block: Block) -> CleanedBlock:
         output = self.process.stdout
         assert output is not None
-        try:
-            self._send(HEAD.pack(len(block.data), len(name), block.line, 0.0) + name + block.data)
-            head = output.read(HEAD.size)
-        except BrokenPipeError:  # left alone, the command line would take it for a reader who has seen enough
-            head = b""
-        size, invalid, failed, plain = HEAD.unpack(head) if len(head) == HEAD.size else (1, 0, 0, 0.0)
-        data = output.read(size)
-        if len(data) < size:
+        name = block.name.encode("utf-8", "surrogateescape")
+        request = Request(len(block.data), len(name), block.line)
+        answer = None
+        # an uncaught BrokenPipeError would look to the command line like a closed terminal
+        with contextlib.suppress(BrokenPipeError):
+            self._send(REQUEST.pack(*request) + name + block.data)
+            answer = Answer.read(output)
+        data = output.read(answer.size) if answer else b""
+        if answer is None or len(data) < answer.size:
             raise SourceError(
-                "A worker process ended before its work was done. If memory is short, use fewer workers."
+                "A worker process ended before it was done. If memory is short, use fewer workers."
             )
-        if failed:
-            raise SourceError(data.decode("utf-8"))
-        return Cleaned(padded(data), size, invalid, plain)
+        if answer.failed:
+            error = json.loads(data)
+            raise SourceError(error["sentence"], **error["values"])
+        return CleanedBlock(padded(data), answer.size, answer.invalid, answer.python_share)
 
     def _send(self, data: bytes) -> None:
         assert self.process.stdin is not None
@@ -130,47 +158,46 @@ class _Child:
         self.process.stdin.flush()
 
 
-def _told(cleaning: Cleaning) -> dict[str, Any]:
-    """The settings as a child is told them."""
-    name = next(
-        entry.name for entry in registry.entries("tokenizer") if entry.load() is type(cleaning.tokenizer)
-    )
+def _to_settings(cleaner: Cleaner) -> dict[str, Any]:
+    """The cleaner as JSON for a child."""
+    kind = type(cleaner.tokenizer)
+    name = next(entry.name for entry in registry.entries("tokenizer") if entry.load() is kind)
     return {
-        "tokenizer": [name, asdict(cleaning.tokenizer)],  # pyright: ignore[reportArgumentType]
-        "normalize": cleaning.normalize,
-        "sentences": cleaning.sentences,
-        "invalid": cleaning.invalid,
+        "tokenizer": name,
+        "tokenizer_settings": asdict(cleaner.tokenizer),  # pyright: ignore[reportArgumentType]
+        "normalize": cleaner.normalize,
+        "sentences": cleaner.sentences,
+        "invalid": cleaner.invalid,
     }
 
 
-def _understood(told: dict[str, Any]) -> Cleaning:
-    name, settings = told["tokenizer"]
-    tokenizer = registry.find("tokenizer", name)(**{key: tuple(value) for key, value in settings.items()})
-    return Cleaning(tokenizer, tuple(told["normalize"]), told["sentences"], told["invalid"])
+def _from_settings(settings: dict[str, Any]) -> Cleaner:
+    values = {key: tuple(value) for key, value in settings["tokenizer_settings"].items()}
+    tokenizer = registry.find("tokenizer", settings["tokenizer"])(**values)
+    return Cleaner(tokenizer, tuple(settings["normalize"]), settings["sentences"], settings["invalid"])
 
 
-def _serve(given: IO[bytes], answers: IO[bytes]) -> None:
+def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Clean blocks until there are no more."""
-    cleaning = _understood(json.loads(given.readline()))
-    cleaning.clean(Block("一 a\n".encode(), "", 1))  # dictionary and kernels are loaded now
+    cleaner = _from_settings(json.loads(requests.readline()))
+    cleaner.clean(Block("一 a\n".encode(), "", 1))  # loads the dictionary and the kernels
     answers.write(READY)
     answers.flush()
-    while head := given.read(HEAD.size):
-        size, name, line, _ = HEAD.unpack(head)
-        block = Block(
-            name=given.read(name).decode("utf-8", "surrogateescape"), data=given.read(size), line=line
-        )
+    while request := Request.read(requests):
+        name = requests.read(request.name_size).decode("utf-8", "surrogateescape")
+        block = Block(requests.read(request.size), name, request.line)
         try:
-            done = cleaning.clean(block)
-            answers.write(
-                HEAD.pack(done.size, done.invalid, 0, done.plain) + done.text[: done.size].tobytes()
-            )
+            cleaned = cleaner.clean(block)
         except InlaidError as error:
-            said = str(error).encode("utf-8")
-            answers.write(HEAD.pack(len(said), 0, 1, 0.0) + said)
+            message = json.dumps({"sentence": error.sentence, "values": error.values}, default=str).encode()
+            answers.write(ANSWER.pack(*Answer(len(message), 0, 1, 0.0)) + message)
+        else:
+            head = ANSWER.pack(*Answer(cleaned.size, cleaned.invalid, 0, cleaned.python_share))
+            answers.write(head + cleaned.text[: cleaned.size].tobytes())
         answers.flush()
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):  # the parent has ended, and says why
+    # a broken pipe means that the parent has ended, which reports the reason itself
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         _serve(sys.stdin.buffer, sys.stdout.buffer)

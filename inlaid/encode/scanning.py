@@ -1,4 +1,4 @@
-"""Blocks of text -> ids in order of first sight, by several workers at once."""
+"""Blocks of text -> ids in order of first occurrence, by several workers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from pathlib import Path
 import numpy as np
 
 from inlaid.collect.sources import Block
-from inlaid.encode.cleaning import Cleaning
+from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.numbering import FastNumbering, padded
-from inlaid.encode.processes import Cleaners
+from inlaid.encode.processes import CleanerPool
 from inlaid.files import Spool
-from inlaid.kernels import words_cpu
+from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.report import Note, Report
 from inlaid.shapes import Counts, Ids
 
-LINES = 1 << 21
-"""Places for the hashes of different lines (16 MB); when half are taken, later lines are only compared with
-those."""
+FIRST_SLOTS = 1 << 21
+"""Slots in the first hash table of lines: 16 MB. A table holds half as many lines as it has slots."""
+MOST_SLOTS = 1 << 25
+"""Slots in the largest: 256 MB, for 16.8 million distinct lines."""
 
 
 @dataclass
 class Scanned:
-    """Everything that was read: ids with an END behind each sentence, and the words they stand for."""
+    """All text that was read: ids with an END after each sentence, and the words they stand for."""
 
     ids: Spool
-    """Array by array; those of array n are to be looked up in maps[owners[n]]."""
+    """Array by array; maps[owners[n]] gives the common ids of array n."""
     owners: list[int]
     maps: list[np.ndarray]
     counts: Counts
@@ -38,19 +40,54 @@ class Scanned:
     lint: dict[str, int]
 
 
+class RepeatedLines:
+    """Counts lines equal to an earlier one by their 64-bit hashes.
+
+    The hash table grows with the number of distinct lines up to MOST_SLOTS. After that, lines that are not in
+    the table are not added, so `count` is a lower bound and `exact` is False.
+    """
+
+    def __init__(self) -> None:
+        self.table = np.zeros(FIRST_SLOTS, np.uint64)
+        self.held = np.zeros(1, np.int64)
+        self.lines = 0
+        self.count = 0
+        self.exact_lines: int | None = None
+        """Lines read while the count was exact; None if it still is."""
+
+    @property
+    def exact(self) -> bool:
+        return self.exact_lines is None
+
+    def add(self, hashes: np.ndarray) -> None:
+        while 2 * (self.held[0] + len(hashes)) > len(self.table) and len(self.table) < MOST_SLOTS:
+            self._grow()
+        self.count += words_cpu.repeated(hashes, self.table, self.held)
+        if self.exact and 2 * self.held[0] >= len(self.table):
+            self.exact_lines = self.lines
+        self.lines += len(hashes)
+
+    def _grow(self) -> None:
+        lines = self.table[self.table != 0]
+        self.table = np.zeros(2 * len(self.table), np.uint64)
+        self.held[0] = 0
+        words_cpu.repeated(lines, self.table, self.held)
+
+
 @dataclass(frozen=True)
-class _Piece:
-    """What one block came to."""
+class _ScannedBlock:
+    """The ids of one block, by the numbering of one worker."""
 
     owner: int
     ids: Ids
-    hashes: np.ndarray
+    line_hashes: np.ndarray
     invalid: int
 
 
-def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path | None) -> Scanned:
-    """Number the words of all blocks in order. Each worker has a numbering of its own; in the end they are
-    made one."""
+def scan(
+    blocks: Iterable[Block], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
+) -> Scanned:
+    """Number the words of all blocks. Each worker has its own numbering; they are merged at the end."""
     numberings = [FastNumbering() for _ in range(workers)]
     free = queue.SimpleQueue[int]()
     for owner in range(workers):
@@ -58,43 +95,59 @@ def scan(blocks: Iterable[Block], cleaning: Cleaning, workers: int, folder: Path
     spool = Spool(np.int32, folder)
     owners = list[int]()
     lint = {"invalid_bytes": 0, "nul_bytes": 0, "cut_lines": 0, "repeated_lines": 0}
-    lines = np.zeros(LINES, np.uint64)
-    held = np.zeros(1, np.int64)
+    repeated = RepeatedLines()
 
-    with Cleaners(cleaning, workers) as cleaners:
+    with CleanerPool(cleaner, workers) as pool:
 
-        def work(block: Block) -> _Piece:
-            cleaned = cleaners.clean(block)
+        def scan_block(block: Block) -> _ScannedBlock:
+            cleaned = pool.clean(block)
             owner = free.get()
             try:
                 ids = numberings[owner].ids(cleaned.text, cleaned.size)
             finally:
                 free.put(owner)
-            return _Piece(owner, ids if block.whole else ids[:-1], _line_hashes(block), cleaned.invalid)
+            if not block.ends_line:
+                ids = ids[:-1]
+            return _ScannedBlock(owner, ids, _line_hashes(block), cleaned.invalid)
 
-        for block, piece in _in_order(blocks, work, workers):
-            spool.append(piece.ids)
-            owners.append(piece.owner)
-            lint["invalid_bytes"] += piece.invalid
-            lint["nul_bytes"] += (
-                block.data.count(0) if 0 in block.data else 0
-            )  # the search is faster than the count
-            lint["cut_lines"] += not block.whole
-            lint["repeated_lines"] += words_cpu.repeated(piece.hashes, lines, held)
-    return _made_one(numberings, spool, owners, lint)
+        for block, scanned in _in_order(blocks, scan_block, workers):
+            spool.append(scanned.ids)
+            owners.append(scanned.owner)
+            lint["invalid_bytes"] += scanned.invalid
+            if 0 in block.data:  # the search is faster than the count
+                lint["nul_bytes"] += block.data.count(0)
+            lint["cut_lines"] += not block.ends_line
+            repeated.add(scanned.line_hashes)
+    lint["repeated_lines"] = repeated.count
+    if not repeated.exact:
+        lint["repeated_lines_exact_until"] = repeated.exact_lines or 0
+        _note_lower_bound(repeated, report)
+    return _merged(numberings, spool, owners, lint)
+
+
+def _note_lower_bound(repeated: RepeatedLines, report: Report) -> None:
+    report(
+        Note(
+            "At least {count:,} lines repeat an earlier one. After {exact:,} lines the table of distinct "
+            "lines was full ({held:,} lines), so new lines after that were not compared with each other.",
+            count=repeated.count,
+            exact=repeated.exact_lines,
+            held=int(repeated.held[0]),
+        )
+    )
 
 
 def _in_order(
-    blocks: Iterable[Block], work: Callable[[Block], _Piece], workers: int
-) -> Iterator[tuple[Block, _Piece]]:
-    """Blocks and what they came to, in order, with no more than a few blocks on the way."""
+    blocks: Iterable[Block], scan_block: Callable[[Block], _ScannedBlock], workers: int
+) -> Iterator[tuple[Block, _ScannedBlock]]:
+    """Blocks and their results in order, with at most a few blocks in progress."""
     if workers == 1:
-        yield from ((block, work(block)) for block in blocks)
+        yield from ((block, scan_block(block)) for block in blocks)
         return
-    pending: list[tuple[Block, Future[_Piece]]] = []
+    pending: list[tuple[Block, Future[_ScannedBlock]]] = []
     with ThreadPoolExecutor(workers) as pool:
         for block in blocks:
-            pending.append((block, pool.submit(work, block)))
+            pending.append((block, pool.submit(scan_block, block)))
             if len(pending) > workers + 1:
                 first, future = pending.pop(0)
                 yield first, future.result()
@@ -102,7 +155,7 @@ def _in_order(
             yield first, future.result()
 
 
-def _made_one(
+def _merged(
     numberings: list[FastNumbering], spool: Spool, owners: list[int], lint: dict[str, int]
 ) -> Scanned:
     main, *others = numberings
@@ -116,4 +169,5 @@ def _made_one(
 
 def _line_hashes(block: Block) -> np.ndarray:
     hashes = np.empty(len(block.data) // 2 + 1, np.uint64)
-    return hashes[: words_cpu.line_hashes(padded(block.data), len(block.data), hashes)].copy()
+    filled = words_cpu.line_hashes(padded(block.data), len(block.data), hashes)
+    return hashes[:filled].copy()

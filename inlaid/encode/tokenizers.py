@@ -16,7 +16,7 @@ from inlaid.errors import SourceError
 
 
 class Token(NamedTuple):
-    """A token and where it stands in the normalised text."""
+    """A token and its character offsets in the normalized text."""
 
     text: str
     start: int
@@ -25,37 +25,36 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Tokenized:
-    """A text, normalised, and its tokens."""
+    """A normalized text and its tokens."""
 
     text: str
     tokens: list[Token]
     original: list[tuple[int, int]] | None
-    """Where each token stands in the text as it was given; None where normalisation keeps no places."""
+    """Character offsets of each token in the original text; None if normalization does not preserve them."""
     ids: list[int] | None = None
-    """The tokens' ids, where the tokenizer has a vocabulary of its own."""
+    """The ids of the tokens, if the tokenizer has its own vocabulary."""
 
 
 @runtime_checkable
 class HasIds(Protocol):
-    """A tokenizer with a vocabulary of its own."""
+    """A tokenizer with its own vocabulary."""
 
     def ids(self, text: str) -> list[int]: ...
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """A frozen dataclass of settings that turns normalised text into tokens, left to right, without
-    overlap."""
+    """A frozen dataclass that cuts normalized text into tokens, left to right, without overlap."""
 
     def tokenize(self, text: str) -> list[Token]: ...
     def words(self, text: str) -> list[str]:
-        """The tokens' texts alone: what a corpus is made of, without the cost of offsets."""
+        """The tokens as strings only: what a corpus needs, without the cost of offsets."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Whitespace:
-    """What stands between white space; punctuation stays where it clings.
+    """Tokens between white space; punctuation stays attached.
 
     >>> Whitespace().words("I like  NLP.")
     ['I', 'like', 'NLP.']
@@ -70,7 +69,7 @@ class Whitespace:
 
 @dataclass(frozen=True, kw_only=True)
 class Char:
-    """Every visible character, with the marks that belong to it.
+    """Every visible character, with its combining marks.
 
     >>> Char().words("我喜欢 é!")
     ['我', '喜', '欢', 'é', '!']
@@ -85,7 +84,7 @@ class Char:
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
-    """Words of alphabetic scripts as Unicode sees them, Chinese words by rjieba; punctuation is left out.
+    """Unicode words of alphabetic scripts, Chinese words by rjieba; punctuation is dropped.
 
     >>> Word().words("I don't like 3.14, 我喜欢苹果手机。")
     ['I', "don't", 'like', '3.14', '我', '喜欢', '苹果', '手机']
@@ -98,11 +97,12 @@ class Word:
         config.check(self)
 
     def tokenize(self, text: str) -> list[Token]:
-        cut = chinese.cutter(self.dictionary)
+        segment = chinese.segmenter(self.dictionary)
         tokens: list[Token] = []
         for found in word_pattern().finditer(text):
             start = found.start()
-            for piece in cut(found[0]) if found.lastgroup == "han" else (found[0],):
+            pieces = segment(found[0]) if found.lastgroup == "han" else [found[0]]
+            for piece in pieces:
                 tokens.append(Token(piece, start, start + len(piece)))
                 start += len(piece)
         return tokens
@@ -112,31 +112,35 @@ class Word:
 
 
 def read_dictionary(path: Path) -> tuple[str, ...]:
-    """The words of a file, one a line; anything after the first blank (a frequency, a tag) is not used."""
+    """The words of a file, one per line; anything after the first blank (a frequency, a tag) is ignored."""
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"Cannot read the dictionary {path}: {error}.") from None
+        raise SourceError(
+            "Cannot read the dictionary {path}: {reason}. Expected UTF-8 text with one word per line.",
+            path=path,
+            reason=str(error),
+        ) from None
     return tuple(dict.fromkeys(line.split()[0] for line in lines if line.strip()))
 
 
 @functools.cache
 def word_pattern() -> re.Pattern[str]:
-    """Letters, digits and their marks; an apostrophe inside a word and . , inside a number belong to it."""
+    """Letters, digits and combining marks; also an apostrophe inside a word and . or , inside a number."""
     letter = f"(?:(?![{chinese.HAN}])[^\\W_]|[{_marks()}])"
     return re.compile(f"(?P<han>[{chinese.HAN}]+)|{letter}+(?:(?:['’]|(?<=\\d)[.,](?=\\d)){letter}+)*")
 
 
 @functools.cache
 def _char_pattern() -> re.Pattern[str]:
-    joined = f"[{_marks()}\u200d\ufe0f\U0001f3fb-\U0001f3ff]|(?<=\u200d)\\S"  # emoji families and skin tones stay whole
+    # emoji families (joined by U+200D) and skin tones stay one character
+    joined = f"[{_marks()}\u200d\ufe0f\U0001f3fb-\U0001f3ff]|(?<=\u200d)\\S"
     return re.compile(f"[^\\s\u200d](?:{joined})*")
 
 
 @functools.cache
 def _marks() -> str:
-    """All combining marks, as the inside of a regular-expression class; Python's own classes leave them
-    out."""
+    """All combining marks, as the inside of a regular-expression class; \\w does not contain them."""
     points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
     points += range(0xE0100, min(0xE01F0, sys.maxunicode))
     runs: list[list[int]] = []

@@ -17,10 +17,10 @@ from inlaid.shapes import Blob, Counts
 
 
 class Words(Sequence[str]):
-    """Distinct words in a fixed order, kept as bytes and found by hash.
+    """Distinct words in a fixed order, stored as bytes and found by hash.
 
-    Three million of them open in milliseconds from a mapped file: nothing is decoded and no dict is built
-    until asked.
+    Three million of them open in milliseconds from a memory-mapped file: nothing is decoded and no dict built
+    before it is needed.
 
     >>> words = Words.of(["cat", "猫"])
     >>> words[1], words.find("cat"), words.find("dog")
@@ -28,13 +28,12 @@ class Words(Sequence[str]):
     """
 
     def __init__(self, array: Callable[[str], np.ndarray], size: int) -> None:
-        # an array is read, and verified, when it is first needed
-        self._array = array
+        self._array = array  # reads and verifies an array when it is first needed
         self._size = size
 
     @functools.cached_property
     def blob(self) -> Blob:
-        """The words one behind the other; word i is blob[offsets[i]:offsets[i + 1]]."""
+        """The UTF-8 of all words, concatenated; word i is blob[offsets[i]:offsets[i + 1]]."""
         return self._array("words")
 
     @functools.cached_property
@@ -43,7 +42,7 @@ class Words(Sequence[str]):
 
     @functools.cached_property
     def hashes(self) -> np.ndarray:
-        """The hash of every word, sorted; order[k] is the word whose hash stands at k."""
+        """The hashes of all words, sorted; order[k] is the id of the word with hash hashes[k]."""
         return self._array("word_hashes")
 
     @functools.cached_property
@@ -52,17 +51,18 @@ class Words(Sequence[str]):
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Words:
-        """Pack words; the same word twice is an error."""
+        """Pack words; a repeated word is an error."""
         try:
             return cls.of_bytes([word.encode("utf-8") for word in words])
         except UnicodeEncodeError as error:
             raise SourceError(
-                f"The word {error.object!r} holds half a surrogate pair, which is no text. Clean the input."
+                "The word {word!r} holds a lone surrogate, which UTF-8 cannot encode. Clean the input.",
+                word=error.object,
             ) from None
 
     @classmethod
     def of_bytes(cls, encoded: list[bytes]) -> Words:
-        """Pack words that are UTF-8 already."""
+        """Pack words given as UTF-8."""
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
         hashes = np.fromiter(map(xxhash.xxh3_64_intdigest, encoded), np.uint64, len(encoded))
@@ -85,9 +85,8 @@ class Words(Sequence[str]):
             return None
         hashed = np.uint64(xxhash.xxh3_64_intdigest(wanted))
         place = int(np.searchsorted(self.hashes, hashed))
-        while (
-            place < len(self.hashes) and self.hashes[place] == hashed
-        ):  # more than one turn only where hashes collide
+        # more than one iteration only if hashes collide
+        while place < len(self.hashes) and self.hashes[place] == hashed:
             found = int(self.order[place])
             if self.bytes_of(found) == wanted:
                 return found
@@ -137,19 +136,22 @@ class Words(Sequence[str]):
         return f"Words({some}{', …' if len(self) > 5 else ''}; {len(self):,})"
 
     def _refuse_repeats(self) -> None:
-        """Equal words stand side by side in hash order, the earlier first."""
+        """Equal words are adjacent in hash order, the one with the lower id first."""
         for place in np.flatnonzero(self.hashes[1:] == self.hashes[:-1]).tolist():
             first = int(self.order[place])
             second = int(self.order[place + 1])
             if self.bytes_of(first) == self.bytes_of(second):
                 raise FormatError(
-                    f"The word '{self[first]}' stands twice, as number {first} and as number {second}. Each word needs one row."
+                    "The word '{word}' occurs twice, with ids {first} and {second}. Each word needs one id.",
+                    word=self[first],
+                    first=first,
+                    second=second,
                 )
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words in the order of their ids, and how often each was seen."""
+    """Words in the order of their ids, and the count of each."""
 
     words: Words
     counts: Counts
@@ -163,15 +165,14 @@ class Vocabulary:
         max_size: int | None = None,
         special: Sequence[str] = (),
     ) -> Vocabulary:
-        """Order by count, then by bytes: the same words and counts give the same ids, whatever order they
-        came in.
+        """Order by count, then by bytes, so the same words and counts give the same ids in any input order.
 
-        Special words come first, in the order given, whether they were seen or not.
+        Special words come first, in the order given, whether they have a count or not.
 
         >>> list(Vocabulary.of({"b": 2, "a": 2, "c": 5, "d": 1}, min_count=2).words)
         ['c', 'a', 'b']
         """
-        # surrogatepass: a broken word sorts somewhere, and Words.of names it in its error
+        # surrogatepass: a word with a lone surrogate is refused by Words.of, which names it
         seen = {word.encode("utf-8", "surrogatepass"): count for word, count in counts.items()}
         return cls.of_bytes(seen, min_count=min_count, max_size=max_size, special=special)
 
@@ -184,29 +185,26 @@ class Vocabulary:
         max_size: int | None = None,
         special: Sequence[str] = (),
     ) -> Vocabulary:
-        """The same for words that are UTF-8 already."""
+        """The same for words given as UTF-8."""
         first = {word.encode(): counts.get(word.encode(), 0) for word in special}
         kept = sorted(word for word, count in counts.items() if count >= min_count and word not in first)
-        kept.sort(
-            key=counts.__getitem__, reverse=True
-        )  # stable, also backwards: words of one count stay in order
+        kept.sort(key=counts.__getitem__, reverse=True)  # stable: words of equal count stay in byte order
         last = None if max_size is None else max(0, max_size - len(first))
         ordered = first | {word: counts[word] for word in kept[:last]}
         try:
             return cls(Words.of_bytes(list(ordered)), np.array(list(ordered.values()), np.int64))
         except UnicodeDecodeError as error:
-            raise SourceError(f"The word {error.object!r} is not UTF-8. Clean the input.") from None
+            raise SourceError("The word {word!r} is not UTF-8. Clean the input.", word=error.object) from None
 
     def grown(self, counts: Mapping[str, int], *, min_count: int = 1) -> Vocabulary:
-        """This vocabulary with new words behind the old ones, which keep their ids; counts of both add up.
+        """This vocabulary with new words appended: old words keep their ids, and counts add up.
 
         >>> list(Vocabulary.of({"cat": 3, "dog": 2}).grown({"emu": 9, "dog": 1}).words)
         ['cat', 'dog', 'emu']
         """
         old = dict(zip(self.words, self.counts.tolist(), strict=True))
-        new = Vocabulary.of(
-            {word: count for word, count in counts.items() if word not in old}, min_count=min_count
-        )
+        unseen = {word: count for word, count in counts.items() if word not in old}
+        new = Vocabulary.of(unseen, min_count=min_count)
         added = np.array([counts.get(word, 0) for word in old], np.int64)
         return Vocabulary(Words.of([*old, *new.words]), np.concatenate([self.counts + added, new.counts]))
 
@@ -215,14 +213,13 @@ class Vocabulary:
 
 
 def by_count(words: list[bytes], counts: Counts) -> np.ndarray:
-    """The places of the words, the highest count first, words of one count in the order of their bytes.
+    """Indices that sort words by count, highest first, and words of equal count by their bytes.
 
     >>> by_count([b"b", b"a", b"c"], np.array([2, 2, 5])).tolist()
     [2, 1, 0]
     """
-    heads = (
-        np.array(words, "S8").view(">u8").astype(np.uint64)
-    )  # numbers sort in a tenth of the time that bytes take
+    # the first eight bytes as numbers, which sort in a tenth of the time
+    heads = np.array(words, "S8").view(">u8").astype(np.uint64)
     order = np.lexsort((heads, -counts))
     heads = heads[order]
     counts = counts[order]
@@ -233,7 +230,7 @@ def by_count(words: list[bytes], counts: Counts) -> np.ndarray:
 
 
 def pack(vocabulary: Vocabulary) -> dict[str, np.ndarray]:
-    """The vocabulary as named arrays, for a file."""
+    """The vocabulary as named arrays, to be written to a file."""
     return {**pack_words(vocabulary.words), "counts": vocabulary.counts}
 
 
@@ -254,6 +251,8 @@ def unpack_words(opened: Arrays) -> Words:
     size = opened.unverified("word_order").size
     if opened.unverified("word_offsets").size != size + 1 or opened.unverified("word_hashes").size != size:
         raise FormatError(
-            f"{opened.path}: the arrays of its {size:,} words do not fit together. Restore the file from a copy."
+            "{path}: the arrays of its {size:,} words have different lengths. Restore the file from a copy.",
+            path=opened.path,
+            size=size,
         )
     return Words(opened.whole, size)

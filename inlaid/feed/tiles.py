@@ -1,6 +1,6 @@
 """Cells in tiles, so that workers share no row and a tile's rows stay in the cache.
 
-Words are dealt into parts like cards, and contexts likewise; a tile holds the cells of one part of words with
+Words are dealt into parts in turn, and contexts likewise; a tile holds the cells of one part of words with
 one part of contexts. With three parts an epoch has three rounds, and the tiles of a round have neither a word
 nor a context in common:
 
@@ -8,7 +8,7 @@ nor a context in common:
               . b .              . . b              b . .
               . . c              c . .              . c .
 
-So the workers of a round never touch the same row, and the result does not depend on how many there are.
+So the workers of a round never touch the same row, and the result does not depend on their number.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import numpy as np
 
 from inlaid.feed.cooccurrence import Cells
 from inlaid.files import scratch
-from inlaid.kernels import glove_cpu
+from inlaid.kernels.glove import cpu
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One tile in one epoch: its cells lie at start..stop, visited from `first` on in strides."""
+    """One tile in one epoch: cells start..stop, visited from `first` on in strides."""
 
     start: int
     stop: int
@@ -39,7 +39,7 @@ class Tile:
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """Cells as rows of (row, column, log count, weight), one tile behind the other, shuffled inside each."""
+    """Cells as rows of (row, column, log count, weight), tile after tile, shuffled inside each."""
 
     places: np.ndarray
     """(cell, 4) int32: row and column are the first two."""
@@ -70,35 +70,35 @@ def tiles(
 ) -> Tiles:
     """Sort cells into parts x parts tiles, the weight of a count being min(1, (count / x_max) ** alpha).
 
-    Where they take more than `memory` MB they lie in a nameless file.
+    Where they take more than `memory` MB they are kept in an unnamed temporary file.
     """
     lengths = np.empty((parts, parts), np.int64)
     shape = (len(cells), 4)
-    places = scratch(shape, np.int32) if len(cells) * 16 > memory * 1_000_000 else np.empty(shape, np.int32)
-    numbers = places.view(np.float32)
+    too_large = len(cells) * 16 > memory * 1_000_000
+    places = scratch(shape, np.int32) if too_large else np.empty(shape, np.int32)
+    filled = cpu.Cells(places, places.view(np.float32))
+    weighting = cpu.Weighting(x_max, alpha)
     pairs = places.view(np.int64)
     shared(
         workers,
         range(parts),
-        lambda part: glove_cpu.count_tiles(cells.starts, cells.columns, parts, part, lengths[part]),
+        lambda part: cpu.count_tiles(cells.starts, cells.columns, parts, part, lengths[part]),
     )
     starts = np.concatenate([[0], np.cumsum(lengths)])
     seeds = np.random.Generator(np.random.Philox(seed)).integers(0, 1 << 62, parts * parts).tolist()
 
     def fill(part: int) -> None:
-        ends = starts[part * parts : (part + 1) * parts].copy()
-        glove_cpu.fill_tiles(
-            cells.starts, cells.columns, cells.counts, part, x_max, alpha, ends, places, numbers
-        )
+        next_cell = starts[part * parts : (part + 1) * parts].copy()
+        cpu.fill_tiles(cells.starts, cells.columns, cells.counts, part, weighting, next_cell, filled)
         for tile in range(part * parts, (part + 1) * parts):
-            glove_cpu.shuffle(pairs[starts[tile] : starts[tile + 1]], seeds[tile])
+            cpu.shuffle(pairs[starts[tile] : starts[tile + 1]], seeds[tile])
 
     shared(workers, range(parts), fill)
     return Tiles(places, starts, seed)
 
 
 def shared(workers: int, items: Sequence[Any], work: Callable[[Any], Any]) -> list[Any]:
-    """What `work` makes of each item, in order; the items are shared among threads."""
+    """The results of `work` for each item, in order; the items are shared among threads."""
     if workers == 1:
         return [work(each) for each in items]
     with ThreadPoolExecutor(min(workers, len(items))) as pool:

@@ -17,8 +17,8 @@ class Windows:
     inputs: np.ndarray
     targets: np.ndarray
     left_over: int
-    """Tokens that are in no window: the end that is too short for another, and what lies between windows far
-    apart."""
+    """Tokens in no window: the end that is too short for another, and gaps between windows where the stride
+    is larger."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -39,12 +39,17 @@ def windows(ids: np.ndarray, *, max_length: int, stride: int) -> Windows:
     _need_positive(max_length=max_length, stride=stride)
     if ids.ndim != 1 or ids.dtype != np.int32:
         raise SourceError(
-            f"ids are {ids.dtype} of shape {ids.shape}; expected a flat int32 array, such as corpus.ids."
+            "ids are {dtype} of shape {shape}; expected a flat int32 array, such as corpus.ids.",
+            dtype=ids.dtype,
+            shape=ids.shape,
         )
     if len(ids) <= max_length:
         raise SourceError(
-            f"{len(ids):,} tokens make no window: max_length {max_length} takes {max_length + 1:,}, the last as target only. "
-            "Bring more text, or lower max_length."
+            "{tokens:,} tokens make no window: max_length {max_length} needs {needed:,}, the last as target"
+            " only. Bring more text, or lower max_length.",
+            tokens=len(ids),
+            max_length=max_length,
+            needed=max_length + 1,
         )
     inputs, targets = (
         np.lib.stride_tricks.sliding_window_view(part, max_length)[::stride] for part in (ids[:-1], ids[1:])
@@ -79,11 +84,16 @@ def one_hot(ids: np.ndarray, size: int) -> np.ndarray:
     _need_positive(size=size)
     if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer):
         raise SourceError(
-            f"ids are {ids.dtype} of shape {ids.shape}; expected a flat array of whole numbers."
+            "ids are {dtype} of shape {shape}; expected a flat array of whole numbers.",
+            dtype=ids.dtype,
+            shape=ids.shape,
         )
     if len(ids) and not 0 <= ids.min() <= ids.max() < size:
         raise SourceError(
-            f"ids run from {ids.min()} to {ids.max()}; expected 0 to {size - 1}. Raise size to the number of words."
+            "ids run from {low} to {high}; expected 0 to {last}. Raise size to the number of words.",
+            low=ids.min(),
+            high=ids.max(),
+            last=size - 1,
         )
     rows = np.zeros((len(ids), size), np.float32)
     rows[np.arange(len(ids)), ids] = 1
@@ -93,4 +103,4 @@ def one_hot(ids: np.ndarray, size: int) -> np.ndarray:
 def _need_positive(**settings: int) -> None:
     for name, value in settings.items():
         if value < 1:
-            raise SettingError(f"{name} is {value}; expected at least 1.")
+            raise SettingError("{name} is {value}; expected at least 1.", name=name, value=value)

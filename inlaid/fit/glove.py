@@ -22,7 +22,7 @@ from inlaid.feed.tiles import Tile, Tiles, shared, tiles
 from inlaid.jobs.init_from import context_table
 from inlaid.jobs.state import State
 from inlaid.jobs.training import Abilities, Step
-from inlaid.kernels import glove_cpu
+from inlaid.kernels.glove import cpu
 from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
@@ -178,7 +178,7 @@ class GloVeTraining:
         places = self.tiles.places[tile.start : tile.stop]
         numbers = self.tiles.numbers[tile.start : tile.stop]
         rate = np.float32(self.settings.learning_rate)
-        return glove_cpu.glove_tile(
+        return cpu.glove_tile(
             self.state["words"], self.state["contexts"], places, numbers, tile.first, tile.stride, rate
         )
 
@@ -211,7 +211,7 @@ def _parts(size: int, cells: int, width: int) -> int:
 
 
 def _first_rows(size: int, dim: int, seed: int) -> dict[str, np.ndarray]:
-    """Small random vectors and biases; the layout of a row is that of glove_cpu."""
+    """Small random vectors and biases; the layout of a row is that of kernels/glove/cpu.py."""
     random = np.random.Generator(np.random.Philox(seed))
     arrays = {name: _on_lines((size, 2, _width(dim))) for name in ("words", "contexts")}
     for (bias, one), rows in zip(((dim, dim + 1), (dim + 1, dim)), arrays.values(), strict=True):

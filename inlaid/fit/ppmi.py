@@ -20,7 +20,7 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
 from inlaid.jobs.training import Abilities, OneStep
-from inlaid.kernels import cells_cpu
+from inlaid.kernels.cooccurrence import cpu
 from inlaid.report import Progress, Report, silent
 from inlaid.vectors import Vectors
 
@@ -118,7 +118,7 @@ class PPMI:
             values = np.empty(len(cells), np.float32)
             self._share(
                 cells.starts,
-                cells_cpu.ppmi_values,
+                cpu.ppmi_values,
                 (cells.starts, cells.columns, cells.counts, word, context, least),
                 values,
             )
@@ -130,7 +130,7 @@ class PPMI:
         out = np.empty_like(dense)
         self._share(
             matrix.starts,
-            cells_cpu.sparse_times_dense,
+            cpu.sparse_times_dense,
             (matrix.starts, matrix.columns, matrix.values, dense),
             out,
         )
@@ -174,7 +174,7 @@ def _above_zero(cells: Cells, values: np.ndarray) -> Matrix:
     """The cells whose value is not zero; `values` is used up."""
     starts = np.empty_like(cells.starts)
     columns = np.empty(len(cells) + 1, np.int32)
-    cells_cpu.drop_zeros(cells.starts, cells.columns, values, starts, columns)
+    cpu.drop_zeros(cells.starts, cells.columns, values, starts, columns)
     return Matrix(starts, columns[: starts[-1]].copy(), values[: starts[-1]].copy())
 
 

@@ -1,4 +1,4 @@
-"""ELMo's own files: options.json and lm_weights.hdf5, as numpy arrays under their names."""
+"""ELMo's own files: options.json and lm_weights.hdf5, as NumPy arrays by name."""
 
 from __future__ import annotations
 
@@ -19,23 +19,32 @@ def recognizes(folder: Path) -> bool:
 
 
 def read_options(folder: Path) -> dict[str, Any]:
+    path = folder / OPTIONS
     try:
-        options = json.loads((folder / OPTIONS).read_text("utf-8"))
+        options = json.loads(path.read_text("utf-8"))
         return {"lstm": dict(options["lstm"]), "char_cnn": dict(options["char_cnn"])}
     except OSError as error:
-        raise SourceError(f"Cannot read {folder / OPTIONS}: {error.strerror}.") from None
+        raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(
-            f"{folder / OPTIONS}: expected ELMo's options (lstm, char_cnn); {error!r} is missing or no JSON."
+            "{path}: expected a JSON object with ELMo's options `lstm` and `char_cnn` ({error}). "
+            "Get the file again.",
+            path=path,
+            error=repr(error),
         ) from None
 
 
 def read_weights(folder: Path) -> dict[str, np.ndarray]:
-    """Every array of the file by its path inside it, as in `CNN_proj/W_proj`."""
+    """Every array of the file by its path inside it, such as `CNN_proj/W_proj`."""
     h5py = need("h5py", extra="elmo")
     found = sorted(folder.glob(WEIGHTS))
     if len(found) != 1:
-        raise FormatError(f"{folder}: expected one file {WEIGHTS}, found {len(found)}.")
+        raise FormatError(
+            "{folder}: expected one file {pattern}, found {count}. Keep only the one to load.",
+            folder=folder,
+            pattern=WEIGHTS,
+            count=len(found),
+        )
     arrays: dict[str, np.ndarray] = {}
 
     def keep(name: str, item: Any) -> None:
@@ -46,5 +55,7 @@ def read_weights(folder: Path) -> dict[str, np.ndarray]:
         with h5py.File(found[0], "r") as file:
             file.visititems(keep)
     except OSError as error:
-        raise FormatError(f"{found[0]}: not a readable HDF5 file ({error}).") from None
+        raise FormatError(
+            "{path}: not a readable HDF5 file ({error}). Get the file again.", path=found[0], error=str(error)
+        ) from None
     return arrays

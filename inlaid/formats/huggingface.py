@@ -1,7 +1,6 @@
-"""Hugging Face folders: config, and tensors in safetensors (sharded or not) or pytorch_model.bin; nothing is
-unpickled.
+"""Hugging Face folders: config, and tensors in safetensors files (sharded or not) or pytorch_model.bin.
 
-Opening reads headers only; a tensor is read when it is asked for.
+Nothing is unpickled. Opening reads headers only; a tensor is read when it is used.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ TORCH_NAMES = {
 
 @dataclass(frozen=True)
 class Stored:
-    """A tensor in a file: what it is, not what it holds."""
+    """A tensor in a file: its dtype, shape and place, not its values."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     file: Path
     start: int = 0
-    """Where its bytes begin, in a safetensors file."""
+    """The offset of its bytes, in a safetensors file."""
 
     @property
     def size(self) -> int:
@@ -80,10 +79,10 @@ class Folder:
     config: Mapping[str, Any]
     tensors: Mapping[str, Stored]
     loaded: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Tensors of a pytorch_model.bin, which cannot be read one by one."""
+    """Tensors of a pytorch_model.bin, which must be read as a whole."""
 
     def read(self, name: str) -> Any:
-        """One tensor, as torch has it."""
+        """One tensor, as a torch.Tensor."""
         if name in self.loaded:
             return self.loaded[name]
         need("torch", extra="neural")
@@ -91,16 +90,14 @@ class Folder:
             return file.get_tensor(name)
 
     def content(self, name: str) -> np.ndarray:
-        """The bytes of one tensor, whatever its type; mapped, so that comparing two tables copies neither."""
+        """The bytes of one tensor of any dtype; memory-mapped, so comparing two tables copies neither."""
         stored = self.tensors[name]
         if name in self.loaded:
             torch = need("torch", extra="neural")
             return self.loaded[name].contiguous().view(torch.uint8).numpy().reshape(-1)
-        return (
-            np.memmap(stored.file, np.uint8, "r", stored.start, (stored.bytes,))
-            if stored.bytes
-            else np.zeros(0, np.uint8)
-        )
+        if not stored.bytes:
+            return np.zeros(0, np.uint8)
+        return np.memmap(stored.file, np.uint8, "r", stored.start, (stored.bytes,))
 
 
 def open_folder(path: Path) -> Folder:
@@ -109,7 +106,7 @@ def open_folder(path: Path) -> Folder:
 
 
 def open_weights(path: Path, config: Mapping[str, Any]) -> Folder:
-    """The list of tensors of a folder whose config lies elsewhere, or nowhere."""
+    """The list of tensors of a folder whose config is elsewhere, or missing."""
     if (path / INDEX).is_file():
         return Folder(path, config, _sharded(path, _shards(path / INDEX)))
     if (path / WEIGHTS).is_file():
@@ -117,8 +114,14 @@ def open_weights(path: Path, config: Mapping[str, Any]) -> Folder:
     old = sorted(_shards(path / OLD_INDEX)) if (path / OLD_INDEX).is_file() else [OLD_WEIGHTS]
     if (path / old[0]).is_file():
         return _old_folder(path, config, [path / name for name in old])
-    found = ", ".join(sorted(each.name for each in path.iterdir())) or "nothing"
-    raise FormatError(f"{path}: expected {WEIGHTS}, {INDEX} or {OLD_WEIGHTS}; found {found}.")
+    raise FormatError(
+        "{path}: expected {weights}, {index} or {old}; found only: {found}.",
+        path=path,
+        weights=WEIGHTS,
+        index=INDEX,
+        old=OLD_WEIGHTS,
+        found=", ".join(sorted(each.name for each in path.iterdir())),
+    )
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -127,7 +130,11 @@ def read_config(path: Path) -> dict[str, Any]:
         path = path / CONFIG
     config = _json(path)
     if not isinstance(config, dict):
-        raise FormatError(f"{path}: expected a JSON object, found {type(config).__name__}.")
+        raise FormatError(
+            "{path}: expected a JSON object, found {found}. Get the file again.",
+            path=path,
+            found=type(config).__name__,
+        )
     return config
 
 
@@ -136,24 +143,33 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise SourceError(
-            f"Cannot read {path}: {error.strerror}. A checkpoint is a folder with config.json and its weights."
+            "Cannot read {path}: {reason}. A checkpoint is a folder with config.json and its weights.",
+            path=path,
+            reason=error.strerror,
         ) from None
     except ValueError as error:
-        raise FormatError(f"{path}: not JSON ({error}).") from None
+        raise FormatError(
+            "{path}: not JSON ({error}). Get the file again.", path=path, error=str(error)
+        ) from None
 
 
 def _shards(index: Path) -> dict[str, list[str]]:
-    """File -> the tensors it should hold."""
+    """File -> the names of the tensors that the index expects in it."""
     try:
         places = dict(_json(index)["weight_map"])
     except (KeyError, TypeError, ValueError):
         raise FormatError(
-            f"{index}: expected a weight_map that says which file holds which tensor."
+            "{path}: expected a `weight_map` from tensors to files. Get the file again.", path=index
         ) from None
     shards: dict[str, list[str]] = {}
     for name, file in places.items():
         if not isinstance(file, str) or Path(file).name != file:
-            raise FormatError(f"{index}: {name} lies in {file!r}, which is no file of this folder.")
+            raise FormatError(
+                "{path}: the file of {name} is {file!r}; expected the name of a file in this folder.",
+                path=index,
+                name=name,
+                file=file,
+            )
         shards.setdefault(file, []).append(name)
     return shards
 
@@ -164,9 +180,17 @@ def _sharded(path: Path, shards: Mapping[str, Iterable[str]]) -> dict[str, Store
         found = _safetensors(path / file)
         missing = sorted(set(names) - set(found))
         extra = sorted(set(found) - set(names))
-        if missing or extra:
+        if missing:
             raise FormatError(
-                f"{path / file}: the index promises {missing or 'nothing'} more, and does not know {extra or 'nothing'}."
+                "{path}: the index promises tensors that the file does not have: {missing}. Get both again.",
+                path=path / file,
+                missing=", ".join(missing),
+            )
+        if extra:
+            raise FormatError(
+                "{path}: the file has tensors that the index does not know: {extra}. Get both again.",
+                path=path / file,
+                extra=", ".join(extra),
             )
         tensors |= found
     return tensors
@@ -178,9 +202,15 @@ def _safetensors(path: Path) -> dict[str, Stored]:
             slices = {name: file.get_slice(name) for name in file.offset_keys()}
             layout = {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
     except (SafetensorError, OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path}: not a readable safetensors file ({error}).") from None
+        raise FormatError(
+            "{path}: not a readable safetensors file ({error}). Get the file again.",
+            path=path,
+            error=str(error),
+        ) from None
     with path.open("rb") as file:
-        start = 8 + int.from_bytes(file.read(8), "little")  # the header said so, and safe_open has checked it
+        start = 8 + int.from_bytes(
+            file.read(8), "little"
+        )  # the length of the header, which safe_open has checked
     tensors: dict[str, Stored] = {}
     for name, (dtype, shape) in layout.items():
         tensors[name] = Stored(name, dtype, shape, path, start)
@@ -197,12 +227,19 @@ def _old_folder(path: Path, config: Mapping[str, Any], files: Iterable[Path]) ->
             content = torch.load(file, map_location="cpu", weights_only=True)
         except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
             raise FormatError(
-                f"{file}: not a file of tensors alone, and nothing else is loaded ({str(error).splitlines()[0]})."
+                "{path}: expected a file of tensors only; other pickled objects are never loaded ({error}).",
+                path=file,
+                error=str(error).splitlines()[0],
             ) from None
         for name, tensor in content.items():
             if not isinstance(tensor, torch.Tensor):
-                raise FormatError(f"{file}: {name} is a {type(tensor).__name__}; expected tensors only.")
-            kind = str(tensor.dtype).removeprefix("torch.")
+                raise FormatError(
+                    "{path}: {name} is a {found}; expected tensors only.",
+                    path=file,
+                    name=name,
+                    found=type(tensor).__name__,
+                )
+            dtype = str(tensor.dtype).removeprefix("torch.")
             loaded[name] = tensor
-            stored[name] = Stored(name, TORCH_NAMES.get(kind, kind), tuple(tensor.shape), file)
+            stored[name] = Stored(name, TORCH_NAMES.get(dtype, dtype), tuple(tensor.shape), file)
     return Folder(path, config, stored, loaded)

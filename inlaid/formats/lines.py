@@ -1,4 +1,4 @@
-"""Lines: a text file in blocks of whole lines, a few worked on at a time, in the order of the file."""
+"""Lines: a text file in blocks of whole lines, processed in a few threads; results keep the file order."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from inlaid.collect.packed import Readable
+from inlaid.collect.compression import Readable
 from inlaid.errors import FormatError
-from inlaid.formats.reading import NO_END
+from inlaid.formats.reading import no_end_of_line
 from inlaid.report import Note, Report
 
 BLOCK = 1 << 22
-"""Bytes read at once. A file that is smaller is read before a compiler could be loaded."""
+"""Bytes read at a time. A file smaller than that is parsed faster than the compiler could be loaded."""
 LONGEST_LINE = 1 << 24
 THREADS = 2
-MARK = b"\xef\xbb\xbf"
-"""The byte order mark some editors put before UTF-8."""
-BLANKS = b" \t\r"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Some editors put it before UTF-8."""
+SPACES = b" \t\r"
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines, each ended; `small` if they are all there is in a small file."""
+    """Whole lines, each with its line end; `small` if they are all of a small file."""
 
     first_line: int
     text: bytes
@@ -39,54 +39,56 @@ class Block:
         return self.text.count(b"\n")
 
 
-def blocks_of(path: Path, file: Readable, report: Report) -> Iterator[Block]:
-    """The file in whole lines, without a byte order mark and without empty lines at its end."""
+def read_blocks(path: Path, file: Readable, report: Report) -> Iterator[Block]:
+    """The file in whole lines, without its byte order mark and without empty lines at its end."""
     line = 1
-    held = b""
+    pending = b""
     small = True
     while data := file.read(BLOCK):
-        if line == 1 and not held and data.startswith(MARK):
-            data = data.removeprefix(MARK)
-            report(Note(f"{path} starts with a byte order mark, which was left out."))
-        small = small and line == 1 and not held and len(data) < BLOCK - len(MARK)
-        held += data
-        filled = len(
-            held.rstrip(BLANKS + b"\n")
-        )  # empty lines at the end wait until it is known whether others follow
-        end = held.find(b"\n", filled) + 1 or held.rfind(b"\n") + 1
+        if line == 1 and not pending and data.startswith(BYTE_ORDER_MARK):
+            data = data.removeprefix(BYTE_ORDER_MARK)
+            report(Note("{path} starts with a byte order mark; it was ignored.", path=path))
+        small = small and line == 1 and not pending and len(data) < BLOCK - len(BYTE_ORDER_MARK)
+        pending += data
+        # Empty lines at the end wait until it is known whether others follow.
+        filled = len(pending.rstrip(SPACES + b"\n"))
+        end = pending.find(b"\n", filled) + 1 or pending.rfind(b"\n") + 1
         if filled and end:
-            block = Block(line, held[:end], small)
-            held = held[end:]
+            block = Block(line, pending[:end], small)
+            pending = pending[end:]
             yield block
             line += block.lines
-        if len(held) > LONGEST_LINE:
+        if len(pending) > LONGEST_LINE:
             raise FormatError(
-                f"{path}:{line}: longer than {LONGEST_LINE:,} bytes, which no line of vectors is."
+                "{path}:{line}: longer than {longest:,} bytes; expected a word and its numbers. "
+                "This is not a text file of vectors.",
+                path=path,
+                line=line,
+                longest=LONGEST_LINE,
             )
-    if held.strip(BLANKS + b"\n"):
-        report(Note(f"{path}: {NO_END}"))
-        yield Block(line, held + b"\n", small and line == 1)
+    if pending.strip(SPACES + b"\n"):
+        report(no_end_of_line(path))
+        yield Block(line, pending + b"\n", small and line == 1)
 
 
-def until(first: Block, others: Iterator[Block], top: int | None) -> Iterator[Block]:
-    """Blocks until they hold `top` lines; what follows is never looked at."""
+def first_lines(first: Block, others: Iterator[Block], top: int | None) -> Iterator[Block]:
+    """Blocks with the first `top` lines (None: all); nothing after them is read."""
     left = top
     for block in (each for blocks in ([first], others) for each in blocks if each.text):
         if left is not None and block.lines >= left:
-            yield Block(
-                block.first_line, b"\n".join([*block.text.split(b"\n", left)[:left], b""]), block.small
-            )
+            lines = block.text.split(b"\n", left)[:left]
+            yield Block(block.first_line, b"\n".join([*lines, b""]), block.small)
             return
         left = None if left is None else left - block.lines
         yield block
 
 
-def in_order(work: Callable[[Block], T], blocks: Iterator[Block]) -> Iterator[T]:
-    """What `work` makes of each block, in the order of the file, a few at a time."""
+def map_in_order(function: Callable[[Block], T], blocks: Iterator[Block]) -> Iterator[T]:
+    """`function` of each block, in file order; a few blocks at a time."""
     with ThreadPoolExecutor(THREADS) as pool:
         waiting: deque[Future[T]] = deque()
         for block in blocks:
-            waiting.append(pool.submit(work, block))
+            waiting.append(pool.submit(function, block))
             if len(waiting) > THREADS:
                 yield waiting.popleft().result()
         while waiting:

@@ -1,8 +1,8 @@
-"""Inlaid's own format: one safetensors file, mapped and checksummed (.inlaid).
+"""Inlaid's own format: one safetensors file, memory-mapped and checksummed (.inlaid).
 
-Opening reads the header alone; words and rows are verified when they are used. The table lies there as
-float32, as float16 (half the space) or as int8 with a scale a row (a quarter of it). N-grams, where the
-vectors have them, lie there in the same form: most of the space is theirs.
+Opening reads the header only; words and rows are verified when they are used. The table is float32, float16
+(half the size) or int8 with a scale for each row (a quarter). N-grams, where the vectors have them, are most
+of the file; they are stored in the same dtype.
 """
 
 from __future__ import annotations
@@ -16,84 +16,87 @@ from typing import Literal
 import numpy as np
 
 from inlaid import arrays
-from inlaid.config import settings_of
 from inlaid.encode.ngrams import NGrams
 from inlaid.encode.vocabulary import Words, pack_words, unpack_words
 from inlaid.errors import FormatError
+from inlaid.formats.cards import read_card
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Rows, Table
-from inlaid.vectors import Card, Codes, LazyTable, Vectors
+from inlaid.vectors import Int8Table, LazyTable, Vectors
 
 SUFFIXES = (".inlaid",)
-Numbers = Literal["float32", "float16", "int8"]
+Dtype = Literal["float32", "float16", "int8"]
 BLOCK = 1 << 13
-NGRAMS = ("size", "min_n", "max_n")
+"""Rows written at a time."""
+NGRAM_SETTINGS = ("size", "min_n", "max_n")
 
 
 def recognizes(start: Start) -> bool:
-    """A safetensors header starts with its length and a brace; the rest is checked on reading."""
+    """A safetensors file starts with the length of its header and a brace; reading checks the rest."""
     head = start.head
     return start.path.suffix in SUFFIXES or (len(head) >= 9 and head[8:9] == b"{" and head[4:8] == bytes(4))
 
 
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
     opened = arrays.open_arrays(path)
-    try:
-        card = settings_of(Card, json.loads(opened.metadata["card"]))
-    except (KeyError, ValueError) as error:
+    if "card" not in opened.metadata:
         raise FormatError(
-            f"{path}: the card that says how the vectors came to be is missing or unreadable ({error})."
-        ) from None
-    counts = opened.whole("counts") if "counts" in opened else None
+            "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.", path=path
+        )
     vectors = Vectors(
         unpack_words(opened),
-        _Kept(opened, "table"),
-        counts,
-        card,
-        _optional(opened, "contexts"),
-        _ngrams(opened),
+        NativeTable(opened, "table"),
+        opened.whole("counts") if "counts" in opened else None,
+        read_card(path, opened.metadata["card"], report),
+        NativeTable(opened, "contexts") if "contexts" in opened else None,
+        _read_ngrams(opened),
     )
-    return vectors if reading.top is None or reading.top >= len(vectors) else _first(vectors, reading.top)
+    if reading.top is None or reading.top >= len(vectors):
+        return vectors
+    return _first_words(vectors, reading.top)
 
 
-def write(vectors: Vectors, path: Path, report: Report = silent, *, numbers: Numbers = "float32") -> None:
+def write(vectors: Vectors, path: Path, report: Report = silent, *, dtype: Dtype = "float32") -> None:
     content: dict[str, np.ndarray | arrays.Stream] = {
-        **_packed("table", vectors.stored, numbers),
+        **_stored("table", vectors.stored, dtype),
         **pack_words(vectors.words),
     }
     if vectors.counts is not None:
         content["counts"] = vectors.counts
     if vectors.contexts is not None:
-        content |= _packed("contexts", vectors.contexts, numbers)
+        content |= _stored("contexts", vectors.contexts, dtype)
     metadata = {"card": json.dumps(asdict(vectors.card), ensure_ascii=False)}
     ngrams = vectors.subwords
     if isinstance(ngrams, NGrams):
-        content |= {
-            **_packed("ngrams.own", ngrams.own, numbers),
-            **_packed("ngrams.buckets", ngrams.buckets, numbers),
-        }
+        content |= _stored("ngrams.own", ngrams.own, dtype)
+        content |= _stored("ngrams.buckets", ngrams.buckets, dtype)
         if ngrams.kept is not None:
             content["ngrams.kept"] = ngrams.kept
-        metadata["ngrams"] = json.dumps({name: getattr(ngrams, name) for name in NGRAMS})
+        metadata["ngrams"] = json.dumps({name: getattr(ngrams, name) for name in NGRAM_SETTINGS})
     elif ngrams is not None:
         report(
             Note(
-                f"What gives unseen words a vector here ({type(ngrams).__name__}) has no place in this format; it is left out."
+                "{path}: this format cannot hold {kind}, which gives out-of-vocabulary words a vector; it "
+                "was "
+                "left out.",
+                path=path,
+                kind=type(ngrams).__name__,
             )
         )
     arrays.write(path, content, metadata)
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
-    """A table that lies in the file, in any of the three forms."""
+class NativeTable:
+    """A table in a native file, in any of its three dtypes."""
 
     opened: arrays.Arrays
     name: str
 
     @property
     def scales(self) -> str:
+        """The name of the array of scales, which a table of int8 has."""
         return f"{self.name}.scales"
 
     @property
@@ -112,68 +115,66 @@ class _Kept:
             return table * self.opened.whole(self.scales)[:, None]
         return table.astype(np.float32, copy=False)
 
-    def codes(self) -> Codes | None:
-        """The table as it lies there, if that is int8."""
-        return (
-            Codes(self.opened.whole(self.name), self.opened.whole(self.scales))
-            if self.scales in self.opened
-            else None
-        )
+    def codes(self) -> Int8Table | None:
+        """The table as it is stored, if that is int8."""
+        if self.scales not in self.opened:
+            return None
+        return Int8Table(self.opened.whole(self.name), self.opened.whole(self.scales))
 
 
-def _optional(opened: arrays.Arrays, name: str) -> _Kept | None:
-    return _Kept(opened, name) if name in opened else None
-
-
-def _ngrams(opened: arrays.Arrays) -> NGrams | None:
+def _read_ngrams(opened: arrays.Arrays) -> NGrams | None:
     if "ngrams" not in opened.metadata:
         return None
     try:
-        settings = {name: int(json.loads(opened.metadata["ngrams"])[name]) for name in NGRAMS}
+        settings = json.loads(opened.metadata["ngrams"])
+        settings = {name: int(settings[name]) for name in NGRAM_SETTINGS}
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{opened.path}: the settings of its n-grams are missing or unreadable ({error})."
+            "{path}: the settings of its n-grams cannot be read ({error}). Restore the file from a copy.",
+            path=opened.path,
+            error=repr(error),
         ) from None
-    kept = opened.whole("ngrams.kept") if "ngrams.kept" in opened else None
     return NGrams(
-        own=_Kept(opened, "ngrams.own"), buckets=_Kept(opened, "ngrams.buckets"), kept=kept, **settings
+        own=NativeTable(opened, "ngrams.own"),
+        buckets=NativeTable(opened, "ngrams.buckets"),
+        kept=opened.whole("ngrams.kept") if "ngrams.kept" in opened else None,
+        **settings,
     )
 
 
-def _packed(
-    name: str, stored: Table | LazyTable, numbers: Numbers
-) -> Mapping[str, np.ndarray | arrays.Stream]:
-    if numbers == "float32":  # as it lies, a block at a time: the table may be larger than memory
-        starts = range(0, stored.shape[0], BLOCK)
-        blocks = (_rows(stored, np.arange(start, min(start + BLOCK, stored.shape[0]))) for start in starts)
-        return {name: arrays.Stream(blocks, np.dtype("<f4"), stored.shape)}
-    table = stored if isinstance(stored, np.ndarray) else stored.whole()
-    if numbers == "int8":
-        codes = Codes.of(table)
-        return {name: codes.codes, f"{name}.scales": codes.scales}
-    if numbers == "float16" and np.abs(table).max(initial=0) > np.finfo(np.float16).max:
+def _stored(name: str, table: Table | LazyTable, dtype: Dtype) -> Mapping[str, np.ndarray | arrays.Stream]:
+    """The arrays that hold a table in this dtype."""
+    if dtype == "float32":  # a block at a time: the table may be larger than memory
+        starts = range(0, table.shape[0], BLOCK)
+        blocks = (_rows(table, np.arange(start, min(start + BLOCK, table.shape[0]))) for start in starts)
+        return {name: arrays.Stream(blocks, np.dtype("<f4"), table.shape)}
+    whole = table if isinstance(table, np.ndarray) else table.whole()
+    if dtype == "int8":
+        quantized = Int8Table.of(whole)
+        return {name: quantized.codes, f"{name}.scales": quantized.scales}
+    largest = np.abs(whole).max(initial=0)
+    if largest > np.finfo(np.float16).max:
         raise FormatError(
-            f"The largest number of the {name} is {np.abs(table).max():g}, too large for float16. Write float32 or int8."
+            "The largest number of '{name}' is {largest:g}, too large for float16. Write float32 or int8.",
+            name=name,
+            largest=float(largest),
         )
-    return {name: table.astype(numbers)}
+    return {name: whole.astype(np.float16)}
 
 
-def _first(vectors: Vectors, top: int) -> Vectors:
-    """The first words alone; only their rows are ever read."""
+def _first_words(vectors: Vectors, top: int) -> Vectors:
+    """The first words; only their rows are ever read."""
     ids = np.arange(top)
-    words = Words.of_bytes([vectors.words.bytes_of(id) for id in range(top)])
-    counts = None if vectors.counts is None else vectors.counts[:top]
-    contexts = None if vectors.contexts is None else _rows(vectors.contexts, ids)
-    subwords = vectors.subwords.first(top) if isinstance(vectors.subwords, NGrams) else vectors.subwords
+    subwords = vectors.subwords
     return replace(
         vectors,
-        words=words,
+        words=Words.of_bytes([vectors.words.bytes_of(id) for id in range(top)]),
         stored=_rows(vectors.stored, ids),
-        counts=counts,
-        contexts=contexts,
-        subwords=subwords,
+        counts=None if vectors.counts is None else vectors.counts[:top],
+        contexts=None if vectors.contexts is None else _rows(vectors.contexts, ids),
+        subwords=subwords.first(top) if isinstance(subwords, NGrams) else subwords,
     )
 
 
-def _rows(stored: Table | LazyTable, ids: np.ndarray) -> Rows:
-    return stored[ids] if isinstance(stored, np.ndarray) else stored.rows(ids)
+def _rows(table: Table | LazyTable, ids: np.ndarray) -> Rows:
+    return table[ids] if isinstance(table, np.ndarray) else table.rows(ids)

@@ -1,26 +1,43 @@
-"""NumPy archive: `words` and `table` (and `counts`), or any archive with one column of words and one matrix
-(.npz)."""
+"""NumPy archives (.npz): `words`, `table` and `counts`, or one column of text and one matrix by any names."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 
 from inlaid import files
-from inlaid.collect.packed import RATIO
+from inlaid.collect.compression import MAX_RATIO
 from inlaid.errors import FormatError
-from inlaid.formats.reading import ALL, Reading, Start, keep_words
+from inlaid.formats.reading import ALL, Reading, Start
+from inlaid.formats.words import accept_words
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".npz",)
-ROOM = 1 << 20
-"""Bytes an entry may unpack to whatever its packed size."""
+ALWAYS_ALLOWED = 1 << 20
+"""Bytes an entry may decompress to whatever its compressed size."""
+
+
+class ArrayType(NamedTuple):
+    """What the header of an array says."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def is_words(self) -> bool:
+        return len(self.shape) == 1 and self.dtype.kind in "US"
+
+    @property
+    def is_table(self) -> bool:
+        return len(self.shape) == 2 and self.dtype.kind == "f"
 
 
 def recognizes(start: Start) -> bool:
@@ -40,14 +57,19 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
         RuntimeError,
         UnicodeDecodeError,
     ) as error:
-        raise FormatError(f"{path}: not a whole NumPy archive ({error}).") from None
+        raise FormatError(
+            "{path}: not a complete NumPy archive ({error}). Get the file again.", path=path, error=str(error)
+        ) from None
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
-    """Words as fixed-width text, which is what NumPy has; nothing pickled."""
+    """Words are fixed-width text, NumPy's own; nothing is pickled."""
     words = np.array(list(vectors.words))
     if (np.char.str_len(words) != np.array([len(word) for word in vectors.words])).any():
-        raise FormatError("A word ends in NUL, which NumPy's text cannot hold. Write another format.")
+        raise FormatError(
+            "{path}: a word ends in a zero byte, which NumPy's text cannot hold. Write an .inlaid file.",
+            path=path,
+        )
     content: dict[str, np.ndarray] = {"words": words, "table": vectors.table}
     if vectors.counts is not None:
         content["counts"] = vectors.counts
@@ -56,82 +78,117 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
 
 
 def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Report) -> Vectors:
-    shapes = {
-        entry.filename.removesuffix(".npy"): _shape(path, archive, entry) for entry in archive.infolist()
-    }
-    words = _one(path, shapes, "words", lambda shape, dtype: len(shape) == 1 and dtype.kind in "US")
-    table = _one(path, shapes, "table", lambda shape, dtype: len(shape) == 2 and dtype.kind == "f")
-    if shapes[words][0][0] != shapes[table][0][0]:
+    types = {entry.filename.removesuffix(".npy"): _type(path, archive, entry) for entry in archive.infolist()}
+    words = _choose(types, "words", lambda each: each.is_words)
+    if words is None:
         raise FormatError(
-            f"{path}: {shapes[words][0][0]:,} words but {shapes[table][0][0]:,} rows. Each row needs one word."
+            "{path}: expected a column of text called 'words'; found {found}.",
+            path=path,
+            found=_listed(types),
         )
-    found = [
-        each.encode("utf-8", "surrogatepass") if isinstance(each, str) else each
-        for each in _array(path, archive, words).tolist()
-    ]
-    kept = keep_words(path, found[: reading.top], reading, report)
-    rows = slice(reading.top) if kept.rows is None else kept.rows
-    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinity, and is refused as such
-        numbers = _array(path, archive, table)[rows].astype(np.float32)
-    counts = (
-        _array(path, archive, "counts")[rows].astype(np.int64)
-        if shapes.get("counts", ((), None))[0] == shapes[words][0]
-        else None
-    )
-    return Vectors(kept.words, numbers, counts, Card())
-
-
-def _one(path: Path, shapes: dict[str, Any], name: str, fits: Any) -> str:
-    """The array of this name or, in an archive from elsewhere, the only one that could be meant."""
-    able = [each for each, (shape, dtype) in shapes.items() if fits(shape, dtype)]
-    if name in able:
-        return name
-    if len(able) == 1:
-        return able[0]
-    found = ", ".join(f"{each} {dtype}{shape}" for each, (shape, dtype) in shapes.items()) or "nothing"
-    wanted = "a column of text" if name == "words" else "a matrix of float32"
-    raise FormatError(f"{path}: expected {wanted} called '{name}'; found {found}.")
-
-
-def _shape(
-    path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo
-) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """What an entry says it holds, held against the bytes that are there: nothing is made room for on its
-    word alone."""
-    if entry.file_size > RATIO * entry.compress_size + ROOM:
+    table = _choose(types, "table", lambda each: each.is_table)
+    if table is None:
         raise FormatError(
-            f"{path}: {entry.filename} unpacks to more than {RATIO} times its size, which no table does."
+            "{path}: expected a matrix of float32 called 'table'; found {found}.",
+            path=path,
+            found=_listed(types),
+        )
+    if types[words].shape[0] != types[table].shape[0]:
+        raise FormatError(
+            "{path}: {words:,} words but {rows:,} rows; expected one row for each word.",
+            path=path,
+            words=types[words].shape[0],
+            rows=types[table].shape[0],
+        )
+    found = [_encoded(word) for word in _array(path, archive, words).tolist()]
+    accepted = accept_words(path, found[: reading.top], reading, report)
+    rows = slice(reading.top) if accepted.rows is None else accepted.rows
+    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, which Vectors refuses
+        values = _array(path, archive, table)[rows].astype(np.float32)
+    counts = None
+    if "counts" in types and types["counts"].shape == types[words].shape:
+        counts = _array(path, archive, "counts")[rows].astype(np.int64)
+    return Vectors(accepted.words, values, counts, Card())
+
+
+def _choose(types: Mapping[str, ArrayType], name: str, fits: Callable[[ArrayType], bool]) -> str | None:
+    """The array of this name or, in an archive of another program, the only one that fits."""
+    fitting = [each for each, type in types.items() if fits(type)]
+    if name in fitting:
+        return name
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _listed(types: Mapping[str, ArrayType]) -> Message | str:
+    if not types:
+        return Message("no array")
+    return ", ".join(f"{name} {type.dtype}{type.shape}" for name, type in types.items())
+
+
+def _encoded(word: str | bytes) -> bytes:
+    return word.encode("utf-8", "surrogatepass") if isinstance(word, str) else word
+
+
+def _type(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> ArrayType:
+    """What an entry says it holds, compared with its size: nothing is allocated on its word alone."""
+    if entry.file_size > MAX_RATIO * entry.compress_size + ALWAYS_ALLOWED:
+        raise FormatError(
+            "{path}: {entry} decompresses to more than {ratio} times its size, which no table of vectors "
+            "does.",
+            path=path,
+            entry=entry.filename,
+            ratio=MAX_RATIO,
         )
     with archive.open(entry) as file:
-        shape, dtype = _header(path, entry.filename, file)
-        promised = int(np.prod([int(each) for each in shape], dtype=object)) * dtype.itemsize + file.tell()
+        type = _read_header(path, entry.filename, file)
+        header_bytes = file.tell()
+    items = int(np.prod([int(each) for each in type.shape], dtype=object))
+    promised = items * type.dtype.itemsize + header_bytes
     if promised != entry.file_size:
         raise FormatError(
-            f"{path}: {entry.filename} promises {promised:,} bytes and has {entry.file_size:,}."
+            "{path}: {entry} promises {promised:,} bytes, found {found:,}. Get the file again.",
+            path=path,
+            entry=entry.filename,
+            promised=promised,
+            found=entry.file_size,
         )
-    return shape, dtype
+    return type
 
 
-def _header(path: Path, name: str, file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _read_header(path: Path, name: str, file: Any) -> ArrayType:
     try:
         version = npy.read_magic(file)
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, _, dtype = read_header(file)
     except (ValueError, KeyError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
-        raise FormatError(f"{path}: {name} is not a NumPy array ({error}).") from None
+        raise FormatError(
+            "{path}: {entry} is not a NumPy array ({error}). Get the file again.",
+            path=path,
+            entry=name,
+            error=repr(error),
+        ) from None
     if dtype.hasobject or dtype.kind not in "USfiu" or any(each < 0 for each in shape):
         raise FormatError(
-            f"{path}: {name} holds {dtype}; expected text or numbers. Pickled objects are never loaded."
+            "{path}: {entry} holds {dtype}; expected text or numbers. Pickled objects are never loaded.",
+            path=path,
+            entry=name,
+            dtype=dtype,
         )
-    return shape, dtype
+    return ArrayType(shape, dtype)
 
 
 def _array(path: Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    with archive.open(f"{name}.npy" if f"{name}.npy" in archive.namelist() else name) as file:
+    entry = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
+    with archive.open(entry) as file:
         try:
             return npy.read_array(file, allow_pickle=False)
         except (ValueError, UnicodeDecodeError) as error:
-            raise FormatError(f"{path}: {name} cannot be read ({error}).") from None
+            raise FormatError(
+                "{path}: {entry} cannot be read ({error}). Get the file again.",
+                path=path,
+                entry=name,
+                error=str(error),
+            ) from None
 
 
 def _has_arrays(path: Path) -> bool:

@@ -1,7 +1,8 @@
-"""Parquet: a column of words and a column of vectors, as data frames have them (.parquet)."""
+"""Parquet: a column of words and a column of vectors, as in data frames (.parquet)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 
 from inlaid import files
 from inlaid.errors import FormatError, need
-from inlaid.formats.reading import ALL, Reading, Start, keep_words
+from inlaid.formats.reading import ALL, Reading, Start
+from inlaid.formats.words import accept_words
 from inlaid.report import Progress, Report, silent
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".parquet",)
 ROWS = 65_536
+"""Rows written at a time."""
 
 
 def recognizes(start: Start) -> bool:
@@ -29,7 +32,11 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     try:
         return _read(path, parquet.ParquetFile(path), reading, report)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path}: not a whole parquet file ({str(error).splitlines()[0]}).") from None
+        raise FormatError(
+            "{path}: not a complete parquet file ({error}). Get the file again.",
+            path=path,
+            error=str(error).splitlines()[0],
+        ) from None
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
@@ -42,10 +49,10 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
     with files.writing(path) as file, parquet.ParquetWriter(file, schema) as writer:
         for start in range(0, len(vectors), ROWS):
             stop = min(start + ROWS, len(vectors))
-            numbers = arrow.array(vectors.table[start:stop].reshape(-1))
+            values = arrow.array(vectors.table[start:stop].reshape(-1))
             columns = [
                 arrow.array(vectors.words[start:stop]),
-                arrow.FixedSizeListArray.from_arrays(numbers, vectors.dim),
+                arrow.FixedSizeListArray.from_arrays(values, vectors.dim),
             ]
             if vectors.counts is not None:
                 columns.append(arrow.array(vectors.counts[start:stop]))
@@ -57,73 +64,82 @@ def _read(path: Path, file: Any, reading: Reading, report: Report) -> Vectors:
     types = need("pyarrow", extra="parquet").types
     schema = file.schema_arrow
     word = _column(path, schema, "word", lambda kind: types.is_string(kind) or types.is_large_string(kind))
-    vector = _column(
-        path,
-        schema,
-        "vector",
-        lambda kind: types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind),
-    )
+    is_list = (types.is_list, types.is_fixed_size_list, types.is_large_list)
+    vector = _column(path, schema, "vector", lambda kind: any(fits(kind) for fits in is_list))
+    columns = [word, vector]
     has_counts = "count" in schema.names and types.is_integer(schema.field("count").type)
+    if has_counts:
+        columns.append("count")
     found = list[bytes]()
-    parts = list[np.ndarray]()
+    tables = list[np.ndarray]()
     counts = list[np.ndarray]()
-    done = 0
-    for batch in file.iter_batches(columns=[word, vector, *(["count"] if has_counts else [])]):
+    for batch in file.iter_batches(columns=columns):
+        done = len(found)
         batch = batch.slice(0, None if reading.top is None else max(0, reading.top - done))
-        found += [_bytes(path, done + n, each) for n, each in enumerate(batch.column(word).to_pylist())]
-        parts.append(_rows(path, done, batch.column(vector), parts[0].shape[1] if parts else None))
+        found += [_encoded(path, done + n, each) for n, each in enumerate(batch.column(word).to_pylist())]
+        tables.append(_rows(path, done, batch.column(vector), tables[0].shape[1] if tables else None))
         if has_counts:
             counts.append(np.asarray(batch.column("count").fill_null(0)).astype(np.int64))
-        done += len(batch)
-        report(Progress("reading", done, file.metadata.num_rows, "words"))
-        if reading.top is not None and done >= reading.top:
+        report(Progress("reading", len(found), file.metadata.num_rows, "words"))
+        if reading.top is not None and len(found) >= reading.top:
             break
-    if not done:
-        raise FormatError(f"{path}: holds no rows; expected a word and its vector in each.")
-    kept = keep_words(path, found, reading, report)
-    table = np.concatenate(parts)
-    numbers = np.concatenate(counts) if has_counts else None
-    if kept.rows is not None:
-        table = table[kept.rows]
-        numbers = None if numbers is None else numbers[kept.rows]
-    return Vectors(kept.words, table, numbers, Card())
-
-
-def _column(path: Path, schema: Any, name: str, fits: Any) -> str:
-    able = [field.name for field in schema if fits(field.type)]
-    if name in able or len(able) == 1:
-        return name if name in able else able[0]
-    raise FormatError(
-        f"{path}: expected a column '{name}'; found {', '.join(f'{field.name} ({field.type})' for field in schema) or 'none'}."
+    if not found:
+        raise FormatError("{path}: empty; expected rows of a word and its vector.", path=path)
+    accepted = accept_words(path, found, reading, report)
+    table = accepted.select(np.concatenate(tables))
+    return Vectors(
+        accepted.words, table, accepted.select(np.concatenate(counts)) if has_counts else None, Card()
     )
 
 
-def _bytes(path: Path, number: int, word: str | None) -> bytes:
+def _column(path: Path, schema: Any, name: str, fits: Callable[[Any], bool]) -> str:
+    """The column of this name or, in a file of another program, the only one that fits."""
+    fitting = [field.name for field in schema if fits(field.type)]
+    if name in fitting:
+        return name
+    if len(fitting) == 1:
+        return fitting[0]
+    raise FormatError(
+        "{path}: expected a column '{name}'; found columns: {found}.",
+        path=path,
+        name=name,
+        found=", ".join(f"{field.name} ({field.type})" for field in schema),
+    )
+
+
+def _encoded(path: Path, number: int, word: str | None) -> bytes:
     if word is None:
-        raise FormatError(f"{path}: row {number + 1:,} has no word.")
+        raise FormatError("{path}: row {row:,} has no word. Remove it.", path=path, row=number + 1)
     return word.encode("utf-8")
 
 
 def _rows(path: Path, done: int, column: Any, dim: int | None) -> np.ndarray:
-    """A column of lists as a matrix; every list as long as the first."""
-    flat = np.asarray(column.flatten().cast("float64"))
-    lengths = (
-        np.asarray(column.value_lengths().fill_null(-1))
-        if column.null_count or not hasattr(column.type, "list_size")
-        else None
-    )
-    if lengths is None:
+    """A column of lists as a matrix; every list has the length of the first. `done` rows were read before."""
+    values = np.asarray(column.flatten().cast("float64"))
+    if column.null_count or not hasattr(column.type, "list_size"):
+        lengths = np.asarray(column.value_lengths().fill_null(-1))
+        if dim is None and len(lengths):
+            dim = int(lengths[0])
+        _check_lengths(path, done, lengths, dim)
+    else:
         dim = column.type.list_size
-    elif len(lengths):
-        dim = int(lengths[0]) if dim is None else dim
-        wrong = np.flatnonzero(lengths != dim)
-        if len(wrong):
-            raise FormatError(
-                f"{path}: row {done + int(wrong[0]) + 1:,}: expected {dim} numbers, found {max(0, int(lengths[wrong[0]]))}."
-            )
-    if not dim or dim < 1 or flat.size != len(column) * dim:
+    if not dim or dim < 1 or values.size != len(column) * dim:
         raise FormatError(
-            f"{path}: the vectors hold no numbers; expected the same number of them in each row."
+            "{path}: the vectors are empty or contain nulls; expected the same number of numbers in each "
+            "row.",
+            path=path,
         )
-    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinity, and is refused as such
-        return flat.astype(np.float32).reshape(len(column), dim)
+    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, which Vectors refuses
+        return values.astype(np.float32).reshape(len(column), dim)
+
+
+def _check_lengths(path: Path, done: int, lengths: np.ndarray, dim: int | None) -> None:
+    wrong = np.flatnonzero(lengths != dim) if dim is not None else []
+    if len(wrong):
+        raise FormatError(
+            "{path}: row {row:,}: expected {expected} numbers, found {found}.",
+            path=path,
+            row=done + int(wrong[0]) + 1,
+            expected=dim,
+            found=max(0, int(lengths[wrong[0]])),
+        )

@@ -1,11 +1,11 @@
-"""What every reader and writer of files shares: how much is read, what is accepted, packing, and words
-checked."""
+"""Reading: what all formats share: how much is read, what is accepted, compression, advice."""
 
 from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,72 +14,101 @@ from typing import IO, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid import files
-from inlaid.collect.packed import Unpacked, suffix_of
+from inlaid.collect.compression import DecompressedFile, compression_of
 from inlaid.config import Positive, check
-from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, SettingError, SourceError, WriteError
+from inlaid.messages import Message
 from inlaid.report import Note, Progress, Report
 from inlaid.shapes import Rows, Table
 from inlaid.vectors import Vectors
 
-LOOKED_AT = 1 << 16
-"""Bytes from the start of a file, unpacked, that a format may look at to recognize it."""
+HEAD_BYTES = 1 << 16
+"""Bytes from the start of a file, decompressed, by which a format may recognize it."""
 LONGEST_WORD = 1 << 16
-"""Bytes of a word; what is longer is no word but a file that is not what it says."""
-BLANK = re.compile(rb"[\0 \t\n\v\f\r]")
+"""Bytes of a word; anything longer means that the file is damaged or in another format."""
+WHITESPACE = re.compile(rb"[\0 \t\n\v\f\r]")
 """What ends a word in files that put it before its numbers."""
 COUNT_AND_DIM = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t\r]*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How a file is read: how much of it, and what is accepted that should not be in it."""
+    """How a file is read: how much of it, and which irregular content is accepted."""
 
     top: Positive | None = None
-    """Only the first so many words; files list frequent words first."""
+    """Read only the first N words; most files list frequent words first."""
     duplicates: Literal["error", "first", "last"] = "error"
-    """Which row a word gets that stands in the file twice."""
+    """Which row to keep of a word that the file has twice."""
     spaces: Literal["error", "keep"] = "error"
-    """Words with blanks in them: the numbers are counted from the right, what is left of them is the word."""
+    """Accept words with spaces in text files: numbers are counted from the end of the line."""
     invalid: Literal["error", "replace", "skip"] = "error"
-    """Words whose bytes are not UTF-8: put U+FFFD for what cannot be read, or leave the word out."""
+    """Words that are not UTF-8: replace invalid bytes by U+FFFD, or skip the word."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
-NO_END = "the last line has no end; if the file was cut, its last number or word is not what it was."
 ALL = Reading()
-"""Everything, and nothing accepted that should not be there."""
+"""Everything is read, and nothing irregular is accepted."""
+
+
+def no_end_of_line(path: Path) -> Note:
+    return Note(
+        "{path}: the last line has no line end. If the file was cut short, its last number or word is wrong.",
+        path=path,
+    )
+
+
+def convert_command(path: Path, option: str, value: object) -> Message:
+    """The command that reads a file with one more option. It can be typed whichever command failed."""
+    return Message(
+        "`inlaid convert {source} {target} --{option} {value}` (in Python: load(path, {keyword}={value!r}))",
+        source=shlex.quote(str(path)),
+        target=shlex.quote(str(_new_file(path))),
+        option=option,
+        value=value,
+        keyword=option.removeprefix("source-"),
+    )
+
+
+def _new_file(path: Path) -> Path:
+    """A native file beside `path` that does not exist yet."""
+    stem = path.name.partition(".")[0] or "vectors"
+    target = path.with_name(f"{stem}.inlaid")
+    number = 2
+    while target.exists():
+        target = path.with_name(f"{stem}-{number}.inlaid")
+        number += 1
+    return target
 
 
 @dataclass(frozen=True)
 class Start:
-    """What is known of a file or folder before it is read."""
+    """What is known about a file or folder before it is read."""
 
     path: Path
     head: bytes
-    """Its first bytes, unpacked; nothing of a folder."""
+    """Its first bytes, decompressed; empty for a folder."""
 
     @classmethod
     def of(cls, path: Path) -> Start:
         if path.is_dir():
             return cls(path, b"")
         with opened(path) as file:
-            return cls(path, file.read(LOOKED_AT))
+            return cls(path, file.read(HEAD_BYTES))
 
     @property
     def name(self) -> str:
-        """The name without the ending that says how it is packed."""
-        return self.path.stem if suffix_of(self.path) else self.path.name
+        """The name without the suffix of its compression."""
+        return self.path.stem if compression_of(self.path) else self.path.name
 
 
 @runtime_checkable
 class Format(Protocol):
-    """One way to keep vectors in a file or a folder. A module of this folder is one, or an object in it."""
+    """A file or folder format for vectors: a module of this package, or an object in one."""
 
     SUFFIXES: tuple[str, ...]
-    """Endings that mean this format when vectors are written and nothing else is said."""
+    """Suffixes that select this format when vectors are written and no format is named."""
 
     def recognizes(self, start: Start) -> bool: ...
     def read(self, path: Path, reading: Reading, report: Report) -> Vectors: ...
@@ -87,42 +116,44 @@ class Format(Protocol):
 
 
 @contextmanager
-def opened(path: Path, report: Report | None = None) -> Iterator[Unpacked]:
-    """The bytes of a file, unpacked, with progress; broken packing is a FormatError."""
+def opened(path: Path, report: Report | None = None) -> Iterator[DecompressedFile]:
+    """The bytes of a file, decompressed, with progress; broken compression is a FormatError."""
     total = path.stat().st_size
     progress = None if report is None else lambda size: report(Progress("reading", size, total, "bytes"))
     try:
-        with Unpacked(path, progress) as file:
+        with DecompressedFile(path, progress) as file:
             yield file
     except SourceError as error:
-        raise FormatError(str(error)) from None
+        raise FormatError(error.sentence, **error.values) from None
 
 
 @contextmanager
-def packing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, packed as its name says, which becomes `path` when the block ends well."""
-    packed = suffix_of(path)
+def compressing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, compressed as its suffix says, which becomes `path` when the block succeeds."""
+    suffix = compression_of(path)
+    if suffix not in (None, "", ".gz", ".xz"):
+        raise SettingError(
+            "{path}: vectors can be written as .gz or .xz; found {suffix}. Choose one of those, or none.",
+            path=path,
+            suffix=suffix,
+        )
     with files.writing(path) as file:
-        if packed == ".gz":
-            with gzip.GzipFile(
-                "", "wb", 6, file, mtime=0
-            ) as inner:  # no name, no time: the same vectors give the same bytes
-                yield inner  # pyright: ignore[reportReturnType]
-        elif packed == ".xz":
+        if suffix == ".gz":
+            # No name and no time in the header: the same vectors give the same bytes.
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as compressed:
+                yield compressed  # pyright: ignore[reportReturnType]
+        elif suffix == ".xz":
             import lzma
 
-            with lzma.LZMAFile(file, "wb") as inner:
-                yield inner  # pyright: ignore[reportReturnType]
-        elif packed:
-            raise SettingError(f"{path}: vectors are packed as .gz or .xz when written; found {packed}.")
+            with lzma.LZMAFile(file, "wb") as compressed:
+                yield compressed  # pyright: ignore[reportReturnType]
         else:
             yield file
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first line of word2vec's files: how many words follow, and how many numbers each has. It may
-    lie."""
+    """The first line of word2vec's files: the number of words and the vector dimension. It may be wrong."""
 
     count: int
     dim: int
@@ -134,27 +165,40 @@ class Header:
         return None if found is None else cls(int(found[1]), int(found[2]))
 
     def check(self, path: Path, rows: int, reading: Reading) -> None:
-        """Hold the promise against the rows that are there."""
+        """Compare the header with the number of rows that were found."""
         if rows == 0:
             raise FormatError(
-                f"{path}: its first line promises {self.count:,} words of {self.dim:,} numbers, and nothing follows."
+                "{path}: its first line promises {count:,} words of dimension {dim:,}, but no line follows. "
+                "Get the file again.",
+                path=path,
+                count=self.count,
+                dim=self.dim,
             )
-        cut_short = rows < self.count and rows != reading.top
-        if cut_short or rows > self.count:
-            what = (
-                "The file is cut short, or its first line is wrong."
-                if cut_short
-                else "Its first line is wrong."
-            )
+        if rows < self.count and rows != reading.top:
             raise FormatError(
-                f"{path}: its first line promises {self.count:,} words, and there are {'only' if cut_short else 'at least'} {rows:,}. "
-                f"{what} Fetch it again, mend the first line, or read what is there with --top {min(rows, self.count)}."
+                "{path}: its first line promises {count:,} words, found only {rows:,}. The file is cut "
+                "short, "
+                "or its first line is wrong. Get it again, correct the first line, or read the words it has: "
+                "{command}.",
+                path=path,
+                count=self.count,
+                rows=rows,
+                command=convert_command(path, "top", rows),
+            )
+        if rows > self.count:
+            raise FormatError(
+                "{path}: its first line promises {count:,} words, found at least {rows:,}. "
+                "Correct the first line, or read only the words it promises: {command}.",
+                path=path,
+                count=self.count,
+                rows=rows,
+                command=convert_command(path, "top", self.count),
             )
 
 
-class Growing:
-    """A table that grows as rows are really found, whatever a header promises; memory is extended in place
-    where it can be."""
+class GrowingTable:
+    """A table that grows with the rows that are found, whatever a header promises; memory is extended in
+    place where the system can."""
 
     def __init__(self, dim: int) -> None:
         self.held = np.empty((0, dim), np.float32)
@@ -172,99 +216,21 @@ class Growing:
         return self.held
 
 
-def refuse_blanks(vectors: Vectors, path: Path) -> None:
-    """Raise WriteError, before anything is written, if a file that ends words at a blank could not hold these
-    vectors."""
+def refuse_whitespace(vectors: Vectors, path: Path) -> None:
+    """Raise WriteError, before anything is written, if a file that ends words at whitespace could not hold
+    these vectors."""
     if 0 in vectors.stored.shape:
         raise WriteError(
-            f"Cannot write {path}: vectors of shape {vectors.stored.shape} are nothing such a file could hold."
+            "Cannot write {path}: the table has shape {shape}; expected at least one word and one dimension.",
+            path=path,
+            shape=vectors.stored.shape,
         )
     for number, word in enumerate(vectors.words.all_bytes()):
-        if not word or len(word) > LONGEST_WORD or BLANK.search(word):
+        if not word or len(word) > LONGEST_WORD or WHITESPACE.search(word):
             raise WriteError(
-                f"Cannot write {path}: word {number + 1:,}, {word[:100].decode(errors='replace')!r}, is empty, too long or holds a blank, "
-                "where such a file ends the word. Inlaid's own format (.inlaid) holds any word."
+                "Cannot write {path}: word {number:,}, {word!r}, is empty, too long or contains whitespace, "
+                "which ends a word in this format. Write an .inlaid file: it holds any word.",
+                path=path,
+                number=number + 1,
+                word=word[:100].decode(errors="replace"),
             )
-
-
-@dataclass(frozen=True)
-class Kept:
-    """The words of a file that got a row, and which rows those are (None: all, in order)."""
-
-    words: Words
-    rows: np.ndarray | None
-
-
-def keep_words(
-    path: Path, found: Sequence[bytes], reading: Reading, report: Report, *, first_line: int | None = None
-) -> Kept:
-    """Check the words of a file: UTF-8 and distinct, or what `reading` accepts instead, which is counted and
-    said.
-
-    `first_line` is the line the first word stands on, where the file has lines.
-    """
-    words = list(found)
-    rows = np.arange(len(found))
-    words, rows = _readable(path, words, rows, reading, report, first_line)
-    words, rows = _distinct(path, words, rows, reading, report, first_line)
-    return Kept(Words.of_bytes(words), None if len(rows) == len(found) else rows)
-
-
-def place(path: Path, number: int, first_line: int | None) -> str:
-    """Where word `number` (from 0) stands, for messages."""
-    return f"{path}: word {number + 1:,}" if first_line is None else f"{path}:{number + first_line}"
-
-
-def _readable(
-    path: Path, words: list[bytes], rows: np.ndarray, reading: Reading, report: Report, first_line: int | None
-) -> tuple[list[bytes], np.ndarray]:
-    bad = [number for number, word in enumerate(words) if not _is_text(word)]
-    if not bad:
-        return words, rows
-    where = place(path, bad[0], first_line)
-    if reading.invalid == "error":
-        raise FormatError(
-            f"{where}: {words[bad[0]]!r} is not UTF-8 ({len(bad):,} such words). Accept them with --invalid replace, or leave them out "
-            "with --invalid skip."
-        )
-    report(
-        Note(
-            f"{len(bad):,} words are not UTF-8, the first at {where}; {'replaced' if reading.invalid == 'replace' else 'left out'}."
-        )
-    )
-    if reading.invalid == "replace":
-        for number in bad:
-            words[number] = words[number].decode("utf-8", "replace").encode()
-        return words, rows
-    left = sorted(set(range(len(words))) - set(bad))
-    return [words[number] for number in left], rows[left]
-
-
-def _distinct(
-    path: Path, words: list[bytes], rows: np.ndarray, reading: Reading, report: Report, first_line: int | None
-) -> tuple[list[bytes], np.ndarray]:
-    if len(set(words)) == len(words):
-        return words, rows
-    places: dict[bytes, int] = {}
-    repeated = 0
-    for number, word in enumerate(words):
-        if word in places:
-            repeated += 1
-            if reading.duplicates == "error":
-                raise FormatError(
-                    f"{place(path, int(rows[number]), first_line)}: '{word.decode()}' stands there for the second time (first: "
-                    f"{place(path, int(rows[places[word]]), first_line)}). Keep one with --duplicates first or --duplicates last."
-                )
-        if word not in places or reading.duplicates == "last":
-            places[word] = number
-    report(Note(f"{repeated:,} words stand in {path} again; the {reading.duplicates} row of each was kept."))
-    kept = list(places.values())
-    return [words[number] for number in kept], rows[kept]
-
-
-def _is_text(word: bytes) -> bool:
-    try:
-        word.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

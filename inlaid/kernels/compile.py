@@ -1,4 +1,4 @@
-"""@kernel: the one place that knows our Numba flags."""
+"""@kernel and @part: the one place that knows our Numba flags."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ njit: Any = numba.njit  # its types do not know `_nrt`
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 """Fast math without `nnan` and `ninf`: with those, np.isnan compiles to False and a diverged run looks
 healthy."""
+FOLDER = Path(__file__).parent
 SOURCES = sorted(
-    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in Path(__file__).parent.glob("*.py")
+    (path.relative_to(FOLDER).as_posix(), path.stat().st_mtime_ns, path.stat().st_size)
+    for path in FOLDER.rglob("*.py")
 )
-"""A kernel is made of parts of other files too: what was compiled before holds as long as none of them has
-changed."""
+"""A kernel is compiled from parts in several files: the compiled code on disk is valid as long as none of
+them has changed."""
 
 
 def kernel(function: F) -> F:
     """Compile a loop over arrays: cached on disk, the GIL released, no bounds checks.
 
-    Kernels are module-level and take arrays and scalars only; the caller allocates, and Numba is told not to
-    count who holds an array: a row of a table taken in a loop would otherwise be counted, with a lock, when
-    it is taken and when it is let go, which was a tenth of the time of training. Threads are the caller's
+    Kernels are module-level functions of arrays, scalars and named tuples of them. The caller allocates, and
+    reference counting is off (`_nrt=False`): otherwise every row of a table taken in a loop would be counted
+    with an atomic instruction, twice, which was a tenth of the time of training. The caller has the threads,
     too: one call works on its part of the arrays, several calls in several threads share the whole.
     """
     compiled: Any = njit(
@@ -41,16 +43,14 @@ def kernel(function: F) -> F:
         boundscheck=False,
         _nrt=False,
     )
-    with contextlib.suppress(
-        AttributeError
-    ):  # Numba keeps this to itself, and may change it: then it looks at the kernel's file alone
+    # Private in Numba, and may change: then the cache depends on the kernel's own file alone.
+    with contextlib.suppress(AttributeError):
         compiled._cache._cache_file._source_stamp = SOURCES
     return compiled
 
 
 def part(function: F) -> F:
-    """Compile a piece that kernels are made of, in its file or another; it becomes a part of each, at no
-    cost."""
+    """Compile a piece of kernels, in the same file or another; it is inlined, so a call costs nothing."""
     compiled: Any = njit(
         _plain(function), inline="always", fastmath=FAST, error_model="numpy", boundscheck=False, _nrt=False
     )
@@ -58,18 +58,15 @@ def part(function: F) -> F:
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether a kernel was compiled before, here or by an earlier process: if not, the first call takes
+    """Whether a kernel is compiled already, by this process or an earlier one: if not, the first call takes
     seconds."""
     try:
         return bool(function.signatures or function._cache._cache_file._load_index())
-    except (
-        AttributeError,
-        OSError,
-    ):  # Numba keeps this to itself, and may change it: then a word too many is said
+    except (AttributeError, OSError):  # private in Numba, and may change: then a note too many is shown
         return False
 
 
 def _plain(function: F) -> F:
-    """The function as it was written: the tests' type checker wraps every function, and Numba cannot compile
-    a wrapper."""
+    """The function as written: the tests' type checker wraps every function, and Numba cannot compile a
+    wrapper."""
     return inspect.unwrap(function)

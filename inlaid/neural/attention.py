@@ -1,13 +1,14 @@
 """Attention: self, cross, multi-head, masked; a fast path, and a path that returns its weights.
 
-Every query scores every key it may see, a softmax turns the scores into shares, and the output is the values
-mixed by those shares: softmax(q kᵀ / sqrt(d)) v. Without the root the scores' variance would be d, and the
-softmax all or nothing.
+Every query scores every key it may see, a softmax turns the scores into weights, and the output is the
+weighted sum of the values: softmax(q kᵀ / sqrt(d)) v. Without the square root the scores would have variance
+d, and the softmax would saturate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,28 +20,28 @@ from inlaid.neural.positions import Positions
 
 @dataclass(frozen=True)
 class View:
-    """What the queries of one forward pass may look at, and how place changes their scores."""
+    """Which keys the queries of one forward pass may see, and how positions change their scores."""
 
-    at: Tensor
-    """Where the queries stand: (batch or 1, query)."""
-    key_at: Tensor
-    """Where the keys stand: (batch or 1, key)."""
-    seen: Tensor | None = None
-    """True where a query may look: (batch or 1, 1, query or 1, key); None: everywhere."""
+    positions: Tensor
+    """Positions of the queries: (batch or 1, query)."""
+    key_positions: Tensor
+    """Positions of the keys: (batch or 1, key)."""
+    mask: Tensor | None = None
+    """True where a query may see a key: (batch or 1, 1, query or 1, key); None: everywhere."""
     causal: bool = False
-    """Each token sees itself and what came before, and nothing else is masked: the fast path needs no mask
-    for that."""
+    """Each token sees itself and earlier tokens, and there is no other mask: the fast path needs none
+    then."""
     bias: Tensor | None = None
     """Added to the scores of every layer: (batch or 1, head, query, key)."""
-    turns: Tensor | None = None
-    """What rotates queries and new keys."""
-    positions: Positions | None = None
-    """Whoever adds to scores by looking at the queries themselves."""
+    rotation: Tensor | None = None
+    """Cosines and sines that rotate queries and new keys."""
+    encoding: Positions | None = None
+    """The position encoding, which may add to the scores by content."""
 
 
 @dataclass
-class KeysValues:
-    """Keys and values of one layer kept from earlier steps: (batch, head, token, width)."""
+class KeyValueCache:
+    """Keys and values of one attention from earlier steps: (batch, head, token, head_dim)."""
 
     keys: Tensor | None = None
     values: Tensor | None = None
@@ -55,18 +56,26 @@ class KeysValues:
         return keys, values
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order; what beam search does after every step."""
+        """Keep these rows of the batch, in this order; beam search does it after every step."""
         if self.keys is not None and self.values is not None:
             self.keys = self.keys.index_select(0, rows)
             self.values = self.values.index_select(0, rows)
 
 
 @dataclass
-class Attended:
+class AttentionOutput:
     """Output (batch, query, dim), and the weights (batch, head, query, key) if they were asked for."""
 
     output: Tensor
     weights: Tensor | None = None
+
+
+class Projected(NamedTuple):
+    """Queries, keys and values of one attention, split into heads: (batch, head, token, head_dim)."""
+
+    query: Tensor
+    keys: Tensor
+    values: Tensor
 
 
 class Attention(nn.Module):
@@ -81,31 +90,36 @@ class Attention(nn.Module):
         kv_heads: int | None = None,
         head_dim: int | None = None,
         bias: bool = True,
+        output_bias: bool | None = None,
         scaled: bool = True,
         dropout: float = 0.0,
     ) -> None:
+        """`output_bias` is that of the output projection; None: as `bias`."""
         super().__init__()
         kv_heads = kv_heads or heads
         if not head_dim and dim % heads:
             raise SettingError(
-                f"dim is {dim}, which {heads} heads do not divide. Change one of them, or give head_dim."
+                "dim is {dim}, which {heads} heads do not divide. Change one of them, or give head_dim.",
+                dim=dim,
+                heads=heads,
             )
         if heads % kv_heads:
             raise SettingError(
-                f"{heads} heads cannot share {kv_heads} key/value heads evenly. Use a divisor of {heads}."
+                "{heads} heads cannot share {kv_heads} key/value heads evenly. Use a divisor of {heads}.",
+                heads=heads,
+                kv_heads=kv_heads,
             )
         self.heads = heads
         self.kv_heads = kv_heads
-        self.width = head_dim or dim // heads
-        self.scale = self.width**-0.5 if scaled else 1.0
+        self.head_dim = head_dim or dim // heads
+        self.scale = self.head_dim**-0.5 if scaled else 1.0
         self.dropout = dropout
-        self.query = nn.Linear(dim, heads * self.width, bias=bias)
-        self.key = nn.Linear(dim, kv_heads * self.width, bias=bias)
-        self.value = nn.Linear(dim, kv_heads * self.width, bias=bias)
-        self.output = nn.Linear(heads * self.width, dim, bias=bias)
-        self.together: nn.Module | None = (
-            None  # the three above as one layer, in a twin made for writing: see packed.py
-        )
+        self.query = nn.Linear(dim, heads * self.head_dim, bias=bias)
+        self.key = nn.Linear(dim, kv_heads * self.head_dim, bias=bias)
+        self.value = nn.Linear(dim, kv_heads * self.head_dim, bias=bias)
+        self.output = nn.Linear(heads * self.head_dim, dim, bias=bias if output_bias is None else output_bias)
+        # query, key and value as one layer, in a packed copy made for decoding: see packed.py
+        self.fused: nn.Module | None = None
 
     @property
     def projections(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
@@ -118,79 +132,76 @@ class Attention(nn.Module):
         view: View,
         *,
         memory: Tensor | None = None,
-        kept: KeysValues | None = None,
-        weights: bool = False,
-    ) -> Attended:
-        """x (batch, query, dim) looks at `memory`, or at itself and at what is `kept` from earlier steps."""
-        if memory is None:
-            query, keys, values = self._of_itself(x, view, kept)
-        else:
-            query = self._split(self.query(x), self.heads)
-            keys, values = self._of_memory(memory, kept)
-        folds = len(query) // len(
-            keys
-        )  # beams of one text share its memory: they become more queries, not more keys
-        query = _fold(query, folds)
-        mixed, shares = self._mix(query, keys, values, view, weights)
+        cache: KeyValueCache | None = None,
+        need_weights: bool = False,
+    ) -> AttentionOutput:
+        """x (batch, query, dim) attends to `memory`, or to itself and the cached tokens of earlier steps."""
+        projected = self._self(x, view, cache) if memory is None else self._cross(x, memory, cache)
+        # the beams of one text share its memory: they become more queries, not more keys
+        folds = len(projected.query) // len(projected.keys)
+        folded = Projected(_fold(projected.query, folds), projected.keys, projected.values)
+        mixed, weights = self._attend(folded, view, need_weights)
         mixed = _unfold(mixed, folds)
-        shares = None if shares is None else _unfold(shares, folds)
-        return Attended(self.output(mixed.transpose(1, 2).flatten(2)), shares)
+        if weights is not None:
+            weights = _unfold(weights, folds)
+        return AttentionOutput(self.output(mixed.transpose(1, 2).flatten(2)), weights)
 
-    def _of_itself(self, x: Tensor, view: View, kept: KeysValues | None) -> tuple[Tensor, Tensor, Tensor]:
-        parts = zip(self._projected(x), (self.heads, self.kv_heads, self.kv_heads), strict=True)
-        query, keys, values = (self._split(part, heads) for part, heads in parts)
-        if view.turns is not None:
-            query = self._turn(query, view)
-            keys = self._turn(keys, view)
-        return query, *((keys, values) if kept is None else kept.extend(keys, values))
+    def _self(self, x: Tensor, view: View, cache: KeyValueCache | None) -> Projected:
+        query, keys, values = self._project(x)
+        query = self._split(query, self.heads)
+        keys = self._split(keys, self.kv_heads)
+        values = self._split(values, self.kv_heads)
+        if view.rotation is not None:
+            assert view.encoding is not None
+            query = view.encoding.rotate(query, view.rotation)
+            keys = view.encoding.rotate(keys, view.rotation)
+        if cache is not None:
+            keys, values = cache.extend(keys, values)
+        return Projected(query, keys, values)
 
-    def _of_memory(self, memory: Tensor, kept: KeysValues | None) -> tuple[Tensor, Tensor]:
-        if kept is not None and kept.keys is not None and kept.values is not None:
-            return kept.keys, kept.values  # a memory does not change while its answer is written
+    def _cross(self, x: Tensor, memory: Tensor, cache: KeyValueCache | None) -> Projected:
+        query = self._split(self.query(x), self.heads)
+        if cache is not None and cache.keys is not None and cache.values is not None:
+            return Projected(query, cache.keys, cache.values)  # the memory is the same at every step
         keys = self._split(self.key(memory), self.kv_heads)
         values = self._split(self.value(memory), self.kv_heads)
-        return (keys, values) if kept is None else kept.extend(keys, values)
+        if cache is not None:
+            keys, values = cache.extend(keys, values)
+        return Projected(query, keys, values)
 
-    def _projected(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Queries, keys and values of the same rows; by one product where three narrow ones, and their
-        gradients, take longer."""
-        if self.together is not None:
-            made = self.together(x)
-        elif x.is_cuda and all(is_plain(each) for each in self.projections):
+    def _project(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys and values; by one product where three narrow ones, and their gradients, take
+        longer."""
+        if self.fused is not None:
+            projected = self.fused(x)
+        elif x.is_cuda and self._can_fuse():
             weights: list[Tensor] = [each.weight for each in self.projections]
             biases: list[Tensor] = [each.bias for each in self.projections if each.bias is not None]
-            made = functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
+            projected = functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
         else:
             return self.query(x), self.key(x), self.value(x)
-        return made.split([heads * self.width for heads in (self.heads, self.kv_heads, self.kv_heads)], -1)
+        return projected.split(
+            [heads * self.head_dim for heads in (self.heads, self.kv_heads, self.kv_heads)], -1
+        )
 
-    def _mix(
-        self, query: Tensor, keys: Tensor, values: Tensor, view: View, weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        bias = view.bias
-        if view.positions is not None:
-            by_content = view.positions.content_bias(
-                query, _repeat(keys, self.heads), view.at, view.key_at, self.scale
-            )
-            if by_content is not None:
-                bias = by_content if bias is None else bias + by_content
+    def _can_fuse(self) -> bool:
+        return all(is_plain(each) for each in self.projections)
+
+    def _attend(self, projected: Projected, view: View, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        query = projected.query
+        bias = self._bias(projected, view)
         dropout = self.dropout if self.training else 0.0
-        if weights:
-            return explicit(
-                query,
-                _repeat(keys, self.heads),
-                _repeat(values, self.heads),
-                _seen(view),
-                bias,
-                self.scale,
-                dropout,
+        if need_weights:
+            repeated = Projected(
+                query, _repeat(projected.keys, self.heads), _repeat(projected.values, self.heads)
             )
+            return attend_with_weights(repeated, _mask_of(view), bias, scale=self.scale, dropout=dropout)
         causal = view.causal and bias is None
-        mask = None if causal else _mask(_seen(view), bias, query.dtype)
+        mask = None if causal else _combined(_mask_of(view), bias, query.dtype)
         mixed = functional.scaled_dot_product_attention(
             query,
-            keys,
-            values,
+            projected.keys,
+            projected.values,
             mask,
             dropout,
             causal,
@@ -199,58 +210,62 @@ class Attention(nn.Module):
         )
         return mixed, None
 
-    def _split(self, x: Tensor, heads: int) -> Tensor:
-        """(batch, token, head * width) -> (batch, head, token, width)"""
-        return x.unflatten(-1, (heads, self.width)).transpose(1, 2)
+    def _bias(self, projected: Projected, view: View) -> Tensor | None:
+        """What positions add to the scores."""
+        if view.encoding is None:
+            return view.bias
+        by_content = view.encoding.content_bias(
+            projected.query,
+            _repeat(projected.keys, self.heads),
+            view.positions,
+            view.key_positions,
+            self.scale,
+        )
+        if by_content is None or view.bias is None:
+            return view.bias if by_content is None else by_content
+        return view.bias + by_content
 
-    def _turn(self, x: Tensor, view: View) -> Tensor:
-        assert view.positions is not None
-        assert view.turns is not None
-        return view.positions.rotate(x, view.turns)
+    def _split(self, x: Tensor, heads: int) -> Tensor:
+        """(batch, token, head * head_dim) -> (batch, head, token, head_dim)"""
+        return x.unflatten(-1, (heads, self.head_dim)).transpose(1, 2)
 
 
 def is_plain(layer: nn.Module) -> bool:
-    """A product and nothing else: what someone derived from it or hooked into it must keep its own way."""
+    """A matrix product and nothing else: a subclass or a hook must keep its own forward."""
     return type(layer) is nn.Linear and not layer._forward_hooks and not layer._forward_pre_hooks
 
 
-def explicit(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    seen: Tensor | None,
-    bias: Tensor | None,
-    scale: float,
-    dropout: float = 0.0,
+def attend_with_weights(
+    projected: Projected, mask: Tensor | None, bias: Tensor | None, *, scale: float, dropout: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Attention written out: the output and its weights. A query that may look nowhere gets zeros."""
-    scores = query @ keys.transpose(-1, -2) * scale
+    """Attention written out: the output and its weights. A query that may see no key gets zeros."""
+    scores = projected.query @ projected.keys.transpose(-1, -2) * scale
     if bias is not None:
         scores = scores + bias
-    if seen is not None:
-        scores = scores.masked_fill(~seen, -torch.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
     weights = scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32)).to(scores.dtype)
-    if seen is not None:
-        weights = weights.masked_fill(~seen.any(-1, keepdim=True), 0.0)  # softmax of nothing is NaN
-    return functional.dropout(weights, dropout) @ values, weights
+    if mask is not None:
+        weights = weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)  # softmax of nothing is NaN
+    return functional.dropout(weights, dropout) @ projected.values, weights
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
-    """True where a query may look (query, key): the last query sees all keys, each earlier one a key less."""
+    """True where a query may see a key (query, key): the last query sees all, each earlier one a key less."""
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 
-def _seen(view: View) -> Tensor | None:
-    if view.seen is None and view.causal:
-        return causal_mask(view.at.shape[1], view.key_at.shape[1], view.at.device)
-    return view.seen
+def _mask_of(view: View) -> Tensor | None:
+    if view.mask is None and view.causal:
+        return causal_mask(view.positions.shape[1], view.key_positions.shape[1], view.positions.device)
+    return view.mask
 
 
-def _mask(seen: Tensor | None, bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """One mask of both kinds, as SDPA takes it."""
-    if bias is None or seen is None:
-        return seen if bias is None else bias.to(dtype)
-    return bias.to(dtype).masked_fill(~seen, -torch.inf)
+def _combined(mask: Tensor | None, bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """Mask and bias as one, as SDPA takes it."""
+    if bias is None or mask is None:
+        return mask if bias is None else bias.to(dtype)
+    return bias.to(dtype).masked_fill(~mask, -torch.inf)
 
 
 def _repeat(x: Tensor, heads: int) -> Tensor:
@@ -259,7 +274,7 @@ def _repeat(x: Tensor, heads: int) -> Tensor:
 
 
 def _fold(query: Tensor, folds: int) -> Tensor:
-    """(batch * folds, head, query, width) -> (batch, head, folds * query, width)"""
+    """(batch * folds, head, query, head_dim) -> (batch, head, folds * query, head_dim)"""
     return query if folds == 1 else query.unflatten(0, (-1, folds)).transpose(1, 2).flatten(2, 3)
 
 

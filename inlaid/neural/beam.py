@@ -1,4 +1,4 @@
-"""Beam search: keep the likeliest beginnings of a text, and the best of those that have ended."""
+"""Beam search: keep the likeliest hypotheses of each text, and the best of those that have ended."""
 
 from __future__ import annotations
 
@@ -8,134 +8,145 @@ import torch
 from torch import Tensor
 
 IMPOSSIBLE = -1e9
-"""A score no text can have, and still a number: infinities would turn into NaN when added."""
+"""A score no hypothesis can have, and still finite: adding infinities would make NaN."""
 BLOCK = 128
-"""Words of which the best is found first, in `likeliest`."""
+"""Words whose maximum is found first, in `top_words`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeamSettings:
+    """The rules of a search; see `GenerationSettings`."""
+
+    beams: int
+    max_new_tokens: int
+    length_penalty: float
+    early_stopping: bool
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """How the running texts go on. A text that can only get worse is not among them any more."""
+class BeamStep:
+    """How the unfinished texts continue; texts whose search is over are left out."""
 
     texts: Tensor
-    """Which of the texts that were running still are."""
+    """Which of the texts that were unfinished still are."""
     rows: Tensor
-    """Which row each beam continues: (still running * beam,)."""
+    """Which row each beam continues: (unfinished text * beam,)."""
     tokens: Tensor
     """And with which token."""
 
 
 @dataclass
-class Ended:
-    """A text that has ended, and its log likelihood divided by its length to the power of the penalty."""
+class Hypothesis:
+    """A hypothesis that has ended; its score is the log likelihood over length ** length_penalty."""
 
     score: float
     ids: list[int]
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """The best continuations of each text (text, rank): total score, beam continued, token, whether it
+    ends."""
+
+    scores: Tensor
+    beams: Tensor
+    tokens: Tensor
+    ended: Tensor
+
+
 class Beams:
-    """The running and the ended texts of a batch. The rules, ties and stopping are those of
+    """The running and the ended hypotheses of a batch. Rules, ties and stopping are those of
     `transformers`."""
 
-    def __init__(
-        self,
-        texts: int,
-        beams: int,
-        *,
-        new_tokens: int,
-        ends: Tensor,
-        length_penalty: float,
-        early_stop: bool,
-    ) -> None:
-        self.beams = beams
-        self.new_tokens = new_tokens
-        self.ends = ends
-        self.length_penalty = length_penalty
-        self.early_stop = early_stop
-        self.ids = torch.zeros(texts, beams, 0, dtype=torch.int64, device=ends.device)
-        self.scores = torch.full((texts, beams), IMPOSSIBLE, device=ends.device)
-        self.scores[:, 0] = 0.0  # all beams begin alike: only one may be continued
-        self.ended: list[list[Ended]] = [[] for _ in range(texts)]
+    def __init__(self, texts: int, end_ids: Tensor, settings: BeamSettings) -> None:
+        self.settings = settings
+        self.beams = settings.beams
+        self.end_ids = end_ids
+        self.ids = torch.zeros(texts, self.beams, 0, dtype=torch.int64, device=end_ids.device)
+        self.scores = torch.full((texts, self.beams), IMPOSSIBLE, device=end_ids.device)
+        self.scores[:, 0] = 0.0  # all beams start alike: only one may be continued
+        self.ended: list[list[Hypothesis]] = [[] for _ in range(texts)]
         self.running = list(range(texts))
 
     @property
-    def width(self) -> int:
-        """Continuations looked at for each text: enough to run on with when the best of them all end."""
-        return max(2, 1 + len(self.ends)) * self.beams
+    def candidates(self) -> int:
+        """Continuations compared for each text: enough to continue with when the best of them all end."""
+        return max(2, 1 + len(self.end_ids)) * self.beams
 
-    def step(self, likelihoods: Tensor, words: Tensor) -> Chosen:
-        """One token more for every running text: the `width` likeliest words of each row, and their log
-        likelihoods."""
-        kept = likelihoods.shape[1]
+    def step(self, log_probabilities: Tensor, words: Tensor) -> BeamStep:
+        """One token more for every running text: the `candidates` likeliest words of each row."""
         length = self.ids.shape[2] + 1
-        totals = likelihoods.view(len(self.running), self.beams, kept) + self.scores[..., None]
-        scores, places = totals.flatten(1).topk(min(self.width, self.beams * kept))
-        beams = places // kept
-        tokens = words.view(len(self.running), -1).gather(1, places)
-        stopped = (
-            torch.isin(tokens, self.ends)
-            if length < self.new_tokens
-            else torch.ones_like(tokens, dtype=torch.bool)
-        )
-        self._collect(scores, beams, tokens, stopped, length)
-        self.scores, order = (scores + stopped * IMPOSSIBLE).topk(self.beams)
-        beams = beams.gather(1, order)
-        tokens = tokens.gather(1, order)
-        self.ids = torch.cat(
-            [self.ids.gather(1, beams[..., None].expand(-1, -1, length - 1)), tokens[..., None]], 2
-        )
-        texts = self._still_open(length)
+        found = self._candidates(log_probabilities, words, length)
+        self._collect(found, length)
+        self.scores, order = (found.scores + found.ended * IMPOSSIBLE).topk(self.beams)
+        beams = found.beams.gather(1, order)
+        tokens = found.tokens.gather(1, order)
+        earlier = self.ids.gather(1, beams[..., None].expand(-1, -1, length - 1))
+        self.ids = torch.cat([earlier, tokens[..., None]], 2)
+        texts = self._unfinished(length)
         rows = torch.arange(len(beams), device=beams.device)[:, None] * self.beams + beams
-        return Chosen(texts, rows[texts].flatten(), tokens[texts].flatten())
+        return BeamStep(texts, rows[texts].flatten(), tokens[texts].flatten())
 
     def best(self) -> list[list[int]]:
-        """The best ended text of each; the search runs until there is one."""
+        """The best ended hypothesis of each text; the search runs until there is one."""
         return [ended[0].ids for ended in self.ended]
 
-    def _collect(self, scores: Tensor, beams: Tensor, tokens: Tensor, stopped: Tensor, length: int) -> None:
-        """Texts that end at this step and are among the `beams` likeliest join the ended ones, of which the
-        best stay."""
-        for place, rank in stopped[:, : self.beams].nonzero().tolist():
-            ids = [*self.ids[place, beams[place, rank]].tolist(), int(tokens[place, rank])]
-            self.ended[self.running[place]].append(
-                Ended(float(scores[place, rank]) / length**self.length_penalty, ids)
-            )
+    def _candidates(self, log_probabilities: Tensor, words: Tensor, length: int) -> Candidates:
+        kept = log_probabilities.shape[1]
+        texts = len(self.running)
+        totals = log_probabilities.view(texts, self.beams, kept) + self.scores[..., None]
+        scores, places = totals.flatten(1).topk(min(self.candidates, self.beams * kept))
+        tokens = words.view(texts, -1).gather(1, places)
+        if length < self.settings.max_new_tokens:
+            ended = torch.isin(tokens, self.end_ids)
+        else:
+            ended = torch.ones_like(tokens, dtype=torch.bool)
+        return Candidates(scores, places // kept, tokens, ended)
+
+    def _collect(self, found: Candidates, length: int) -> None:
+        """Add the hypotheses that end at this step and are among the `beams` likeliest; keep the best."""
+        for place, rank in found.ended[:, : self.beams].nonzero().tolist():
+            earlier = self.ids[place, found.beams[place, rank]].tolist()
+            score = float(found.scores[place, rank]) / length**self.settings.length_penalty
+            hypothesis = Hypothesis(score, [*earlier, int(found.tokens[place, rank])])
+            self.ended[self.running[place]].append(hypothesis)
         for text in self.running:
             self.ended[text] = sorted(self.ended[text], key=lambda each: -each.score)[: self.beams]
 
-    def _still_open(self, length: int) -> Tensor:
-        """Keep the texts whose best running beginning could still beat the worst of their ended ones."""
-        best = (self.scores[:, 0] / length**self.length_penalty).tolist()
-        open = [
+    def _unfinished(self, length: int) -> Tensor:
+        """Keep the texts whose best running hypothesis could still beat the worst of their ended ones."""
+        best = (self.scores[:, 0] / length**self.settings.length_penalty).tolist()
+        unfinished = [
             place
             for place, text in enumerate(self.running)
-            if length < self.new_tokens and not self._closed(text, best[place])
+            if length < self.settings.max_new_tokens and not self._is_finished(text, best[place])
         ]
-        texts = torch.tensor(open, dtype=torch.int64, device=self.ids.device)
-        self.running = [self.running[place] for place in open]
+        texts = torch.tensor(unfinished, dtype=torch.int64, device=self.ids.device)
+        self.running = [self.running[place] for place in unfinished]
         self.ids = self.ids[texts]
         self.scores = self.scores[texts]
         return texts
 
-    def _closed(self, text: int, best: float) -> bool:
+    def _is_finished(self, text: int, best: float) -> bool:
         ended = self.ended[text]
-        return len(ended) == self.beams and (self.early_stop or best <= ended[-1].score)
+        return len(ended) == self.beams and (self.settings.early_stopping or best <= ended[-1].score)
 
 
-def likeliest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` highest scores of each row (row, word), and their words; all of them where there are no
-    more.
+def top_words(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest scores of each row (row, word), and their words; all of them where there are fewer.
 
-    The best are in the blocks whose best are best. On a CPU finding those first takes a fifth of the time of
-    walking through all words with a list of the best (measured: 32 rows of 65,001 words, 0.4 and 2.5 ms).
+    The highest scores are in the blocks with the highest maxima. On a CPU finding those blocks first takes a
+    fifth of the time of topk over all words (measured: 32 rows of 65,001 words, 0.4 and 2.5 ms).
     """
     rows, words = scores.shape
-    whole = words // BLOCK
-    if scores.device.type != "cpu" or whole < 4 * count:
+    blocks = words // BLOCK
+    if scores.device.type != "cpu" or blocks < 4 * count:
         best, found = scores.topk(min(count, words))
         return best, found
-    firsts = scores[:, : whole * BLOCK].unflatten(1, (whole, BLOCK)).amax(2).topk(count).indices * BLOCK
-    inside = (firsts[..., None] + torch.arange(BLOCK)).flatten(1)
-    candidates = torch.cat([inside, torch.arange(whole * BLOCK, words).expand(rows, -1)], 1)
+    maxima = scores[:, : blocks * BLOCK].unflatten(1, (blocks, BLOCK)).amax(2)
+    starts = maxima.topk(count).indices * BLOCK
+    inside = (starts[..., None] + torch.arange(BLOCK)).flatten(1)
+    rest = torch.arange(blocks * BLOCK, words).expand(rows, -1)
+    candidates = torch.cat([inside, rest], 1)
     best, places = scores.gather(1, candidates).topk(count)
     return best, candidates.gather(1, places)

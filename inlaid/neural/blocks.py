@@ -1,8 +1,8 @@
-"""Blocks: norms, feed-forward, pre/post-norm residual blocks.
+"""Blocks: norms, feed-forward network, pre-norm and post-norm residual blocks.
 
-A block is attention, then a feed-forward, each added to the stream that runs past it. Post-norm (2017)
-normalises the sum; pre-norm normalises what goes into each part and leaves the stream alone, which trains
-without a warm-up.
+A block is attention, then a feed-forward network, each with a residual connection. Post-norm (2017)
+normalizes each sum. Pre-norm normalizes the input of each sublayer and leaves the residual stream alone,
+which trains without a warm-up.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inlaid.neural.architecture import Architecture
-from inlaid.neural.attention import Attention, KeysValues, View
+from inlaid.neural.attention import Attention, AttentionOutput, KeyValueCache, View
+from inlaid.neural.config import Config
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
@@ -24,22 +24,38 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def make_norm(shape: Architecture) -> nn.Module:
-    """A norm over the features of each token (never over the sentence)."""
-    kind = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[shape.norm]
-    return kind(shape.dim, eps=shape.norm_guard)
+def make_norm(config: Config) -> nn.Module:
+    """A norm over the components of each token, never over the sentence."""
+    kind = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[config.norm.kind]
+    return kind(config.dim, eps=config.norm.eps)
+
+
+def make_attention(config: Config) -> Attention:
+    settings = config.attention
+    return Attention(
+        config.dim,
+        settings.heads,
+        kv_heads=settings.key_value_heads,
+        head_dim=config.head_dim,
+        bias=settings.bias,
+        output_bias=settings.output_bias,
+        scaled=settings.scaled,
+        dropout=settings.dropout,
+    )
 
 
 class FeedForward(nn.Module):
-    """Each token by itself: widen, bend, narrow. With a gate (SwiGLU and its kin), what bends lets the rest
-    through."""
+    """Two projections with an activation between, for each token by itself; gated: SwiGLU and its
+    variants."""
 
-    def __init__(self, shape: Architecture) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
-        self.up = nn.Linear(shape.dim, shape.inner_width, bias=shape.linear_bias)
-        self.gate = nn.Linear(shape.dim, shape.inner_width, bias=shape.linear_bias) if shape.gated else None
-        self.down = nn.Linear(shape.inner_width, shape.dim, bias=shape.linear_bias)
-        self.activation = ACTIVATIONS[shape.activation]
+        settings = config.feed_forward
+        inner = config.feed_forward_dim
+        self.up = nn.Linear(config.dim, inner, bias=settings.bias)
+        self.gate = nn.Linear(config.dim, inner, bias=settings.bias) if settings.gated else None
+        self.down = nn.Linear(inner, config.dim, bias=settings.bias)
+        self.activation = ACTIVATIONS[settings.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         if self.gate is None:
@@ -49,85 +65,81 @@ class FeedForward(nn.Module):
 
 @dataclass
 class Memory:
-    """What a decoder looks at: the encoder's output (batch, token, dim), and which of it may be seen."""
+    """What a decoder attends to: the encoder's hidden states (batch, token, dim), and which may be seen."""
 
-    rows: Tensor
+    hidden: Tensor
     view: View
 
 
 @dataclass
-class Kept:
-    """Keys and values one block keeps: of what is being written, and of the memory."""
+class BlockCache:
+    """Keys and values of one block: of the decoded tokens, and of the memory."""
 
-    itself: KeysValues = field(default_factory=KeysValues)
-    memory: KeysValues = field(default_factory=KeysValues)
+    self_attention: KeyValueCache = field(default_factory=KeyValueCache)
+    cross_attention: KeyValueCache = field(default_factory=KeyValueCache)
 
 
 @dataclass
-class Passed:
-    """The stream after a block, and the attention weights of the block where they were asked for."""
+class BlockOutput:
+    """Hidden states after a block, and the attention weights of the block where they were asked for."""
 
-    x: Tensor
+    hidden: Tensor
     weights: Tensor | None = None
-    memory_weights: Tensor | None = None
+    cross_weights: Tensor | None = None
 
 
-class Block(nn.Module):
-    """Self-attention, attention to a memory where there is one, feed-forward; a residual and a norm around
+class TransformerBlock(nn.Module):
+    """Self-attention, cross-attention where there is a memory, feed-forward; residual and norm around
     each."""
 
-    def __init__(self, shape: Architecture, *, cross: bool = False) -> None:
+    def __init__(self, config: Config, *, cross: bool = False) -> None:
         super().__init__()
-        self.pre = shape.norm_place == "pre"
-        self.attention = make_attention(shape)
-        self.attention_norm = make_norm(shape)
-        self.cross = make_attention(shape) if cross else None
-        self.cross_norm = make_norm(shape) if cross else None
-        self.feed_forward = FeedForward(shape)
-        self.feed_forward_norm = make_norm(shape)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.pre_norm = config.norm.placement == "pre"
+        self.attention = make_attention(config)
+        self.attention_norm = make_norm(config)
+        self.cross = make_attention(config) if cross else None
+        self.cross_norm = make_norm(config) if cross else None
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = make_norm(config)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
         x: Tensor,
         view: View,
         memory: Memory | None = None,
-        kept: Kept | None = None,
+        cache: BlockCache | None = None,
         *,
-        weights: bool = False,
-    ) -> Passed:
-        """x (batch, token, dim) one block later; `kept` is read, and takes what this step adds."""
-        itself = self.attention(
-            self._before(x, self.attention_norm), view, kept=kept and kept.itself, weights=weights
+        need_weights: bool = False,
+    ) -> BlockOutput:
+        """x (batch, token, dim) one block later; this step's keys and values are added to the cache."""
+        attended = self.attention(
+            self._before(x, self.attention_norm),
+            view,
+            cache=cache and cache.self_attention,
+            need_weights=need_weights,
         )
-        x = self._after(x, itself.output, self.attention_norm)
-        looked = None
+        x = self._after(x, attended.output, self.attention_norm)
+        cross_weights: Tensor | None = None
         if memory is not None:
             assert self.cross is not None
             assert self.cross_norm is not None
-            asked = self._before(x, self.cross_norm)
-            looked = self.cross(
-                asked, memory.view, memory=memory.rows, kept=kept and kept.memory, weights=weights
+            crossed: AttentionOutput = self.cross(
+                self._before(x, self.cross_norm),
+                memory.view,
+                memory=memory.hidden,
+                cache=cache and cache.cross_attention,
+                need_weights=need_weights,
             )
-            x = self._after(x, looked.output, self.cross_norm)
-        x = self._after(x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm)
-        return Passed(x, itself.weights, looked and looked.weights)
+            x = self._after(x, crossed.output, self.cross_norm)
+            cross_weights = crossed.weights
+        added = self.feed_forward(self._before(x, self.feed_forward_norm))
+        x = self._after(x, added, self.feed_forward_norm)
+        return BlockOutput(x, attended.weights, cross_weights)
 
     def _before(self, x: Tensor, norm: nn.Module) -> Tensor:
-        return norm(x) if self.pre else x
+        return norm(x) if self.pre_norm else x
 
     def _after(self, x: Tensor, added: Tensor, norm: nn.Module) -> Tensor:
         x = x + (self.dropout(added) if self.training else added)
-        return x if self.pre else norm(x)
-
-
-def make_attention(shape: Architecture) -> Attention:
-    return Attention(
-        shape.dim,
-        shape.heads,
-        kv_heads=shape.key_heads,
-        head_dim=shape.head_width,
-        bias=shape.linear_bias,
-        scaled=shape.scaled_scores,
-        dropout=shape.attention_dropout,
-    )
+        return x if self.pre_norm else norm(x)

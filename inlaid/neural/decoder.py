@@ -1,7 +1,6 @@
-"""Decoder: writes left to right (GPT-2, Llama).
+"""Decoder: a causal language model, left to right (GPT-2, Llama).
 
-ids -> tokens -> stack, each token seeing itself and what came before -> hidden -> head -> logits of the next
-word
+ids -> tokens -> stack with causal attention -> hidden -> head -> logits of the next token
 """
 
 from __future__ import annotations
@@ -10,22 +9,22 @@ from collections.abc import Collection
 
 from torch import Tensor, nn
 
-from inlaid.neural.architecture import Architecture
+from inlaid.neural.config import Config
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.encoder import make_head
-from inlaid.neural.stack import Cache, Output, Stack, checked
+from inlaid.neural.stack import Cache, Output, Stack, check_batch
 
 
 class Decoder(nn.Module):
-    """In training all places are predicted at once under a causal mask; in use, one after another with a
+    """Training predicts all positions at once under a causal mask; decoding goes token by token with a
     cache."""
 
-    def __init__(self, shape: Architecture) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
-        self.shape = shape
-        self.tokens = TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
-        self.stack = Stack(shape, shape.layers, causal=True)
-        self.head = make_head(shape, self.tokens)
+        self.config = config
+        self.tokens = TokenEmbedding(config.vocab_size, config.dim, padding_idx=config.special.padding)
+        self.stack = Stack(config, config.layers, causal=True)
+        self.head = make_head(config, self.tokens)
 
     def forward(
         self,
@@ -37,12 +36,12 @@ class Decoder(nn.Module):
         attention: Collection[int] = (),
         logits: bool = True,
     ) -> Output:
-        """ids (batch, token), new ones only when there is a cache; mask (batch, kept + token), true where a
-        token is real.
+        """ids (batch, token), only the new ones if there is a cache; mask (batch, cached + token), true where
+        a token is real.
 
-        Without `logits` the head is left out: whoever writes needs those of the last place only.
+        Without `logits` the head is left out: decoding needs only those of the last position.
         """
-        mask = checked(ids, mask, cache.length if cache is not None else 0)
+        mask = check_batch(ids, mask, cache.length if cache is not None else 0)
         output = self.stack(self.tokens(ids), mask, cache=cache, layers=layers, attention=attention)
         if self.head is not None and logits:
             output.logits = self.head(output.hidden)

@@ -1,8 +1,8 @@
-"""The token embedding layer: all of nn.Embedding, without its traps.
+"""The token embedding layer: all of nn.Embedding, without its pitfalls.
 
-Three ways to say the same thing, equal to the last bit: a one-hot vector times a table, the row of that
-table, and a linear layer whose weight is the table transposed. The first is the idea, the second is how it
-runs; the third, with the table as it is, is the output layer.
+Three operations are equal to the last bit: a one-hot vector times a table, the row of that table, and a
+linear layer whose weight is the table transposed. The first is the definition, the second is how it runs. A
+linear layer with the table itself as its weight is the output layer.
 """
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ from torch.nn import functional
 from inlaid.errors import SettingError
 from inlaid.vectors import Vectors
 
-RENORM_GUARD = 1e-7
-"""What torch adds to a norm before it divides by it."""
+RENORM_EPS = 1e-7
+"""Added to a norm before dividing by it, as torch does."""
 
 Rows = Literal["mean"] | Tensor
-"""How new rows start: as the mean of the old ones, or as given."""
+"""Initial values of new rows: the mean of the old ones, or as given."""
 
 
 class TokenEmbedding(nn.Embedding):
-    """A drop-in for `torch.nn.Embedding`: the same options, the same numbers, and right where torch is wrong.
+    """A drop-in replacement for `torch.nn.Embedding`: the same options and numbers, correct where torch is
+    not.
 
-    - `max_norm` gives torch's output and leaves the weights alone; the scale is a constant for backward. `renorm_`
-      rewrites the rows, when you ask for it.
-    - An id out of range is named, with its place and the size of the table, on every device.
-    - Gradients of many equal ids are summed in float32, also for bfloat16 tables, whose own sums stall at 256.
-    - `sparse` goes together with `scale_grad_by_freq`, and with Adam, weight decay and clipping: see `optimizer.py`.
+    - `max_norm` gives torch's output and leaves the weights alone; the scale is a constant for backward.
+      `renorm_` rewrites the rows when you call it.
+    - An error names an id out of range, its position and the size of the table, on every device.
+    - Gradients of many equal ids are summed in float32, also for bfloat16 tables, where a sum of ones stops
+      at 256.
+    - `sparse` works with `scale_grad_by_freq`, and with Adam, weight decay and clipping: see `optimizer.py`.
 
     >>> TokenEmbedding(6, 3)(torch.tensor([2, 0])).shape
     torch.Size([2, 3])
@@ -49,16 +51,20 @@ class TokenEmbedding(nn.Embedding):
         *,
         zero_padding: bool = False,
     ) -> TokenEmbedding:
-        """A layer that starts as a copy of `embeddings`; it learns unless you `freeze` it.
+        """A layer initialized with a copy of `embeddings`; it is trained unless you `freeze` it.
 
-        The padding row is kept as it came, or with `zero_padding` becomes zeros.
+        The padding row keeps its values, or becomes zeros with `zero_padding`. The parameters are those of
+        torch, more than eight, so that it stays a drop-in replacement.
         """
-        table = (
-            torch.tensor(embeddings.table) if isinstance(embeddings, Vectors) else embeddings.detach().clone()
-        )
+        if isinstance(embeddings, Vectors):
+            table = torch.tensor(embeddings.table)
+        else:
+            table = embeddings.detach().clone()
         if table.dim() != 2 or not table.is_floating_point():
             raise SettingError(
-                f"A table is a matrix of floats (word, dim); found {table.dtype} of shape {tuple(table.shape)}."
+                "A table is a matrix of floats (word, dim); found {dtype} of shape {shape}.",
+                dtype=table.dtype,
+                shape=tuple(table.shape),
             )
         made = cls(
             len(table),
@@ -80,21 +86,21 @@ class TokenEmbedding(nn.Embedding):
         check_ids(input, self.num_embeddings)
         frequencies = _frequencies(input) if self.scale_grad_by_freq else None
         rows = lookup(self.weight, input, self.padding_idx, frequencies, sparse=self.sparse)
-        return rows if self.max_norm is None else rows * self._shrink(rows.detach())
+        return rows if self.max_norm is None else rows * self._norm_scale(rows.detach())
 
     @torch.no_grad()
     def renorm_(self, ids: Tensor | None = None) -> None:
-        """Rewrite the rows of `ids` (all rows when none are given) so that none is longer than `max_norm`."""
+        """Rescale the rows of `ids` (None: all rows) whose norm exceeds `max_norm`."""
         if self.max_norm is None:
-            raise SettingError("renorm_() needs a length to keep to: make the layer with max_norm=...")
+            raise SettingError("renorm_() needs a maximum norm: make the layer with max_norm=...")
         ids = torch.arange(self.num_embeddings, device=self.weight.device) if ids is None else ids.unique()
         check_ids(ids, self.num_embeddings)
-        self.weight[ids] *= self._shrink(self.weight[ids])
+        self.weight[ids] *= self._norm_scale(self.weight[ids])
 
     @torch.no_grad()
     def grow(self, rows: int, start: Rows = "mean") -> None:
-        """Make room for new words: `rows` in all. Old rows keep every bit; an output layer tied to this one
-        grows along.
+        """Add rows for new words, up to `rows` in total. Old rows keep every bit; a tied output layer grows
+        too.
 
         The table becomes a new parameter: make optimizers after growing, not before.
         """
@@ -102,29 +108,29 @@ class TokenEmbedding(nn.Embedding):
         self.weight = nn.Parameter(grown(old, rows, start, self.padding_idx), requires_grad=old.requires_grad)
         self.num_embeddings = rows
 
-    def _shrink(self, rows: Tensor) -> Tensor:
-        """What to multiply each row by: 1, or less where it is longer than `max_norm`."""
+    def _norm_scale(self, rows: Tensor) -> Tensor:
+        """The factor of each row: 1, or less where its norm exceeds `max_norm`."""
         assert self.max_norm is not None
         norms = torch.linalg.vector_norm(rows, self.norm_type, dim=-1, keepdim=True)
-        return torch.where(norms > self.max_norm, self.max_norm / (norms + RENORM_GUARD), 1.0).to(rows.dtype)
+        return torch.where(norms > self.max_norm, self.max_norm / (norms + RENORM_EPS), 1.0).to(rows.dtype)
 
     def _zero_padding(self) -> None:
         if self.padding_idx is None:
-            raise SettingError("zero_padding needs to know the row: give padding_idx as well.")
+            raise SettingError("zero_padding needs padding_idx: give both.")
         self._fill_padding_idx_with_zero()
 
 
 class OutputEmbedding(nn.Module):
-    """Hidden states to one logit a word, by a table of its own or by the input table itself (`tied_to`).
+    """Hidden states to one logit for each word, by a table of its own or by the input table (`tied_to`).
 
-    A tied layer owns no table: it asks the input layer for it each time. So nothing can part them: not `to`,
-    `to_empty`, `load_state_dict(assign=True)`, saving or growing. The padding row gets no gradient through it
-    either.
+    A tied layer has no table: it takes that of the input layer each time. So nothing can untie them: not
+    `to`, `to_empty`, `load_state_dict(assign=True)`, saving or growing. The padding row gets no gradient
+    through it either.
     """
 
     def __init__(
         self,
-        words: int,
+        vocab_size: int,
         dim: int,
         *,
         tied_to: TokenEmbedding | None = None,
@@ -135,15 +141,14 @@ class OutputEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         if tied_to is not None:
-            _check_tie(tied_to, words, dim)
-        self._tied = (
-            tied_to,
-        )  # in a tuple, so that torch does not list it as a part of this layer, and save it twice
-        self.scale = scale  # T5 scales what it sends to a tied table
-        self.table = (
-            None if tied_to is not None else nn.Parameter(torch.empty(words, dim, device=device, dtype=dtype))
-        )
-        self.bias = nn.Parameter(torch.zeros(words, device=device, dtype=dtype)) if bias else None
+            _check_tie(tied_to, vocab_size, dim)
+        # in a tuple, so that torch does not list it as a part of this layer and save it twice
+        self._tied = (tied_to,)
+        self.scale = scale  # hidden states are multiplied by it first
+        self.table = None
+        if tied_to is None:
+            self.table = nn.Parameter(torch.empty(vocab_size, dim, device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.zeros(vocab_size, device=device, dtype=dtype)) if bias else None
         if self.table is not None:
             nn.init.normal_(self.table, std=dim**-0.5)
 
@@ -158,18 +163,18 @@ class OutputEmbedding(nn.Module):
         return self._tied[0] is not None
 
     def forward(self, hidden: Tensor) -> Tensor:
-        return functional.linear(
-            hidden if self.scale == 1.0 else hidden * self.scale, self.used_weight(), self.bias
-        )
+        if self.scale != 1.0:
+            hidden = hidden * self.scale
+        return functional.linear(hidden, self.used_weight(), self.bias)
 
     def used_weight(self) -> Tensor:
-        """The table as the product takes it: through it, the padding row of a tied table gets no gradient."""
+        """The table for the product: the padding row of a tied table gets no gradient through it."""
         tied = self._tied[0]
         return self._own() if tied is None else _without_row_gradient(tied.weight, tied.padding_idx)
 
     @torch.no_grad()
     def grow(self, rows: int, start: Rows = "mean") -> None:
-        """Room for new words, as in `TokenEmbedding.grow`; a tied table grows with its owner. New biases are
+        """Add rows for new words, as `TokenEmbedding.grow` does; a tied table grows there. New biases are
         0."""
         if self.table is not None:
             self.table = nn.Parameter(
@@ -194,53 +199,62 @@ def lookup(
     """Rows of `table` by ids that are known to be in range; gradients are summed in float32 or better."""
     if (
         sparse and frequencies is None
-    ):  # torch's own leaves each place by itself, as `_sparse` does, with less ado
+    ):  # torch's own keeps each occurrence apart, as `_sparse` does, and is faster
         return torch.embedding(table, ids.long(), -1 if padding is None else padding, False, True)
-    rows: Tensor = _Lookup.apply(table, ids, padding, frequencies, sparse)  # pyright: ignore[reportAssignmentType]
+    rows: Any = _Lookup.apply(table, ids, padding, frequencies, sparse)
     return rows
 
 
 def check_ids(ids: Tensor, rows: int) -> None:
-    """Raise SettingError unless `ids` are whole numbers from 0 to `rows` - 1; names the first that is not."""
+    """Raise SettingError unless `ids` are integers from 0 to `rows` - 1; the error names the first that is
+    not."""
     if ids.dtype not in (torch.int64, torch.int32, torch.int16, torch.uint8):
-        raise SettingError(f"Ids are whole numbers; found {ids.dtype}. Convert them with ids.long().")
-    if (
-        ids.numel() == 0
-        or torch.compiler.is_compiling()
-        or (ids.is_cuda and torch.cuda.is_current_stream_capturing())
-    ):
-        return  # a compiled or captured graph cannot look at values; torch's own bounds check stands guard there
-    low, high = torch.stack(ids.aminmax()).tolist()  # one look: a GPU stops for each
+        raise SettingError("Ids are integers; found {dtype}. Convert them with ids.long().", dtype=ids.dtype)
+    if ids.numel() == 0 or torch.compiler.is_compiling():
+        return  # a compiled graph cannot look at values; torch checks bounds there
+    if ids.is_cuda and torch.cuda.is_current_stream_capturing():
+        return  # nor can a captured one
+    low, high = torch.stack(ids.aminmax()).tolist()  # both at once: each read synchronizes a GPU
     if low >= 0 and high < rows:
         return
-    place = [int(each) for each in ((ids < 0) | (ids >= rows)).nonzero()[0]]
-    found = int(ids[tuple(place)]) if place else int(ids)
+    position = [int(each) for each in ((ids < 0) | (ids >= rows)).nonzero()[0]]
     raise SettingError(
-        f"Id {found} at position {place} is outside the table of {rows:,} rows (0 to {rows - 1:,}). "
-        "Use the tokenizer the model was made with, or grow the table."
+        "Id {id} at position {position} is outside the table of {rows:,} rows (0 to {last:,}). "
+        "Use the tokenizer the model was trained with, or grow the table.",
+        id=int(ids[tuple(position)]) if position else int(ids),
+        position=position,
+        rows=rows,
+        last=rows - 1,
     )
 
 
 def grown(old: Tensor, rows: int, start: Rows, padding: int | None) -> Tensor:
-    """`old` with new rows below it, `rows` in all."""
+    """`old` with new rows below it, `rows` in total."""
     new = rows - len(old)
     if new < 0:
-        raise SettingError(f"The table has {len(old):,} rows, more than {rows:,}: growing never drops a row.")
+        raise SettingError(
+            "The table has {found:,} rows, more than {rows:,}: growing never drops a row.",
+            found=len(old),
+            rows=rows,
+        )
     if isinstance(start, Tensor):
         if start.shape not in ((new, old.shape[1]), (old.shape[1],)):
             raise SettingError(
-                f"{new} new rows of {old.shape[1]} need ({new}, {old.shape[1]}) numbers; found {tuple(start.shape)}."
+                "{new} new rows of dimension {dim} need numbers of shape ({new}, {dim}); found {found}.",
+                new=new,
+                dim=old.shape[1],
+                found=tuple(start.shape),
             )
         return torch.cat([old.detach(), start.to(old).expand(new, -1)])
     kept = torch.ones(len(old), dtype=torch.bool, device=old.device)
     if padding is not None:
-        kept[padding] = False  # padding is no word: it would only pull the mean towards zero
+        kept[padding] = False  # padding is not a word: it would only pull the mean towards zero
     mean = old.detach()[kept].to(torch.float64).mean(0).to(old.dtype)
     return torch.cat([old.detach(), mean.expand(new, -1)])
 
 
 class _Lookup(torch.autograd.Function):
-    """Rows of a table; the gradient of each row is the sum over its places, in float32 or better."""
+    """Rows of a table; the gradient of each row is the sum over its occurrences, in float32 or better."""
 
     @staticmethod
     def forward(
@@ -256,13 +270,13 @@ class _Lookup(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         ids, frequencies = ctx.saved_tensors
         rows = gradients[0] if frequencies is None else gradients[0] / frequencies[..., None]
-        summed = _sparse if ctx.sparse else _dense
-        (shape, dtype) = ctx.table
-        return summed(rows, ids, shape, dtype, ctx.padding), None, None, None, None
+        shape, dtype = ctx.table
+        gradient = _sparse if ctx.sparse else _dense
+        return gradient(rows, ids, shape, dtype, ctx.padding), None, None, None, None
 
 
 def _dense(rows: Tensor, ids: Tensor, shape: torch.Size, dtype: torch.dtype, padding: int | None) -> Tensor:
-    """torch's own sum over places, given at least float32: in bfloat16 a sum of ones stops at 256."""
+    """torch's own sum over occurrences, in at least float32: in bfloat16 a sum of ones stops at 256."""
     wide = rows.to(torch.promote_types(dtype, torch.float32))
     total = torch.ops.aten.embedding_dense_backward(
         wide, ids.long(), shape[0], -1 if padding is None else padding, False
@@ -271,11 +285,13 @@ def _dense(rows: Tensor, ids: Tensor, shape: torch.Size, dtype: torch.dtype, pad
 
 
 def _sparse(rows: Tensor, ids: Tensor, shape: torch.Size, dtype: torch.dtype, padding: int | None) -> Tensor:
-    """Each place by itself; whoever uses the gradient sums those of one row (see `optimizer.rows_of`)."""
+    """Each occurrence by itself; the optimizer sums those of one row (see `optimizer.rows_of`)."""
     ids = ids.reshape(-1).long()
     rows = rows.reshape(-1, shape[1])
     if padding is not None:
-        ids, rows = ids[ids != padding], rows[ids != padding]
+        real = ids != padding
+        ids = ids[real]
+        rows = rows[real]
     return torch.sparse_coo_tensor(ids[None], rows.to(dtype), shape, check_invariants=False)
 
 
@@ -302,18 +318,23 @@ def _without_row_gradient(weight: Tensor, row: int | None) -> Tensor:
 
 
 def _frequencies(ids: Tensor) -> Tensor:
-    """How often the id at each place occurs in the whole batch."""
+    """How often each id occurs in the whole batch, for every occurrence."""
     _, places, counts = ids.unique(return_inverse=True, return_counts=True)
     return counts[places]
 
 
-def _check_tie(table: TokenEmbedding, words: int, dim: int) -> None:
-    if (table.num_embeddings, table.embedding_dim) != (words, dim):
+def _check_tie(table: TokenEmbedding, vocab_size: int, dim: int) -> None:
+    if (table.num_embeddings, table.embedding_dim) != (vocab_size, dim):
         raise SettingError(
-            f"A tied output layer of {words:,} x {dim} needs an input table of that size; "
-            f"found {table.num_embeddings:,} x {table.embedding_dim}. Untie them, or give them one size."
+            "A tied output layer of {vocab_size:,} x {dim} needs an input table of that size; "
+            "found {rows:,} x {columns}. Untie them, or give them the same size.",
+            vocab_size=vocab_size,
+            dim=dim,
+            rows=table.num_embeddings,
+            columns=table.embedding_dim,
         )
     if table.sparse:
         raise SettingError(
-            "A tied output layer sends gradient to every row, so the input table cannot be sparse. Untie, or sparse=False."
+            "A tied output layer sends gradients to every row, so the input table cannot be sparse. "
+            "Untie them, or use sparse=False."
         )

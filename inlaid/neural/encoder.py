@@ -1,4 +1,4 @@
-"""Encoder: reads both ways (BERT).
+"""Encoder: bidirectional (BERT).
 
 ids -> tokens -> stack -> hidden -> head -> logits
 """
@@ -10,36 +10,38 @@ from collections.abc import Collection
 import torch
 from torch import Tensor, nn
 
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.blocks import ACTIVATIONS, make_norm
+from inlaid.neural.config import Config
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
-from inlaid.neural.stack import Output, Stack, checked
+from inlaid.neural.stack import Output, Stack, check_batch, positions_without_padding
 
 
 class MaskedHead(nn.Module):
-    """BERT's way from a hidden state to the word that was masked: one more layer, then the table."""
+    """The head of masked language models: dense layer, activation, norm, output table."""
 
-    def __init__(self, shape: Architecture, tokens: TokenEmbedding | None) -> None:
+    def __init__(self, config: Config, tied_to: TokenEmbedding | None) -> None:
         super().__init__()
-        self.transform = nn.Linear(shape.dim, shape.dim)
-        self.norm = make_norm(shape)
-        self.activation = ACTIVATIONS[shape.activation]
-        self.output = OutputEmbedding(shape.written_words, shape.dim, tied_to=tokens, bias=shape.head_bias)
+        self.transform = nn.Linear(config.dim, config.dim)
+        self.norm = make_norm(config)
+        self.activation = ACTIVATIONS[config.feed_forward.activation]
+        self.output = OutputEmbedding(
+            config.output_vocab_size, config.dim, tied_to=tied_to, bias=config.head.bias
+        )
 
     def forward(self, hidden: Tensor) -> Tensor:
         return self.output(self.norm(self.activation(self.transform(hidden))))
 
 
 class Encoder(nn.Module):
-    """Every token sees every other; the logits say which word stands, or stood, at each place."""
+    """Every token attends to every other; the logits predict the word at each position."""
 
-    def __init__(self, shape: Architecture) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
-        self.shape = shape
-        self.tokens = TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
-        self.stack = Stack(shape, shape.layers, causal=False)
-        self.pooler = nn.Linear(shape.dim, shape.dim) if shape.pooler else None
-        self.head = make_head(shape, self.tokens)
+        self.config = config
+        self.tokens = TokenEmbedding(config.vocab_size, config.dim, padding_idx=config.special.padding)
+        self.stack = Stack(config, config.layers, causal=False)
+        self.pooler = nn.Linear(config.dim, config.dim) if config.pooler else None
+        self.head = make_head(config, self.tokens)
 
     def forward(
         self,
@@ -51,8 +53,14 @@ class Encoder(nn.Module):
         attention: Collection[int] = (),
     ) -> Output:
         """ids (batch, token); mask (batch, token), true where a token is real."""
-        mask = checked(ids, mask)
-        output = self.stack(self.tokens(ids), mask, segments=segments, layers=layers, attention=attention)
+        mask = check_batch(ids, mask)
+        padding = self.config.special.padding
+        positions = None
+        if self.config.positions.skip_padding and padding is not None:
+            positions = positions_without_padding(ids, padding)
+        output = self.stack(
+            self.tokens(ids), mask, positions=positions, segments=segments, layers=layers, attention=attention
+        )
         if self.pooler is not None:
             output.pooled = torch.tanh(self.pooler(output.hidden[:, 0]))
         if self.head is not None:
@@ -60,12 +68,14 @@ class Encoder(nn.Module):
         return output
 
 
-def make_head(shape: Architecture, tokens: TokenEmbedding) -> MaskedHead | OutputEmbedding | None:
-    """What turns hidden states into logits, or nothing."""
-    table = tokens if shape.tied else None
-    if shape.head == "masked":
-        return MaskedHead(shape, table)
-    scale = shape.dim**-0.5 if shape.head_scale else 1.0
-    if shape.head == "none":
+def make_head(config: Config, tokens: TokenEmbedding) -> MaskedHead | OutputEmbedding | None:
+    """The output layer, tied to `tokens` if the config says so; None if there is none."""
+    tied_to = tokens if config.head.tied else None
+    if config.head.kind == "none":
         return None
-    return OutputEmbedding(shape.written_words, shape.dim, tied_to=table, bias=shape.head_bias, scale=scale)
+    if config.head.kind == "masked":
+        return MaskedHead(config, tied_to)
+    scale = config.dim**-0.5 if config.head.scaled else 1.0
+    return OutputEmbedding(
+        config.output_vocab_size, config.dim, tied_to=tied_to, bias=config.head.bias, scale=scale
+    )

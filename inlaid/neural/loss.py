@@ -1,8 +1,8 @@
-"""The loss of predicted words, without holding the logits of all places.
+"""Cross entropy of predicted words, without storing the logits of all positions.
 
 A batch of 16 texts of 1,024 tokens over 50,257 words has 823 million logits: more numbers than all else in
-the network, and nobody looks at them. Here they are made for some places at a time, turned into their own
-gradient on the spot, and dropped.
+the network, and only their loss is used. Here they are computed for some positions at a time, replaced by
+their gradient in place, and dropped.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from torch import Tensor
 from inlaid.errors import SettingError
 from inlaid.neural.embedding import OutputEmbedding
 
-AT_ONCE = 1 << 29
-"""Logits held at a time: a gigabyte in bfloat16."""
-ALIGNED = 64
-"""Logits of a place are padded to a multiple of this: a GPU's matrix units want rows that begin at even
-addresses."""
+LOGITS_AT_ONCE = 1 << 29
+"""Logits in memory at a time: a gigabyte in bfloat16."""
+ALIGNMENT = 64
+"""Rows of logits are padded to a multiple of this: a GPU's matrix units need aligned rows."""
 
 TRITON = importlib.util.find_spec("triton") is not None
-"""Whether there is a compiler for GPUs: it comes with torch where torch knows one."""
+"""Whether the GPU compiler is installed: it comes with torch on Linux."""
 
 
 def word_loss(hidden: Tensor, head: OutputEmbedding, targets: Tensor) -> Tensor:
-    """The mean cross entropy of the words at `targets` (...), of what `head` makes of `hidden` (..., dim).
+    """The mean cross entropy of the words `targets` (...) under the logits of `head` for `hidden` (..., dim).
 
     It is `F.cross_entropy(head(hidden), targets)`, with its gradients, in less memory and fewer passes over
-    it. Targets of -100 do not count. Under autocast the products are made in its type, and everything else in
-    float32. A target that is no word is an error on a CPU and NaN on a GPU, which would have to stop for us
-    to look.
+    it. Targets of -100 do not count. Under autocast the products use its dtype, and everything else float32.
+    A target outside the vocabulary is an error on a CPU and NaN on a GPU, where checking would synchronize.
     """
     if hidden.shape[:-1] != targets.shape:
         raise SettingError(
-            f"Hidden states {tuple(hidden.shape)} and targets {tuple(targets.shape)} do not belong together."
+            "Hidden states {hidden} and targets {targets} do not fit: expected one target for each hidden "
+            "state.",
+            hidden=tuple(hidden.shape),
+            targets=tuple(targets.shape),
         )
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
@@ -52,61 +53,60 @@ def word_loss(hidden: Tensor, head: OutputEmbedding, targets: Tensor) -> Tensor:
 
 
 class _WordLoss(torch.autograd.Function):
-    """The gradients are made with the loss, while the logits are there; backward hands them over."""
+    """The gradients are computed together with the loss, while the logits are there; backward scales them."""
 
     @staticmethod
     def forward(
         ctx: Any, hidden: Tensor, table: Tensor, bias: Tensor | None, targets: Tensor, dtype: torch.dtype
     ) -> Tensor:
         words = len(table)
-        wanted = any(ctx.needs_input_grad)
+        need_gradients = any(ctx.needs_input_grad)
         wide = _wide(dtype)
         weight = _padded(table, dtype)
         share = 1.0 / (targets != -100).sum().to(wide)
-        slopes = [
-            torch.empty_like(hidden),
-            *(torch.zeros_like(each, dtype=wide) for each in (table, bias) if each is not None),
-        ]
+        hidden_gradient = torch.empty_like(hidden)
+        table_gradient = torch.zeros_like(table, dtype=wide)
+        bias_gradient = None if bias is None else torch.zeros_like(bias, dtype=wide)
         losses = []
-        step = max(AT_ONCE // len(weight), 1)
-        for rows, wanted_words, slope in zip(
-            hidden.split(step), targets.split(step), slopes[0].split(step), strict=True
-        ):
+        step = max(LOGITS_AT_ONCE // len(weight), 1)
+        chunks = zip(hidden.split(step), targets.split(step), hidden_gradient.split(step), strict=True)
+        for rows, row_targets, row_gradients in chunks:
             rows = rows.to(dtype)
             logits = rows @ weight.T
             if bias is not None:
                 logits[:, :words] += bias
-            losses.append(cross_entropy_(logits, wanted_words, share, words))
-            if wanted:
-                slope.copy_(logits @ weight)
-                slopes[1] += (logits.T @ rows)[:words]
-                if bias is not None:
-                    slopes[2] += logits[:, :words].sum(0, dtype=wide)
-        ctx.save_for_backward(*slopes)
-        ctx.dtypes = [each.dtype for each in (hidden, table, bias) if each is not None]
+            losses.append(cross_entropy_(logits, row_targets, share, words))
+            if need_gradients:
+                row_gradients.copy_(logits @ weight)
+                table_gradient += (logits.T @ rows)[:words]
+                if bias_gradient is not None:
+                    bias_gradient += logits[:, :words].sum(0, dtype=wide)
+        ctx.save_for_backward(hidden_gradient, table_gradient, bias_gradient)
+        ctx.dtypes = (hidden.dtype, table.dtype, None if bias is None else bias.dtype)
         return torch.cat(losses).sum() * share
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        slopes = [
-            (each * gradients[0]).to(dtype) for each, dtype in zip(ctx.saved_tensors, ctx.dtypes, strict=True)
+        scaled = [
+            None if each is None else (each * gradients[0]).to(dtype)
+            for each, dtype in zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         ]
-        return slopes[0], slopes[1], slopes[2] if len(slopes) == 3 else None, None, None
+        return *scaled, None, None
 
 
 def cross_entropy_(logits: Tensor, targets: Tensor, share: Tensor, words: int) -> Tensor:
-    """The loss at each place (place,); `logits` (place, width), of which the first `words` are meant, become
-    the slopes of the sum of all losses times `share`."""
+    """The loss at each position (position,); the first `words` columns of `logits` (position, column) are
+    replaced by the gradient of the sum of all losses times `share`."""
     if logits.is_cuda and TRITON and logits.dtype != torch.float64:
-        from inlaid.kernels import loss_gpu
+        from inlaid.kernels.loss import gpu
 
-        return loss_gpu.cross_entropy_(logits, targets, share, words)
-    likelihoods = logits[:, :words].to(_wide(logits.dtype)).log_softmax(-1)
-    losses = torch.nn.functional.nll_loss(likelihoods, targets, reduction="none")
+        return gpu.cross_entropy_(logits, targets, share, words)
+    log_probabilities = logits[:, :words].to(_wide(logits.dtype)).log_softmax(-1)
+    losses = torch.nn.functional.nll_loss(log_probabilities, targets, reduction="none")
     counted = targets != -100
-    slopes = likelihoods.exp_()
-    slopes[counted.nonzero().squeeze(1), targets[counted]] -= 1
-    logits[:, :words] = slopes * (share * counted)[:, None]
+    gradient = log_probabilities.exp_()
+    gradient[counted.nonzero().squeeze(1), targets[counted]] -= 1
+    logits[:, :words] = gradient * (share * counted)[:, None]
     logits[:, words:] = 0
     return losses
 
@@ -116,10 +116,8 @@ def _wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def _padded(table: Tensor, dtype: torch.dtype) -> Tensor:
-    """The table in the products' type, with rows of zeros below where a GPU wants them."""
-    spare = -len(table) % ALIGNED if table.is_cuda else 0
-    return (
-        torch.cat([table.to(dtype), table.new_zeros(spare, table.shape[1], dtype=dtype)])
-        if spare
-        else table.to(dtype)
-    )
+    """The table in the dtype of the products, on a GPU with rows of zeros up to the alignment."""
+    spare = -len(table) % ALIGNMENT if table.is_cuda else 0
+    if not spare:
+        return table.to(dtype)
+    return torch.cat([table.to(dtype), table.new_zeros(spare, table.shape[1], dtype=dtype)])

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.bilm import BiLM
+from inlaid.neural.config import Config
 from inlaid.neural.encoder import MaskedHead
 from inlaid.neural.network import Network
 from inlaid.neural.seq2seq import Seq2Seq
@@ -25,7 +25,7 @@ Pooling = Literal["mean", "first"]
 
 @dataclass(frozen=True)
 class TextWords:
-    """The words of one text, and a vector (word, dim) for each as it is meant there."""
+    """The words of one text, and a contextual vector (word, dim) for each."""
 
     words: list[str]
     table: np.ndarray
@@ -33,7 +33,7 @@ class TextWords:
 
 @dataclass(frozen=True)
 class TextAttention:
-    """The tokens of a text, and by layer how much each looks at each: (head, query, key)."""
+    """The tokens of a text, and by layer the attention weights: (head, query, key)."""
 
     tokens: list[str]
     weights: dict[int, np.ndarray]
@@ -41,7 +41,7 @@ class TextAttention:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A network, the tokenizer that makes its ids (if its folder had one), and how it came to be.
+    """A network, the tokenizer that makes its ids (if its folder had one), and its card.
 
     >>> model = load_model("all-MiniLM-L6-v2")
     >>> model.embed(["a cat", "猫"]).shape
@@ -53,8 +53,8 @@ class Model:
     card: Card = field(default_factory=Card)
 
     @property
-    def shape(self) -> Architecture:
-        return self.network.shape
+    def config(self) -> Config:
+        return self.network.config
 
     @property
     def device(self) -> torch.device:
@@ -62,36 +62,35 @@ class Model:
 
     def input_vectors(self) -> Vectors:
         """The input table: each word by itself, before any context."""
-        if isinstance(self.network, BiLM) and self.network.tokens is None:
-            raise SettingError("This model spells its words and has no table of them.")
         tokens = self.network.tokens
-        assert tokens is not None
+        if tokens is None:
+            raise SettingError("This model reads words by their characters and has no table of words.")
         return self._vectors(tokens.weight, "input table")
 
     def output_vectors(self) -> Vectors:
-        """The output table: what a hidden state is compared with to predict a word; the input table where
-        they are tied."""
+        """The output table, which hidden states are compared with to predict a word; the input table if
+        tied."""
         head = self.network.head
         if head is None:
             raise SettingError(
                 "This model was saved without an output layer. Load the folder of the class that has it."
             )
         table = head.output if isinstance(head, MaskedHead) else head
-        return self._vectors(table.weight, "output table", written=True)
+        return self._vectors(table.weight, "output table", target=True)
 
     def embed(
         self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "mean", batch: int = 32
     ) -> np.ndarray:
-        """One vector a text (text, dim): the mean of its tokens' vectors after `layer`, or its first token's.
+        """One vector for each text (text, dim): the mean of its hidden states after `layer`, or the first.
 
         Layer 0 is the input of the first block, 1 the output of the first block, -1 that of the last.
         """
         parts: list[Tensor] = []
         for start in range(0, len(texts), batch):
-            read = self._batch(texts[start : start + batch])
-            rows = self._rows(read, layer).float()  # sums of bfloat16 lose digits
-            mask = read.mask.to(rows.device)[..., None]
-            parts.append(rows[:, 0] if pooling == "first" else (rows * mask).sum(1) / mask.sum(1))
+            encoded = self._batch(texts[start : start + batch])
+            hidden = self._hidden(encoded, layer).float()  # sums of bfloat16 lose digits
+            mask = encoded.mask.to(hidden.device)[..., None]
+            parts.append(hidden[:, 0] if pooling == "first" else (hidden * mask).sum(1) / mask.sum(1))
         if not parts:
             raise SettingError("There are no texts: give at least one.")
         return torch.cat(parts).cpu().numpy()
@@ -99,91 +98,95 @@ class Model:
     def embed_words(
         self, texts: Sequence[str], *, layer: int = -1, tokenizer: Tokenizer | None = None, batch: int = 32
     ) -> list[TextWords]:
-        """A vector for each word of each text: the mean of the tokens that lie in it, subwords and Chinese
+        """A contextual vector for each word of each text: the mean of its tokens, subwords and Chinese
         characters alike."""
         found: list[TextWords] = []
         for start in range(0, len(texts), batch):
             some = texts[start : start + batch]
-            read = self._batch(some)
-            rows = self._rows(read, layer).float().cpu().numpy()
+            encoded = self._batch(some)
+            hidden = self._hidden(encoded, layer).float().cpu().numpy()
             found += [
-                _merged(text, spans, row, tokenizer or Word())
-                for text, spans, row in zip(some, read.spans, rows, strict=True)
+                _merged(text, spans, rows, tokenizer or Word())
+                for text, spans, rows in zip(some, encoded.spans, hidden, strict=True)
             ]
         return found
 
     @torch.no_grad()
     def attention(self, text: str, *, layers: Collection[int] | None = None) -> TextAttention:
-        """Who looks at whom in one text: the tokens, and the weights of these layers (all when none are
-        named), from 0."""
+        """The tokens of one text and the attention weights of these layers, counted from 0; None: all."""
         network = self.network
         if isinstance(network, BiLM):
             raise SettingError("A biLM has no attention to show.")
-        read = self._batch([text])
-        wanted = range(self.shape.layers) if layers is None else layers
-        ids = read.ids.to(self.device)
-        output = (
-            network.read(ids, attention=wanted).output
-            if isinstance(network, Seq2Seq)
-            else network(ids, attention=wanted)
-        )
-        tokens = [self.tokenizer.id_to_token(id) for id in read.ids[0].tolist()]
-        return TextAttention(
-            tokens, {layer: weights[0].float().cpu().numpy() for layer, weights in output.attention.items()}
-        )
+        encoded = self._batch([text])
+        wanted = range(self.config.layers) if layers is None else layers
+        ids = encoded.ids.to(self.device)
+        if isinstance(network, Seq2Seq):
+            output = network.encode(ids, attention=wanted).output
+        else:
+            output = network(ids, attention=wanted)
+        tokens = [self.tokenizer.id_to_token(id) for id in encoded.ids[0].tolist()]
+        weights = {layer: each[0].float().cpu().numpy() for layer, each in output.attention.items()}
+        return TextAttention(tokens, weights)
 
     def layer_number(self, layer: int) -> int:
         """The layer counted from the input, which is 0."""
-        last = self.shape.layers
+        last = self.config.layers
         if not -last - 1 <= layer <= last:
             raise SettingError(
-                f"There is no layer {layer}; layers are 0 (the input) to {last}, or -1 to {-last - 1} from the end."
+                "There is no layer {layer}; layers are 0 (the input) to {last}, or -1 to {lowest} from the "
+                "end.",
+                layer=layer,
+                last=last,
+                lowest=-last - 1,
             )
         return layer % (last + 1)
 
     def _batch(self, texts: Sequence[str]) -> Batch:
-        if isinstance(self.network, BiLM) and self.network.spelling is not None:
+        if isinstance(self.network, BiLM) and self.network.characters is not None:
             raise SettingError(
-                "This model spells words that are cut already: call model.network(*spell(sentences))."
+                "This model takes tokenized sentences: call model.network(*character_ids(sentences))."
             )
         if self.tokenizer is None:
             raise SettingError(
-                "This model's folder has no tokenizer.json, so it cannot read text. Put the tokenizer beside the weights."
+                "This model's folder has no tokenizer.json, so it cannot read text. "
+                "Put the tokenizer next to the weights."
             )
-        read = make_batch(self.tokenizer, texts, padding=self.shape.padding)
-        longest = int(read.mask.sum(1).max())
-        if self.shape.positions in ("learned", "rotary") and longest > self.shape.length:
-            text = texts[int(read.mask.sum(1).argmax())]
-            most = f"this model takes {self.shape.length:,}. Cut it yourself: nothing is cut silently."
-            raise SettingError(f"The text {text[:30]!r}... has {longest:,} tokens; {most}")
-        return read
+        batch = make_batch(self.tokenizer, texts, padding=self.config.special.padding)
+        lengths = batch.mask.sum(1)
+        limit = self.config.max_length
+        if limit is not None and int(lengths.max()) > limit:
+            raise SettingError(
+                "The text {text!r}... has {length:,} tokens; this model takes {limit:,}. "
+                "Shorten it: texts are never truncated silently.",
+                text=texts[int(lengths.argmax())][:30],
+                length=int(lengths.max()),
+                limit=limit,
+            )
+        return batch
 
     @torch.no_grad()
-    def _rows(self, read: Batch, layer: int) -> Tensor:
-        """Contextual vectors (text, token, dim) after one layer."""
+    def _hidden(self, batch: Batch, layer: int) -> Tensor:
+        """Hidden states (text, token, dim) after one layer."""
         number = self.layer_number(layer)
-        ids = read.ids.to(self.device)
-        mask = None if read.mask.all() else read.mask.to(self.device)
+        ids = batch.ids.to(self.device)
+        mask = None if batch.mask.all() else batch.mask.to(self.device)
         network = self.network
         if isinstance(network, BiLM):
             return network(ids, mask).layers[number]
         if isinstance(network, Seq2Seq):
-            return network.read(ids, mask, layers=True).output.layers[number]
-        more = (
-            {"segments": read.segments.to(self.device)}
-            if self.shape.segments and read.segments is not None
-            else {}
-        )
-        return network(ids, mask, layers=True, **more).layers[number]
+            return network.encode(ids, mask, layers=True).output.layers[number]
+        if self.config.segment_types and batch.segments is not None:
+            return network(ids, mask, layers=True, segments=batch.segments.to(self.device)).layers[number]
+        return network(ids, mask, layers=True).layers[number]
 
-    def _vectors(self, table: Tensor, what: str, *, written: bool = False) -> Vectors:
-        words = words_in_order(self.tokenizer, len(table), written=written)
-        card = Card(method=self.card.method, settings=self.card.settings, notes=(what,))
+    def _vectors(self, table: Tensor, note: str, *, target: bool = False) -> Vectors:
+        words = words_in_order(self.tokenizer, len(table), target=target)
+        card = Card(method=self.card.method, settings=self.card.settings, notes=(note,))
         return Vectors.of(words, table.detach().float().cpu().numpy(), card)
 
 
 def _merged(text: str, spans: Sequence[tuple[int, int]], rows: np.ndarray, tokenizer: Tokenizer) -> TextWords:
-    """Words of `text` that tokens lie in, each with the mean of their rows."""
+    """The words of `text` that tokens overlap, each with the mean of their rows."""
     words = list[str]()
     table = list[np.ndarray]()
     for word in tokenizer.tokenize(text):

@@ -1,12 +1,12 @@
-"""Network: an architecture turned into the module it describes."""
+"""Network: a config turned into the module it describes."""
 
 from __future__ import annotations
 
-import dataclasses
+import torch
 
 from inlaid.errors import SettingError
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.bilm import BiLM
+from inlaid.neural.config import Config
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.embedding import Rows
 from inlaid.neural.encoder import Encoder, MaskedHead
@@ -16,24 +16,36 @@ Network = Encoder | Decoder | Seq2Seq | BiLM
 KINDS = {"encoder": Encoder, "decoder": Decoder, "seq2seq": Seq2Seq, "bilm": BiLM}
 
 
-def make_network(shape: Architecture) -> Network:
+def make_network(config: Config) -> Network:
     """A network with fresh weights."""
-    return KINDS[shape.kind](shape)
+    return KINDS[config.kind](config)
 
 
-def grow_network(network: Network, words: int, start: Rows = "mean") -> None:
-    """Room for new words in the input table, the output layer and the architecture; a tie stays a tie.
+def empty_network(config: Config) -> Network:
+    """A network without memory for its weights: names and shapes only."""
+    with torch.device("meta"):
+        return make_network(config)
 
-    Old rows keep every bit, new ones start as the mean of the old or as given. Make optimizers after growing.
+
+def parameter_shapes(config: Config) -> dict[str, torch.Size]:
+    """The names and shapes of a network's tensors."""
+    return {name: tensor.shape for name, tensor in empty_network(config).state_dict().items()}
+
+
+def grow_network(network: Network, vocab_size: int, start: Rows = "mean") -> None:
+    """Add words to the input table, the output layer and the config; tied tables stay tied.
+
+    Old rows keep every bit; new ones start as the mean of the old or as given. Make optimizers after growing.
     """
     if network.tokens is None:
-        raise SettingError("This model spells its words and has no table that could grow.")
-    if network.shape.target_words:
+        raise SettingError("This model reads words by their characters and has no token table to grow.")
+    if network.config.target_vocab_size:
         raise SettingError(
-            "This model has one table for what it reads and one for what it writes; only one that serves both can grow."
+            "This model has one table for the source and one for the target; only a single shared table can "
+            "grow."
         )
-    network.tokens.grow(words, start)
+    network.tokens.grow(vocab_size, start)
     if network.head is not None:
         output = network.head.output if isinstance(network.head, MaskedHead) else network.head
-        output.grow(words, start)
-    network.shape = dataclasses.replace(network.shape, words=words)
+        output.grow(vocab_size, start)
+    network.config = network.config.replace({"vocab_size": vocab_size})

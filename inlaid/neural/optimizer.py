@@ -1,9 +1,9 @@
-"""Row-wise updates of large tables: SGD, Adagrad and Adam that touch only the rows seen.
+"""Row-wise updates of large tables: SGD, Adagrad and Adam that touch only the rows with a gradient.
 
-A batch looks up a few thousand rows of a table of millions. An ordinary optimizer walks the whole table every
-step: it decays, and lets momentum push, words the batch never saw. These walk the rows that have a gradient
-and no others. Each row is treated as if it were a parameter of its own, trained on the steps in which it was
-seen.
+A batch looks up a few thousand rows of a table of millions. An ordinary optimizer updates the whole table at
+every step: weight decay and momentum move words that are not in the batch. These update the rows that have a
+gradient and no others. Each row is treated as a parameter of its own, trained on the steps in which it has a
+gradient.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from torch.optim import Optimizer
 from inlaid.errors import SettingError
 
 BLOCK = 256
-"""Rows moved at once on a CPU, so that what they need stays in its cache: all at once takes half as long
-again (measured)."""
+"""Rows updated at once on a CPU, so that they and their state stay in its cache: all at once takes half as
+long again (measured)."""
 
 TRITON = importlib.util.find_spec("triton") is not None
-"""Whether there is a compiler for GPUs: it comes with torch where torch knows one."""
+"""Whether the GPU compiler is installed: it comes with torch on Linux."""
 
 
 @dataclass
@@ -37,28 +37,41 @@ class RowGradient:
 
 
 class RowOptimizer(Optimizer):
-    """What the three have in common: finding the rows, clipping, decay. A kind says how one block of rows
-    moves."""
+    """What the three have in common: finding the rows and clipping. A subclass updates one block of rows."""
 
     def __init__(
-        self, tables: Iterable[Any], *, rate: float, weight_decay: float, clip: float | None, **settings: Any
+        self,
+        tables: Iterable[Any],
+        *,
+        learning_rate: float,
+        weight_decay: float,
+        clip: float | None,
+        **settings: Any,
     ) -> None:
-        for name, value in (("rate", rate), ("weight_decay", weight_decay), ("clip", clip or 0.0)):
+        numbers = {"learning_rate": learning_rate, "weight_decay": weight_decay, "clip": clip or 0.0}
+        for name, value in numbers.items():
             if not 0 <= value < float("inf"):
-                raise SettingError(f"{name} is {value}; expected a finite number, 0 or more.")
-        # torch's schedules look for the rate under "lr"
-        super().__init__(tables, {"lr": rate, "weight_decay": weight_decay, "clip": clip, **settings})
+                raise SettingError(
+                    "{name} is {value}; expected a finite number, 0 or more.", name=name, value=value
+                )
+        # torch's schedules look for the learning rate under "lr"
+        super().__init__(
+            tables, {"lr": learning_rate, "weight_decay": weight_decay, "clip": clip, **settings}
+        )
         for group in self.param_groups:
             for table in group["params"]:
                 if table.dim() != 2:
                     raise SettingError(
-                        f"A row-wise optimizer moves tables (row, dim); found shape {tuple(table.shape)}. Use torch.optim."
+                        "A row-wise optimizer updates tables (row, dim); found shape {shape}. Use "
+                        "torch.optim.",
+                        shape=tuple(table.shape),
                     )
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Move the rows that have a gradient. With a closure, as in torch, compute the loss first and return
-        it."""
+    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, closure: Callable[[], Any] | None = None
+    ) -> Any:
+        """Update the rows that have a gradient. A closure, as in torch, computes the loss first."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -68,113 +81,114 @@ class RowOptimizer(Optimizer):
         return loss
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As in torch, but what is remembered keeps its own type (torch would make it the table's) and is
-        copied."""
+        """As in torch, but the state keeps its own dtype (torch would use the table's) and is copied."""
         super().load_state_dict(state_dict)
         tables = [table for group in self.param_groups for table in group["params"]]
-        for number, remembered in state_dict["state"].items():
+        for number, state in state_dict["state"].items():
             table = tables[number]
-            self.state[table] = {
-                name: value.to(table.device, copy=True) for name, value in remembered.items()
-            }
+            self.state[table] = {name: value.to(table.device, copy=True) for name, value in state.items()}
 
     def _step_group(self, group: dict[str, Any]) -> None:
         tables = [table for table in group["params"] if table.grad is not None]
         gradients = [rows_of(table.grad) for table in tables]
-        shrink = _shrink(gradients, group["clip"])
+        scale = _clip_scale(gradients, group["clip"])
         for table, gradient in zip(tables, gradients, strict=True):
             state = self._state(table, gradient.rows.dtype)
             block = BLOCK if table.device.type == "cpu" else max(len(gradient.ids), 1)
-            for ids, slopes in zip(gradient.ids.split(block), gradient.rows.split(block), strict=True):
-                rows = table.index_select(0, ids).to(slopes.dtype)
-                moved = self.move(rows, slopes if shrink == 1.0 else slopes * shrink, state, ids, group)
-                table.index_copy_(0, ids, moved.to(table.dtype))
+            for ids, part in zip(gradient.ids.split(block), gradient.rows.split(block), strict=True):
+                rows = table.index_select(0, ids).to(part.dtype)
+                clipped = part if scale == 1.0 else part * scale
+                updated = self.update(rows, clipped, state, ids, group)
+                table.index_copy_(0, ids, updated.to(table.dtype))
 
     def _state(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
-        """What is remembered about each row; empty until `start` fills it at the first step."""
+        """The state of each row; empty until `initial_state` fills it at the first step."""
         state = self.state[table]
         if not state:
-            state.update(self.start(table, dtype))
+            state.update(self.initial_state(table, dtype))
         return state
 
-    def start(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
+    def initial_state(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
         return {}
 
-    def move(
+    def update(
         self, rows: Tensor, gradient: Tensor, state: dict[str, Tensor], ids: Tensor, group: dict[str, Any]
     ) -> Tensor:
-        """The rows after one step; `rows` is a copy and may be written over. Of `state`, whole tables, only
-        rows `ids` are touched."""
+        """The rows after one step; `rows` is a copy and may be overwritten. `state` holds whole tables, of
+        which only rows `ids` are touched."""
         raise NotImplementedError
 
 
 class RowSGD(RowOptimizer):
-    """Rows go down their gradient; decay pulls the same rows towards zero."""
+    """Stochastic gradient descent; weight decay applies to the same rows."""
 
     def __init__(
         self,
         tables: Iterable[Any],
         *,
-        rate: float = 0.1,
+        learning_rate: float = 0.1,
         weight_decay: float = 0.0,
         clip: float | None = None,
     ) -> None:
-        super().__init__(tables, rate=rate, weight_decay=weight_decay, clip=clip)
+        super().__init__(tables, learning_rate=learning_rate, weight_decay=weight_decay, clip=clip)
 
-    def move(
+    def update(
         self, rows: Tensor, gradient: Tensor, state: dict[str, Tensor], ids: Tensor, group: dict[str, Any]
     ) -> Tensor:
         return rows - group["lr"] * (gradient + group["weight_decay"] * rows)
 
 
 class RowAdagrad(RowOptimizer):
-    """Each number has its own rate, which falls as its gradients add up (Duchi et al. 2011)."""
+    """Each component has its own learning rate, which falls as its squared gradients add up (Duchi et al.
+    2011)."""
 
     def __init__(
         self,
         tables: Iterable[Any],
         *,
-        rate: float = 0.01,
+        learning_rate: float = 0.01,
         weight_decay: float = 0.0,
         clip: float | None = None,
-        guard: float = 1e-10,
+        eps: float = 1e-10,
     ) -> None:
-        super().__init__(tables, rate=rate, weight_decay=weight_decay, clip=clip, guard=guard)
+        super().__init__(tables, learning_rate=learning_rate, weight_decay=weight_decay, clip=clip, eps=eps)
 
-    def start(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
+    def initial_state(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
         return {"squares": torch.zeros_like(table, dtype=dtype)}
 
-    def move(
+    def update(
         self, rows: Tensor, gradient: Tensor, state: dict[str, Tensor], ids: Tensor, group: dict[str, Any]
     ) -> Tensor:
         gradient = gradient + group["weight_decay"] * rows
         squares = state["squares"].index_select(0, ids).addcmul_(gradient, gradient)
         state["squares"].index_copy_(0, ids, squares)
-        return rows - group["lr"] * gradient / (squares.sqrt_() + group["guard"])
+        return rows - group["lr"] * gradient / (squares.sqrt_() + group["eps"])
 
 
 class RowAdam(RowOptimizer):
-    """Adam with decoupled decay (Loshchilov & Hutter 2019), its correction counted by the row.
+    """Adam with decoupled weight decay (Loshchilov & Hutter 2019), its bias correction counted by row.
 
-    A rare word first met after a million steps takes the step Adam takes first, not the three times longer
-    one that a clock shared by all rows would give it.
+    A rare word first seen after a million steps takes Adam's first step, not the three times longer one that
+    a step counter shared by all rows would give it.
     """
 
     def __init__(
         self,
         tables: Iterable[Any],
         *,
-        rate: float = 1e-3,
+        learning_rate: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
-        guard: float = 1e-8,
+        eps: float = 1e-8,
         weight_decay: float = 0.0,
         clip: float | None = None,
     ) -> None:
         if not all(0 <= beta < 1 for beta in betas):
-            raise SettingError(f"betas are {betas}; expected two numbers from 0 to below 1.")
-        super().__init__(tables, rate=rate, weight_decay=weight_decay, clip=clip, betas=betas, guard=guard)
+            raise SettingError("betas are {betas}; expected two numbers from 0 to below 1.", betas=betas)
+        super().__init__(
+            tables, learning_rate=learning_rate, weight_decay=weight_decay, clip=clip, betas=betas, eps=eps
+        )
 
-    def start(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
+    def initial_state(self, table: Tensor, dtype: torch.dtype) -> dict[str, Tensor]:
         means = torch.zeros_like(table, dtype=dtype)
         squares = torch.zeros_like(table, dtype=dtype)
         return {
@@ -184,37 +198,38 @@ class RowAdam(RowOptimizer):
         }
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        """On a GPU by a kernel of its own, which says the same as `move` and never waits for the GPU to be
-        done."""
+        """On a GPU by a kernel that computes the same as `update` and never synchronizes."""
         tables = [table for table in group["params"] if table.grad is not None]
         if not tables or not all(_suits_kernel(table) for table in tables):
             super()._step_group(group)
             return
-        from inlaid.kernels import rows_gpu
+        from inlaid.kernels.optimizer import gpu
 
         tables = [table for table in tables if table.grad._nnz()]
-        runs = [rows_gpu.Runs(table.grad._indices()[0], table.grad._values()) for table in tables]
-        shrink = None
+        runs = [gpu.Runs(table.grad._indices()[0], table.grad._values()) for table in tables]
+        scale = None
         if group["clip"] is not None and runs:
-            length = torch.stack([each.square() for each in runs]).sum().sqrt()
-            shrink = (group["clip"] / (length + 1e-6)).clamp(max=1.0).float()
+            norm = torch.stack([each.square() for each in runs]).sum().sqrt()
+            scale = (group["clip"] / (norm + 1e-6)).clamp(max=1.0).float()
         for table, each in zip(tables, runs, strict=True):
-            rows_gpu.adam_step(table, self._state(table, torch.float32), each, shrink, group)
+            gpu.adam_step(table, self._state(table, torch.float32), each, scale, group)
 
-    def move(
+    def update(
         self, rows: Tensor, gradient: Tensor, state: dict[str, Tensor], ids: Tensor, group: dict[str, Any]
     ) -> Tensor:
-        one, two = group["betas"]
+        beta1, beta2 = group["betas"]
         steps = state["steps"].index_select(0, ids) + 1
-        means = state["means"].index_select(0, ids).lerp_(gradient, 1 - one)
-        squares = state["squares"].index_select(0, ids).mul_(two).addcmul_(gradient, gradient, value=1 - two)
+        means = state["means"].index_select(0, ids).lerp_(gradient, 1 - beta1)
+        squares = state["squares"].index_select(0, ids).mul_(beta2)
+        squares.addcmul_(gradient, gradient, value=1 - beta2)
         for name, value in (("steps", steps), ("means", means), ("squares", squares)):
             state[name].index_copy_(0, ids, value)
         counted = steps.to(torch.float64)  # 1 - 0.999**1 loses four digits in float32
-        rates = (group["lr"] / (1 - one**counted)).to(rows.dtype)
-        widths = (1 - two**counted).sqrt().to(rows.dtype)
+        learning_rates = (group["lr"] / (1 - beta1**counted)).to(rows.dtype)
+        corrections = (1 - beta2**counted).sqrt().to(rows.dtype)
         decayed = rows.mul_(1 - group["lr"] * group["weight_decay"])
-        return decayed.sub_(means.mul_(rates).div_(squares.sqrt_().div_(widths).add_(group["guard"])))
+        denominator = squares.sqrt_().div_(corrections).add_(group["eps"])
+        return decayed.sub_(means.mul_(learning_rates).div_(denominator))
 
 
 def rows_of(gradient: Tensor) -> RowGradient:
@@ -224,44 +239,30 @@ def rows_of(gradient: Tensor) -> RowGradient:
         return RowGradient(ids, gradient.index_select(0, ids).to(_wide(gradient)))
     if gradient.is_coalesced():
         return RowGradient(gradient.indices()[0], gradient.values().to(_wide(gradient)))
-    ids, places = gradient._indices()[0].unique(
-        return_inverse=True
-    )  # before torch sums: bfloat16 sums stall at 256
+    # torch must not sum first: in bfloat16 a sum of ones stops at 256
+    ids, places = gradient._indices()[0].unique(return_inverse=True)
     values = gradient._values()
     sums = torch.zeros(len(ids), values.shape[1], dtype=_wide(gradient), device=values.device)
     return RowGradient(ids, sums.index_add_(0, places, values.to(sums.dtype)))
 
 
 def _suits_kernel(table: Tensor) -> bool:
-    """A table on a GPU, of a type and size the kernel knows, with a sparse gradient."""
-    known = (
-        table.dtype in (torch.float32, torch.bfloat16, torch.float16)
-        and table.is_contiguous()
-        and len(table) < 2**31
-    )
+    """A table on a GPU, of a dtype and size the kernel knows, with a sparse gradient."""
+    known_dtype = table.dtype in (torch.float32, torch.bfloat16, torch.float16)
+    if not (TRITON and table.is_cuda and known_dtype and table.is_contiguous() and len(table) < 2**31):
+        return False
     gradient = table.grad
-    able = (
-        known
-        and table.is_cuda
-        and gradient is not None
-        and gradient.is_sparse
-        and gradient._values().is_contiguous()
-    )
-    return able and TRITON
+    return gradient is not None and gradient.is_sparse and gradient._values().is_contiguous()
 
 
 def _wide(gradient: Tensor) -> torch.dtype:
     return torch.promote_types(gradient.dtype, torch.float32)
 
 
-def _shrink(gradients: list[RowGradient], clip: float | None) -> float:
-    """What to multiply all gradients by, so that together they are no longer than `clip`."""
+def _clip_scale(gradients: list[RowGradient], clip: float | None) -> float:
+    """The factor of all gradients that brings their joint norm down to `clip`."""
     if clip is None or not gradients:
         return 1.0
-    length = float(
-        torch.stack([torch.linalg.vector_norm(gradient.rows).double() for gradient in gradients])
-        .square()
-        .sum()
-        .sqrt()
-    )
-    return min(1.0, clip / (length + 1e-6))  # torch.nn.utils.clip_grad_norm_ guards with the same number
+    norms = [torch.linalg.vector_norm(gradient.rows).double() for gradient in gradients]
+    norm = float(torch.stack(norms).square().sum().sqrt())
+    return min(1.0, clip / (norm + 1e-6))  # the eps of torch.nn.utils.clip_grad_norm_

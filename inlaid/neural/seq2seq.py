@@ -1,7 +1,7 @@
-"""Seq2Seq: reads one text and writes another (the original Transformer, Marian, T5).
+"""Seq2Seq: encoder and decoder (the original Transformer, Marian, T5).
 
 source ids -> tokens -> encoder -> memory
-target ids -> tokens -> decoder, which also looks at the memory -> hidden -> head -> logits of the next word
+target ids -> tokens -> decoder with cross-attention to the memory -> hidden -> head -> logits
 """
 
 from __future__ import annotations
@@ -11,45 +11,44 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.blocks import Memory
+from inlaid.neural.config import Config
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.encoder import make_head
-from inlaid.neural.stack import Cache, Output, Stack, checked, memory_view
+from inlaid.neural.stack import Cache, Output, Stack, check_batch, memory_view
 
 
 @dataclass
-class Source:
-    """A text that has been read: the encoder's output, and which of it is real."""
+class Encoded:
+    """An encoded source: the encoder's output, and which of its tokens are real."""
 
     output: Output
     mask: Tensor | None
 
-    def select(self, texts: Tensor) -> Source:
-        """These texts only, and only what writing needs of them."""
-        return Source(Output(self.output.hidden[texts]), None if self.mask is None else self.mask[texts])
+    def select(self, texts: Tensor) -> Encoded:
+        """These texts only, and only what decoding needs of them."""
+        mask = None if self.mask is None else self.mask[texts]
+        return Encoded(Output(self.output.hidden[texts]), mask)
 
 
 class Seq2Seq(nn.Module):
-    """One table of tokens serves both sides, or each has its own; a tied head uses that of the text that is
-    written."""
+    """One token table serves both sides, or each has its own; a tied head uses that of the target."""
 
-    def __init__(self, shape: Architecture) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
-        self.shape = shape
-        self.tokens = TokenEmbedding(shape.words, shape.dim, padding_idx=shape.padding)
-        self.encoder = Stack(shape, shape.layers, causal=False)
-        self.decoder = Stack(shape, shape.decoder_layers, causal=True, cross=True)
-        self.target_tokens = (
-            TokenEmbedding(shape.target_words, shape.dim, padding_idx=shape.padding)
-            if shape.target_words
-            else None
-        )
-        self.head = make_head(shape, self.written)
+        self.config = config
+        padding = config.special.padding
+        self.tokens = TokenEmbedding(config.vocab_size, config.dim, padding_idx=padding)
+        self.encoder = Stack(config, config.layers, causal=False)
+        self.decoder = Stack(config, config.decoder_layers, causal=True, cross=True)
+        self.target_tokens: TokenEmbedding | None = None
+        if config.target_vocab_size:
+            self.target_tokens = TokenEmbedding(config.target_vocab_size, config.dim, padding_idx=padding)
+        self.head = make_head(config, self.decoder_tokens)
 
     @property
-    def written(self) -> TokenEmbedding:
-        """The table of the text that is written."""
+    def decoder_tokens(self) -> TokenEmbedding:
+        """The token table of the target."""
         return self.tokens if self.target_tokens is None else self.target_tokens
 
     def forward(
@@ -59,24 +58,24 @@ class Seq2Seq(nn.Module):
         source_mask: Tensor | None = None,
         target_mask: Tensor | None = None,
     ) -> Output:
-        """source and target ids (batch, token); masks are true where a token is real."""
-        return self.write(target, self.read(source, source_mask), target_mask)
+        """Teacher forcing: source and target ids (batch, token); masks are true where a token is real."""
+        return self.decode(target, self.encode(source, source_mask), target_mask)
 
-    def read(
+    def encode(
         self,
         ids: Tensor,
         mask: Tensor | None = None,
         *,
         layers: bool = False,
         attention: Collection[int] = (),
-    ) -> Source:
-        mask = checked(ids, mask)
-        return Source(self.encoder(self.tokens(ids), mask, layers=layers, attention=attention), mask)
+    ) -> Encoded:
+        mask = check_batch(ids, mask)
+        return Encoded(self.encoder(self.tokens(ids), mask, layers=layers, attention=attention), mask)
 
-    def write(
+    def decode(
         self,
         ids: Tensor,
-        source: Source,
+        source: Encoded,
         mask: Tensor | None = None,
         *,
         cache: Cache | None = None,
@@ -84,12 +83,12 @@ class Seq2Seq(nn.Module):
         attention: Collection[int] = (),
         logits: bool = True,
     ) -> Output:
-        """Logits of the words after `ids`; with a cache, `ids` are the new ones only. Without `logits` the
+        """Logits of the tokens after `ids`; with a cache, `ids` are only the new ones. Without `logits` the
         head is left out."""
-        mask = checked(ids, mask, cache.length if cache is not None else 0)
-        rows = self.written(ids)
-        read = source.output.hidden
-        memory = Memory(read, memory_view(rows, read, source.mask))
+        mask = check_batch(ids, mask, cache.length if cache is not None else 0)
+        rows = self.decoder_tokens(ids)
+        hidden = source.output.hidden
+        memory = Memory(hidden, memory_view(rows, hidden, source.mask))
         output = self.decoder(rows, mask, memory=memory, cache=cache, layers=layers, attention=attention)
         if self.head is not None and logits:
             output.logits = self.head(output.hidden)

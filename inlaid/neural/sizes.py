@@ -1,92 +1,93 @@
-"""Sizes: how many parameters each part of an architecture has, from the architecture alone; no torch
-needed."""
+"""Sizes: how many parameters each part of a network has, from its config alone; no torch needed."""
 
 from __future__ import annotations
 
-from inlaid.neural.architecture import Architecture
+from inlaid import registry
+from inlaid.neural.config import Config
 
 
-def parameters(shape: Architecture) -> dict[str, int]:
-    """Part -> parameters, parts without any left out; exact.
+def parameters(config: Config) -> dict[str, int]:
+    """Part -> number of parameters, exact; parts without any are left out.
 
     >>> sum(parameters(read_config({"model_type": "gpt2"})).values())
     124439808
     """
-    parts = _bilm(shape) if shape.kind == "bilm" else _transformer(shape)
-    return {part: count for part, count in (parts | _head(shape)).items() if count}
+    parts = _bilm(config) if config.kind == "bilm" else _transformer(config)
+    return {part: count for part, count in (parts | _head(config)).items() if count}
 
 
-def _transformer(shape: Architecture) -> dict[str, int]:
-    blocks = shape.layers + shape.decoder_layers
-    crosses = shape.decoder_layers
-    stacks = 2 if shape.kind == "seq2seq" else 1
-    norms = 2 * blocks + crosses + stacks * (shape.embedding_norm + shape.final_norm)
+def _transformer(config: Config) -> dict[str, int]:
+    blocks = config.layers + config.decoder_layers
+    stacks = 2 if config.kind == "seq2seq" else 1
+    block_norms = 2 * blocks + config.decoder_layers
+    stack_norms = stacks * (config.norm.embedding + config.norm.final)
+    encoding = registry.find("position", config.positions.kind)
     return {
-        "token table": shape.words * shape.dim,
-        "target table": shape.target_words * shape.dim,
-        "positions": stacks * _positions(shape),
-        "segment table": stacks * shape.segments * shape.dim,
-        "attention": blocks * attention(shape),
-        "attention to memory": crosses * attention(shape),
-        "feed-forward": blocks * feed_forward(shape),
-        "norms": norms * norm(shape),
-        "pooler": _linear(shape.dim, shape.dim) if shape.pooler else 0,
+        "token table": config.vocab_size * config.dim,
+        "target table": config.target_vocab_size * config.dim,
+        "positions": stacks * encoding.parameters(config),
+        "segment table": stacks * config.segment_types * config.dim,
+        "attention": blocks * attention(config),
+        "cross-attention": config.decoder_layers * attention(config),
+        "feed-forward": blocks * feed_forward(config),
+        "norms": (block_norms + stack_norms) * norm(config),
+        "pooler": _linear(config.dim, config.dim) if config.pooler else 0,
     }
 
 
-def attention(shape: Architecture) -> int:
-    """One layer's: queries and output, keys and values."""
-    inside = shape.heads * shape.head_width
-    shared = shape.key_heads * shape.head_width
-    bias = inside + 2 * shared + shape.dim if shape.linear_bias else 0
-    return 2 * shape.dim * inside + 2 * shape.dim * shared + bias
+def attention(config: Config) -> int:
+    """One layer's query, key, value and output projections."""
+    settings = config.attention
+    query_dim = settings.heads * config.head_dim
+    key_dim = settings.key_value_heads * config.head_dim
+    weights = 2 * config.dim * query_dim + 2 * config.dim * key_dim
+    bias = query_dim + 2 * key_dim if settings.bias else 0
+    output_bias = config.dim if settings.output_bias else 0
+    return weights + bias + output_bias
 
 
-def feed_forward(shape: Architecture) -> int:
-    """One layer's: up, down, and the gate where there is one."""
-    ups = 2 if shape.gated else 1
-    bias = ups * shape.inner_width + shape.dim if shape.linear_bias else 0
-    return (ups + 1) * shape.dim * shape.inner_width + bias
+def feed_forward(config: Config) -> int:
+    """One layer's up and down projections, and the gate where there is one."""
+    ups = 2 if config.feed_forward.gated else 1
+    inner = config.feed_forward_dim
+    bias = ups * inner + config.dim if config.feed_forward.bias else 0
+    return (ups + 1) * config.dim * inner + bias
 
 
-def norm(shape: Architecture) -> int:
-    return shape.dim * (2 if shape.norm == "layer" else 1)
+def norm(config: Config) -> int:
+    return config.dim * (2 if config.norm.kind == "layer" else 1)
 
 
-def _positions(shape: Architecture) -> int:
-    width = shape.heads * shape.head_width
-    return {
-        "learned": shape.length * shape.dim,
-        "shaw": (2 * shape.reach + 1) * shape.head_width,
-        "t5": shape.buckets * shape.heads,
-        "xl": shape.dim * width + 2 * width,
-    }.get(shape.positions, 0)
-
-
-def _head(shape: Architecture) -> dict[str, int]:
-    if shape.head == "none":
+def _head(config: Config) -> dict[str, int]:
+    if config.head.kind == "none":
         return {}
+    tied = config.head.tied and config.kind != "bilm"
+    masked = config.head.kind == "masked"
     return {
-        "head": _linear(shape.dim, shape.dim) + norm(shape) if shape.head == "masked" else 0,
-        "output table": 0 if shape.tied and shape.kind != "bilm" else shape.written_words * shape.dim,
-        "output bias": shape.written_words if shape.head_bias else 0,
+        "head": _linear(config.dim, config.dim) + norm(config) if masked else 0,
+        "output table": 0 if tied else config.output_vocab_size * config.dim,
+        "output bias": config.output_vocab_size if config.head.bias else 0,
     }
 
 
-def _bilm(shape: Architecture) -> dict[str, int]:
-    cells = 2 * shape.dim * 4 * shape.inner_width + 4 * shape.inner_width + shape.inner_width * shape.dim
-    lstms = {"LSTMs": 2 * shape.layers * cells}
-    return lstms | (_spelling(shape) if shape.characters else {"token table": shape.words * shape.dim})
+def _bilm(config: Config) -> dict[str, int]:
+    gates = 4 * config.cell_dim
+    lstm = 2 * config.dim * gates + gates + config.cell_dim * config.dim
+    parts = {"LSTMs": 2 * config.layers * lstm}
+    if config.characters.vocab_size:
+        return parts | _characters(config)
+    return parts | {"token table": config.vocab_size * config.dim}
 
 
-def _spelling(shape: Architecture) -> dict[str, int]:
-    total = sum(shape.filter_counts)
-    groups = zip(shape.filter_widths, shape.filter_counts, strict=True)
+def _characters(config: Config) -> dict[str, int]:
+    settings = config.characters
+    filters = sum(settings.filter_counts)
+    groups = zip(settings.filter_widths, settings.filter_counts, strict=True)
     return {
-        "character table": shape.characters * shape.character_dim,
-        "convolutions": sum(_linear(width * shape.character_dim, count) for width, count in groups),
-        "highways": shape.highways * 2 * _linear(total, total),
-        "projection": _linear(total, shape.dim),
+        "character table": settings.vocab_size * settings.dim,
+        "convolutions": sum(_linear(width * settings.dim, count) for width, count in groups),
+        "highways": settings.highways * 2 * _linear(filters, filters),
+        "projection": _linear(filters, config.dim),
     }
 
 

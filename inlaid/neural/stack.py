@@ -1,4 +1,4 @@
-"""Stack: from token vectors to contextual vectors, block after block; the trunk of every Transformer here."""
+"""Stack: from token vectors to hidden states, block after block; the trunk of every Transformer here."""
 
 from __future__ import annotations
 
@@ -9,180 +9,201 @@ import torch
 from torch import Tensor, nn
 
 from inlaid.errors import SettingError
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.attention import View, causal_mask
-from inlaid.neural.blocks import Block, Kept, Memory, make_norm
+from inlaid.neural.blocks import BlockCache, BlockOutput, Memory, TransformerBlock, make_norm
+from inlaid.neural.config import Config
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.positions import make_positions
 
 
 @dataclass
 class Output:
-    """What a network gives back; what was not asked for is empty."""
+    """What a network returns; what was not asked for is empty."""
 
     hidden: Tensor
-    """After the last block (batch, token, dim)."""
+    """Hidden states after the last block (batch, token, dim)."""
     logits: Tensor | None = None
     """One number for each word (batch, token, word)."""
     layers: tuple[Tensor, ...] = ()
     """The input of the first block, then the output of each; the last is `hidden`."""
     attention: dict[int, Tensor] = field(default_factory=dict)
     """By layer, from 0: weights (batch, head, query, key)."""
-    memory_attention: dict[int, Tensor] = field(default_factory=dict)
-    """The same, of a decoder looking at its encoder."""
+    cross_attention: dict[int, Tensor] = field(default_factory=dict)
+    """The same, of a decoder's attention to its encoder."""
     pooled: Tensor | None = None
-    """BERT's summary of the first token (batch, dim)."""
+    """The pooler's output for the first token (batch, dim)."""
 
 
 class Cache:
-    """What the blocks keep between steps, so that each new token costs one token's work."""
+    """Keys and values of all blocks, so that each new token costs one token's work."""
 
     def __init__(self, layers: int) -> None:
-        self.layers = [Kept() for _ in range(layers)]
+        self.layers = [BlockCache() for _ in range(layers)]
 
     @property
     def length(self) -> int:
-        """Tokens kept so far."""
-        keys = self.layers[0].itself.keys
+        """Tokens cached so far."""
+        keys = self.layers[0].self_attention.keys
         return 0 if keys is None else keys.shape[2]
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order. A memory stays: all beams of a text share it."""
-        for kept in self.layers:
-            kept.itself.select(rows)
+        """Keep these rows of the batch, in this order. The memory stays: all beams of a text share it."""
+        for cache in self.layers:
+            cache.self_attention.select(rows)
 
     def select_memory(self, texts: Tensor) -> None:
-        """Keep the memories of these texts."""
-        for kept in self.layers:
-            kept.memory.select(texts)
+        """Keep the memory of these texts."""
+        for cache in self.layers:
+            cache.cross_attention.select(texts)
 
 
 class Stack(nn.Module):
-    """Places and segments added to token vectors, then the blocks, then the last norm."""
+    """Positions and segments added to token vectors, then the blocks, then the final norm."""
 
-    def __init__(self, shape: Architecture, layers: int, *, causal: bool, cross: bool = False) -> None:
+    def __init__(self, config: Config, layers: int, *, causal: bool, cross: bool = False) -> None:
         super().__init__()
         self.causal = causal
-        self.scale = shape.dim**0.5 if shape.embedding_scale else 1.0
-        self.positions = make_positions(shape, causal=causal)
-        self.segments = TokenEmbedding(shape.segments, shape.dim) if shape.segments else None
-        self.first_norm = make_norm(shape) if shape.embedding_norm else None
-        self.dropout = nn.Dropout(shape.dropout)
-        self.blocks = nn.ModuleList(Block(shape, cross=cross) for _ in range(layers))
-        self.last_norm = make_norm(shape) if shape.final_norm else None
+        self.scale = config.dim**0.5 if config.embedding_scale else 1.0
+        self.positions = make_positions(config, causal=causal)
+        self.segments = TokenEmbedding(config.segment_types, config.dim) if config.segment_types else None
+        self.embedding_norm = make_norm(config) if config.norm.embedding else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(TransformerBlock(config, cross=cross) for _ in range(layers))
+        self.final_norm = make_norm(config) if config.norm.final else None
 
     def forward(
         self,
         x: Tensor,
         mask: Tensor | None = None,
         *,
+        positions: Tensor | None = None,
         segments: Tensor | None = None,
         memory: Memory | None = None,
         cache: Cache | None = None,
         layers: bool = False,
         attention: Collection[int] = (),
     ) -> Output:
-        """x (batch, token, dim); `mask` (batch, kept + token) is true where a token is real.
+        """x (batch, token, dim); `mask` (batch, cached + token) is true where a token is real.
 
-        `layers` asks for the vectors after every block, `attention` for the weights of the blocks it names.
+        `positions` (batch, cached + token) replace those counted from the mask. `layers` asks for the hidden
+        states after every block, `attention` for the weights of the blocks it names.
         """
         self._check_layers(attention)
-        view = self._view(x, mask, cache.length if cache is not None else 0)
-        x = self._place(x, view, segments)
-        passed: list[Tensor] = [x]
-        weights: dict[int, Tensor] = {}
-        memory_weights: dict[int, Tensor] = {}
+        view = self._view(x, mask, positions, cache.length if cache is not None else 0)
+        x = self._embed(x, view, segments)
+        hidden_states: list[Tensor] = [x]
+        output = Output(x)
         for number, block in enumerate(self.blocks):
-            done = block(x, view, memory, cache and cache.layers[number], weights=number in attention)
-            x = done.x
-            passed.append(x)
-            if done.weights is not None:
-                weights[number] = done.weights
-            if done.memory_weights is not None:
-                memory_weights[number] = done.memory_weights
-        hidden = x if self.last_norm is None else self.last_norm(x)
-        return Output(hidden, None, (*passed[:-1], hidden) if layers else (), weights, memory_weights)
+            block_cache = cache and cache.layers[number]
+            after: BlockOutput = block(x, view, memory, block_cache, need_weights=number in attention)
+            x = after.hidden
+            hidden_states.append(x)
+            if after.weights is not None:
+                output.attention[number] = after.weights
+            if after.cross_weights is not None:
+                output.cross_attention[number] = after.cross_weights
+        output.hidden = x if self.final_norm is None else self.final_norm(x)
+        if layers:
+            output.layers = (*hidden_states[:-1], output.hidden)
+        return output
 
-    def _place(self, x: Tensor, view: View, segments: Tensor | None) -> Tensor:
-        x = x if self.scale == 1.0 else x * self.scale
+    def _embed(self, x: Tensor, view: View, segments: Tensor | None) -> Tensor:
+        """The input of the first block."""
+        if self.scale != 1.0:
+            x = x * self.scale
         if self.segments is not None:
-            x = x + self.segments(torch.zeros_like(view.at) if segments is None else segments)
-        x = self.positions.add(x, view.at)
-        return self.dropout(x if self.first_norm is None else self.first_norm(x))
+            x = x + self.segments(torch.zeros_like(view.positions) if segments is None else segments)
+        x = self.positions.add(x, view.positions)
+        if self.embedding_norm is not None:
+            x = self.embedding_norm(x)
+        return self.dropout(x)
 
-    def _view(self, x: Tensor, mask: Tensor | None, past: int) -> View:
-        """Where everything stands and who may look where, once for all blocks."""
+    def _view(self, x: Tensor, mask: Tensor | None, positions: Tensor | None, past: int) -> View:
+        """Positions and masks, once for all blocks."""
         length = x.shape[1]
-        keys = past + x.shape[1]
-        if mask is None:
-            key_at = torch.arange(keys, device=x.device)[None]
-            seen = None
-        else:
-            key_at = places(mask)
-            seen = mask[:, None, None, :]
-        plain = mask is None and past == 0
-        if self.causal and length > 1 and not plain:
-            ahead = causal_mask(length, keys, x.device)[None, None]
-            seen = ahead if seen is None else seen & ahead
-        at = key_at[:, past:]
+        keys = past + length
+        if positions is None:
+            positions = torch.arange(keys, device=x.device)[None] if mask is None else token_positions(mask)
+        visible = None if mask is None else mask[:, None, None, :]
+        unmasked = mask is None and past == 0
+        if self.causal and length > 1 and not unmasked:
+            causal = causal_mask(length, keys, x.device)[None, None]
+            visible = causal if visible is None else visible & causal
+        query_positions = positions[:, past:]
         return View(
-            at,
-            key_at,
-            seen,
-            self.causal and plain,
-            self.positions.bias(at, key_at),
-            self.positions.turns(at),
-            self.positions,
+            positions=query_positions,
+            key_positions=positions,
+            mask=visible,
+            causal=self.causal and unmasked,
+            bias=self.positions.bias(query_positions, positions),
+            rotation=self.positions.rotation(query_positions),
+            encoding=self.positions,
         )
 
     def _check_layers(self, wanted: Collection[int]) -> None:
         for number in wanted:
             if not 0 <= number < len(self.blocks):
                 raise SettingError(
-                    f"There is no layer {number} to show the attention of; layers are 0 to {len(self.blocks) - 1}."
+                    "There is no layer {layer} to show the attention of; layers are 0 to {last}.",
+                    layer=number,
+                    last=len(self.blocks) - 1,
                 )
 
 
-def places(mask: Tensor) -> Tensor:
-    """Where each token stands, padding not counted.
+def token_positions(mask: Tensor) -> Tensor:
+    """The position of each token, padding not counted.
 
-    >>> places(torch.tensor([[False, True, True]]))
+    >>> token_positions(torch.tensor([[False, True, True]]))
     tensor([[0, 0, 1]])
     """
     return (mask.long().cumsum(1) - 1).clamp(min=0)
 
 
+def positions_without_padding(ids: Tensor, padding: int) -> Tensor:
+    """Positions from 0 of the tokens that are not padding, and -1 for padding, by the ids alone.
+
+    >>> positions_without_padding(torch.tensor([[7, 8, 1, 1]]), 1)
+    tensor([[ 0,  1, -1, -1]])
+    """
+    real = (ids != padding).long()
+    return real.cumsum(1) * real - 1
+
+
 def memory_view(x: Tensor, memory: Tensor, mask: Tensor | None) -> View:
-    """Queries of `x` may look at every real token of `memory`, and place plays no part."""
-    at = torch.arange(max(x.shape[1], memory.shape[1]), device=x.device)[None]
+    """Queries of `x` may see every real token of `memory`, without positions."""
+    positions = torch.arange(max(x.shape[1], memory.shape[1]), device=x.device)[None]
     return View(
-        at[:, : x.shape[1]], at[:, : memory.shape[1]], None if mask is None else mask[:, None, None, :]
+        positions=positions[:, : x.shape[1]],
+        key_positions=positions[:, : memory.shape[1]],
+        mask=None if mask is None else mask[:, None, None, :],
     )
 
 
-def checked(ids: Tensor, mask: Tensor | None, past: int = 0) -> Tensor | None:
-    """The mask as booleans; ids and mask that no network could take raise SettingError."""
+def check_batch(ids: Tensor, mask: Tensor | None, past: int = 0) -> Tensor | None:
+    """The mask as booleans; ids and masks that no network can take raise SettingError."""
     if ids.dim() != 2:
         raise SettingError(
-            f"A batch of ids is a matrix (text, token); found shape {tuple(ids.shape)}. One text is ids[None]."
+            "A batch of ids is a matrix (text, token); found shape {shape}. One text is ids[None].",
+            shape=tuple(ids.shape),
         )
     if 0 in ids.shape:
         raise SettingError(
-            f"A batch needs at least one text and one token; found {ids.shape[0]} texts of {ids.shape[1]} tokens."
+            "A batch needs at least one text and one token; found {texts} texts of {tokens} tokens.",
+            texts=ids.shape[0],
+            tokens=ids.shape[1],
         )
     if mask is None:
         return None
     expected = (ids.shape[0], past + ids.shape[1])
     if tuple(mask.shape) != expected:
         raise SettingError(
-            f"The mask has shape {tuple(mask.shape)}; {expected} would fit the ids. Real tokens are 1, padding 0."
+            "The mask has shape {found}; the ids need {expected}. Real tokens are 1, padding is 0.",
+            found=tuple(mask.shape),
+            expected=expected,
         )
-    if (
-        mask.is_floating_point()
-        and not torch.compiler.is_compiling()
-        and not ((mask == 0) | (mask == 1)).all()
-    ):
-        raise SettingError("The mask holds numbers other than 0 and 1. Real tokens are 1, padding 0.")
-    if mask.device.type == "cpu" and not torch.compiler.is_compiling() and bool(mask.all()):
-        return None  # no padding, no mask: the fast paths need none. On a GPU looking would cost more than it saves.
+    compiling = torch.compiler.is_compiling()
+    if mask.is_floating_point() and not compiling and not ((mask == 0) | (mask == 1)).all():
+        raise SettingError("The mask holds numbers other than 0 and 1. Real tokens are 1, padding is 0.")
+    if mask.device.type == "cpu" and not compiling and bool(mask.all()):
+        return None  # without padding the fast paths need no mask; on a GPU the check would synchronize
     return mask.bool()

@@ -1,9 +1,8 @@
-"""Tables: which tables a folder stores, and which of them are one; no torch needed."""
+"""Tables: which tables a folder stores, and which of them are tied; no torch needed."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 
 from inlaid.errors import FormatError
 from inlaid.formats.huggingface import Folder, Stored
-from inlaid.neural.architecture import Architecture
-from inlaid.neural.names import Names, full_names, names_of
+from inlaid.neural.config import Config
+from inlaid.neural.families.names import Names
 
 
 @dataclass(frozen=True)
@@ -22,12 +21,12 @@ class Source:
     folder: Folder
     files: Mapping[str, str]
     """Full name -> the name in the file."""
-    stand_ins: Mapping[str, str] = field(default_factory=dict)
-    """Full name of a table that is not stored -> that of the one that stands in for it."""
+    fallbacks: Mapping[str, str] = field(default_factory=dict)
+    """Full name of a table that is not stored -> the table used instead."""
 
     def name(self, full: str) -> str:
-        """The full name of what is read for a tensor: its own, or that of its stand-in."""
-        return self.stand_ins.get(full, full)
+        """The full name of what is read for a tensor: its own, or that of its fallback."""
+        return self.fallbacks.get(full, full)
 
     def stored(self, full: str) -> Stored:
         return self.folder.tensors[self.files[self.name(full)]]
@@ -45,47 +44,63 @@ class Source:
 
 
 def source_of(folder: Folder, names: Names) -> Source:
-    """The folder as the family names it; T5 goes back to its shared table for each of three that is not
-    stored."""
-    files = full_names(folder.tensors, names)
-    missing = [name for name in (names.table, names.target, names.head) if name not in files]
-    return Source(folder, files, dict.fromkeys(missing, names.shared) if names.shared in files else {})
+    """The folder with the family's names, and fallbacks for tables that are not stored."""
+    files = names.full_names(folder.tensors)
+    if names.fallback not in files:
+        return Source(folder, files)
+    tables = (names.input_table, names.target_table, names.output_table)
+    return Source(folder, files, {name: names.fallback for name in tables if name not in files})
 
 
-def with_sides(shape: Architecture, model_type: str, folder: Folder) -> Architecture:
-    """The architecture with a second table where the folder stores one that its config is silent about.
+def config_by_tensors(config: Config, names_of: Callable[[Config], Names], folder: Folder) -> Config:
+    """The config, completed with what only the tensors tell: a pooler, a second input table."""
+    if config.pooler:
+        pooler = names_of(config).place("pooler.weight")
+        files = source_of(folder, names_of(config)).files
+        config = config.replace({"pooler": pooler is not None and pooler.name in files})
+    return _with_target_table(config, names_of(config), folder)
 
-    T5's config has no word for it, and Marian's means nothing where tie_word_embeddings is false.
+
+def _with_target_table(config: Config, names: Names, folder: Folder) -> Config:
+    """With a second input table where the folder stores one that its config does not mention.
+
+    T5's config has no key for it, and Marian's has no effect where tie_word_embeddings is false.
     """
-    names = names_of(model_type)
-    if shape.kind != "seq2seq" or shape.target_words or (shape.tied and not names.silent):
-        return shape
+    config_tells = config.head.tied and not names.tied_by_tensors
+    if config.kind != "seq2seq" or config.target_vocab_size or config_tells:
+        return config
     source = source_of(folder, names)
     sides = [side for side in names.copies if side in source.files]
-    if names.table not in source.files and len(sides) < len(names.copies):
-        return shape  # one is missing, which reading will say
-    own = names.table not in source.files or any(not source.same(side, names.table) for side in sides)
-    return dataclasses.replace(shape, target_words=shape.words) if own else shape
+    if names.input_table not in source.files and len(sides) < len(names.copies):
+        return config  # a table is missing; reading it will raise
+    shared = names.input_table in source.files
+    if shared and all(source.same(side, names.input_table) for side in sides):
+        return config
+    return config.replace({"target_vocab_size": config.vocab_size})
 
 
-def decide_tie(shape: Architecture, names: Names, source: Source, chosen: bool | None) -> bool:
-    """Whether the output layer uses the input table; a config and a file that disagree are not reconciled by
-    guessing."""
-    present = source.name(names.head) in source.files
-    path = source.folder.path
-    if shape.head == "none":
-        return shape.tied
-    tied = shape.tied if chosen is None else chosen
-    if not tied and not present:
+def decide_tie(config: Config, names: Names, source: Source, chosen: bool | None) -> bool:
+    """Whether the output layer uses the input table; if config and weights contradict each other, that is an
+    error unless the caller has `chosen`."""
+    if config.head.kind == "none":
+        return config.head.tied
+    stored = source.name(names.output_table) in source.files
+    tied = config.head.tied if chosen is None else chosen
+    if not tied and not stored:
         raise FormatError(
-            f"{path}: the output layer is not tied (tie_word_embeddings: false), but there is no {names.head}. "
-            "Load with tied=True if it should share the input table."
+            "{path}: the output layer is not tied (tie_word_embeddings: false), but there is no {output}. "
+            "Load with tied=True if it should use the input table.",
+            path=source.folder.path,
+            output=names.output_table,
         )
-    if tied and present and chosen is None and not source.same(names.head, names.written):
-        if names.silent:
-            return False
-        raise FormatError(
-            f"{path}: config.json says tie_word_embeddings: true, but {names.head} differs from {names.written}. "
-            "Load with tied=False to keep both, or with tied=True to drop the former."
-        )
-    return tied
+    if chosen is not None or not tied or not stored or source.same(names.output_table, names.head_table):
+        return tied
+    if names.tied_by_tensors:
+        return False
+    raise FormatError(
+        "{path}: config.json says tie_word_embeddings: true, but {output} differs from {input}. "
+        "Load with tied=False to keep both, or with tied=True to drop the former.",
+        path=source.folder.path,
+        output=names.output_table,
+        input=names.head_table,
+    )

@@ -1,123 +1,193 @@
-"""Weights: their tensors <-> ours, every name accounted for; nothing missing, left over or in conflict goes
-unsaid."""
+"""Weights: their tensors <-> ours, every name accounted for; missing and extra ones are errors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from inlaid.errors import FormatError
-from inlaid.neural.names import Names, Place
-from inlaid.neural.tables import Source
+from inlaid.formats.huggingface import Folder
+from inlaid.messages import Message
+from inlaid.neural.config import Config
+from inlaid.neural.families.family import Loaded
+from inlaid.neural.families.names import Names, Place
+from inlaid.neural.network import Network, empty_network, parameter_shapes
+from inlaid.neural.tables import Source, decide_tie, source_of
+
+if TYPE_CHECKING:
+    from inlaid.neural.families.family import Family
 
 SHOWN = 8
+"""Most names listed in an error."""
+
+
+def load_folder(family: Family, folder: Folder, *, tied: bool | None) -> Loaded:
+    """The checkpoint of a folder in the family's layout."""
+    config = family.config_by_tensors(family.read(folder.config), folder)
+    names = family.names(config)
+    source = source_of(folder, names)
+    config = config.replace({"head.tied": decide_tie(config, names, source, tied)})
+    expected = parameter_shapes(config)
+    tensors = read_tensors(source, names, expected, tied=config.head.tied)
+    notes = tuple(str(Message("not used: {name}", name=name)) for name in unused(source, names, expected))
+    return Loaded(config, tensors, notes)
+
+
+def fill_network(config: Config, tensors: Mapping[str, Tensor], path: Path) -> Network:
+    """The network with these weights, without initializing it first."""
+    network = empty_network(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            raise FormatError(
+                "{path}: the shape of {name} is {found}; the config asks for {expected}.",
+                path=path,
+                name=name,
+                found=found.get(name, "missing"),
+                expected=expected.get(name, "none"),
+            )
+    for name, tensor in tensors.items():
+        check_finite(path, name, tensor)
+    network.load_state_dict(dict(tensors), assign=True)
+    return network
 
 
 def read_tensors(
-    source: Source, names: Names, wanted: Mapping[str, torch.Size], *, tied: bool
+    source: Source, names: Names, expected: Mapping[str, torch.Size], *, tied: bool
 ) -> dict[str, Tensor]:
-    """Our tensors, by our names. Every one of theirs is used, known to repeat another, or known and not
-    needed."""
-    places = {ours: _placed(names, ours, source) for ours in wanted}
+    """Our tensors, by our names. Each of theirs is used, known to repeat another, or known and not needed."""
+    places = {ours: _place(names, ours, source) for ours in expected}
     _check_names(source, names, places.values(), tied=tied)
     tensors: dict[str, Tensor] = {}
     for ours, place in places.items():
-        tensors[ours] = _shaped(source.read(place.name), place)
-        if tensors[ours].shape != wanted[ours]:
+        tensor = _in_our_layout(source.read(place.name), place)
+        if tensor.shape != expected[ours]:
             raise FormatError(
-                f"{source.folder.path}: {place.name} has shape {tuple(source.stored(place.name).shape)}, "
-                f"which gives {tuple(tensors[ours].shape)}; config.json asks for {tuple(wanted[ours])}."
+                "{path}: {name} has shape {stored}, which gives {found}; config.json asks for {expected}.",
+                path=source.folder.path,
+                name=place.name,
+                stored=tuple(source.stored(place.name).shape),
+                found=tuple(tensor.shape),
+                expected=tuple(expected[ours]),
             )
-        check_finite(source.folder.path, place.name, tensors[ours])
+        check_finite(source.folder.path, place.name, tensor)
+        tensors[ours] = tensor
     return tensors
 
 
-def unused(source: Source, names: Names, wanted: Iterable[str]) -> list[str]:
-    """Their tensors that are known and that this network has no use for."""
-    used = {source.name(place.name) for ours in wanted if (place := names.place(ours))}
+def unused(source: Source, names: Names, expected: Iterable[str]) -> list[str]:
+    """Their tensors that are known and that this network does not need."""
+    used = {source.name(place.name) for ours in expected if (place := names.place(ours))}
     return sorted(name for name in source.files if name not in used and re.fullmatch(names.unused, name))
 
 
 def write_tensors(
-    names: Names, tensors: Mapping[str, Tensor], *, bare: bool, tied: bool
+    names: Names, tensors: Mapping[str, Tensor], *, without_prefix: bool, tied: bool
 ) -> dict[str, Tensor]:
-    """Our tensors by their names and in their layout; `bare` leaves the prefix out."""
-    pieces: dict[str, dict[int, Tensor]] = {}
+    """Our tensors by their names and in their layout."""
+    parts: dict[str, dict[int, Tensor]] = {}
     for ours, tensor in tensors.items():
         place = names.place(ours)
         if place is None:
-            raise FormatError(f"{ours} has no name in this family, so no other tool could read it.")
-        theirs = tensor.T if place.turned else tensor[None] if place.row else tensor
-        pieces.setdefault(place.name, {})[place.part or 0] = theirs
-    if names.shared:
-        pieces[names.shared] = pieces.pop(names.target)  # a tied head goes back to it
-    if not tied and not names.silent:  # they tie nothing then, copies included
-        pieces |= {copy: pieces[original] for copy, original in names.copies.items() if original in pieces}
+            raise FormatError(
+                "{tensor} has no name in this family, so no other tool could read it.", tensor=ours
+            )
+        parts.setdefault(place.name, {})[place.part or 0] = _in_their_layout(tensor, place)
+    if names.fallback:
+        parts[names.fallback] = parts.pop(names.target_table)  # a tied head falls back to it
+    if not tied and not names.tied_by_tensors:  # they tie nothing then, copies included
+        parts |= {copy: parts[original] for copy, original in names.copies.items() if original in parts}
     whole = {
-        name: torch.cat([parts[part] for part in sorted(parts)], -1).contiguous()
-        for name, parts in pieces.items()
+        name: torch.cat([some[part] for part in sorted(some)], -1).contiguous()
+        for name, some in parts.items()
     }
-    return {name.removeprefix(names.prefix): tensor for name, tensor in whole.items()} if bare else whole
+    if without_prefix:
+        return {name.removeprefix(names.prefix): tensor for name, tensor in whole.items()}
+    return whole
 
 
 def check_finite(path: Path, name: str, tensor: Tensor) -> None:
+    """Raise FormatError for a tensor that holds NaN, infinity or integers."""
     if not tensor.is_floating_point():
         raise FormatError(
-            f"{path}: {name} holds {tensor.dtype}; weights are floating-point numbers. Quantised files are not read."
+            "{path}: {name} holds {dtype}; weights are floating-point numbers. Quantized files are not "
+            "supported.",
+            path=path,
+            name=name,
+            dtype=tensor.dtype,
         )
     if not bool(tensor.isfinite().all()):
-        place = [int(each) for each in (~tensor.isfinite()).nonzero()[0]]
         raise FormatError(
-            f"{path}: {name} holds NaN or infinity, first at {place}. The file is damaged, or the training diverged."
+            "{path}: {name} holds NaN or infinity, first at {position}. The file is damaged, or the training "
+            "diverged.",
+            path=path,
+            name=name,
+            position=[int(each) for each in (~tensor.isfinite()).nonzero()[0]],
         )
 
 
-def _placed(names: Names, ours: str, source: Source) -> Place:
+def _place(names: Names, ours: str, source: Source) -> Place:
     place = names.place(ours)
     if place is None:
-        raise FormatError(f"{source.folder.path}: this kind of model has no tensor for our {ours}.")
+        raise FormatError(
+            "{path}: this family has no tensor for our {tensor}.", path=source.folder.path, tensor=ours
+        )
     return place
 
 
-def _shaped(tensor: Tensor, place: Place) -> Tensor:
+def _in_our_layout(tensor: Tensor, place: Place) -> Tensor:
     if place.row:
         return tensor.squeeze(0)
     if place.part is not None:
         width = tensor.shape[-1] // 3
         tensor = tensor[..., place.part * width : (place.part + 1) * width]
-    return tensor.T.contiguous() if place.turned and tensor.dim() == 2 else tensor
+    return tensor.T.contiguous() if place.transposed and tensor.dim() == 2 else tensor
+
+
+def _in_their_layout(tensor: Tensor, place: Place) -> Tensor:
+    if place.row:
+        return tensor[None]
+    return tensor.T if place.transposed else tensor
 
 
 def _check_names(source: Source, names: Names, places: Iterable[Place], *, tied: bool) -> None:
+    path = source.folder.path
     used = {source.name(place.name) for place in places}
     missing = used - source.files.keys()
     if missing:
         raise FormatError(
-            f"{source.folder.path}: {_listed(missing)} missing from the weights, which config.json asks for."
+            "{path}: the weights lack {names}, which config.json asks for.", path=path, names=_listed(missing)
         )
     for copy, original in names.copies.items():
-        if (
-            copy in source.files
-            and copy not in used
-            and original in source.files
-            and not source.same(copy, original)
-        ):
+        both = copy in source.files and original in source.files
+        if both and copy not in used and not source.same(copy, original):
             raise FormatError(
-                f"{source.folder.path}: {copy} should repeat {original}, and differs from it. The file contradicts itself."
+                "{path}: {copy} should repeat {original}, and differs from it. The file contradicts itself.",
+                path=path,
+                copy=copy,
+                original=original,
             )
-    known = used | names.copies.keys() | ({names.head} if tied else set())
+    known = used | names.copies.keys()
+    if tied:
+        known |= {names.output_table}
     extra = {name for name in source.files if name not in known and not re.fullmatch(names.unused, name)}
     if extra:
         raise FormatError(
-            f"{source.folder.path}: {_listed(extra)} in the weights, which this architecture has no place for."
+            "{path}: the weights have {names}, which this model has no place for.",
+            path=path,
+            names=_listed(extra),
         )
 
 
-def _listed(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> Message:
     ordered = sorted(names)
-    shown = ", ".join(ordered[:SHOWN]) + (f" and {len(ordered) - SHOWN} more" if len(ordered) > SHOWN else "")
-    return f"{shown} {'is' if len(ordered) == 1 else 'are'}"
+    shown = ", ".join(ordered[:SHOWN])
+    if len(ordered) <= SHOWN:
+        return Message("{names}", names=shown)
+    return Message("{names} and {more} more", names=shown, more=len(ordered) - SHOWN)

@@ -65,7 +65,7 @@ def test_the_same_words_and_bits(
 
 
 def test_a_file_of_gensims_tests_whose_header_promises_too_much_is_refused(data: Path):
-    with pytest.raises(FormatError, match="promises 3 words, and there are only 1"):
+    with pytest.raises(FormatError, match="promises 3 words, found only 1"):
         pipeline.load(data / "pretrained_gensim_test/pretrained.vec")
     assert list(pipeline.load(data / "pretrained_gensim_test/pretrained.vec", top=1).words) == ["dummy"]
 

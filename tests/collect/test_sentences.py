@@ -104,7 +104,7 @@ MIXED = [
 
 @pytest.mark.parametrize("case", [*ENGLISH, *CHINESE, *MIXED])
 def test_a_sentence_ends_where_it_should(case: str):
-    """A bar stands where the text is to be cut."""
+    """A bar marks each place where the text is split."""
     assert split(case.replace("|", "")) == [each.strip() for each in case.split("|") if each.strip()]
 
 

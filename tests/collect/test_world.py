@@ -29,8 +29,7 @@ def many():
     return list(world.pairs(words=1_500_000, seed=11))
 
 
-# ---- words
-# ----------------------------------------------------------------------------------------------------------
+# ---- Words
 
 
 def test_concepts_are_many_single_words_of_many_fields():
@@ -59,12 +58,14 @@ def test_every_concept_occurs_in_300_000_words(language):
     assert min(rare.values()) >= 30, sorted(rare.items(), key=lambda item: item[1])[:5]
 
 
-# ---- sentences
-# ------------------------------------------------------------------------------------------------------
+# ---- Sentences
 
 
 def test_same_seed_same_text_whatever_the_hash_seed():
-    script = "from inlaid.collect import world; print([p for p in world.pairs(words=3000, seed=7)], world.truth('en'))"
+    script = (
+        "from inlaid.collect import world;"
+        "print([p for p in world.pairs(words=3000, seed=7)], world.truth('en'))"
+    )
     runs = [
         subprocess.run(
             [sys.executable, "-X", "utf8", "-c", script],
@@ -141,7 +142,9 @@ def test_known_sentences_occur(many, sentence):
 
 
 def test_importing_reads_nothing():
-    script = "import inlaid.collect.world, inlaid.collect.grammar as g; assert g.grammar.cache_info().currsize == 0"
+    script = (
+        "import inlaid.collect.world, inlaid.collect.grammar as g;assert g.grammar.cache_info().currsize == 0"
+    )
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
@@ -158,11 +161,10 @@ def test_refuses_an_unknown_language(call):
     script = f"from inlaid.collect import world; world.{call}"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "SettingError: The world has no language" in run.stderr
-    assert "choose one of these" in run.stderr
+    assert "Choose one of: zh, en" in run.stderr
 
 
-# ---- the two promises of the grammar: words one can cut, pairs one can decide
-# ---------------------------------------
+# ---- The two promises of the grammar: words one can cut, pairs one can decide
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +186,7 @@ def test_every_word_is_one_token_in_every_slot_it_may_fill(cut):
     for frame in grammar.grammar().frames:
         for variable in frame.variables:
             for filling in {filling.zh: filling for filling in variable.fillings}.values():
-                zh, _ = grammar.written(frame, grammar.filled(frame, rng, {variable.name: filling}))
+                zh, _ = grammar.write(frame, grammar.fill(frame, rng, {variable.name: filling}))
                 assert cut(zh.replace(" ", "")) == tuple(t.strip("。，？！") for t in zh.split())
 
 
@@ -205,8 +207,7 @@ def test_every_slot_and_choice_is_filled_in_both_languages():
         assert not set("()|{}") & set(re.sub(r"{\d+}", "", frame.zh + frame.en))
 
 
-# ---- the truth
-# ------------------------------------------------------------------------------------------------------
+# ---- The truth
 
 
 def test_senses_are_those_intended():
@@ -275,8 +276,7 @@ def test_translations_are_the_words_of_the_concepts():
         }
 
 
-# ---- what a real method finds
-# ---------------------------------------------------------------------------------------
+# ---- What a real method finds
 
 
 class Space:
@@ -286,13 +286,13 @@ class Space:
         counts = Counter(token for tokens in sentences for token in tokens)
         self.words = [word for word, count in counts.most_common() if count >= 5]
         self.ids = {word: n for n, word in enumerate(self.words)}
-        met = Counter()
+        pairs = Counter()
         for tokens in sentences:
             ids = [self.ids[token] for token in tokens if token in self.ids]
             for n, center in enumerate(ids):
-                met.update((center, context) for context in ids[n + 1 : n + 6])
+                pairs.update((center, context) for context in ids[n + 1 : n + 6])
         cells = np.zeros((len(self.words), len(self.words)))
-        for (row, column), count in met.items():
+        for (row, column), count in pairs.items():
             cells[row, column] += count
             cells[column, row] += count
         totals = cells.sum(1)

@@ -1,5 +1,4 @@
-"""explain, fill, axis, dimensions and doctor as a user meets them: lines to read, JSON, and mistakes in one
-line."""
+"""explain, fill, axis, dimensions and doctor from the command line: text, JSON, one-line errors."""
 
 from __future__ import annotations
 
@@ -115,7 +114,10 @@ def test_doctor(folder: Path, capsys: pytest.CaptureFixture[str]):
 
 MISTAKES = {
     "an unknown word": (["explain", "one.inlaid", "catt", "dog"], "Did you mean 'cat'"),
-    "no corpus": (["explain", "one.inlaid", "cat", "dog", "--corpus", "nowhere"], "is not a corpus"),
+    "no corpus": (
+        ["explain", "one.inlaid", "cat", "dog", "--corpus", "nowhere"],
+        "There is no corpus nowhere",
+    ),
     "one table": (["fill", "one.inlaid", "the ___ sits"], "takes two tables"),
     "no blank": (["fill", "two.inlaid", "the cat sits"], "holds 0 blanks"),
     "an empty list": (["axis", "one.inlaid", "--from", "--to", "cat"], "'from' is empty"),

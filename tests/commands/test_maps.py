@@ -1,4 +1,4 @@
-"""`inlaid map` as a user meets it."""
+"""`inlaid map` from the command line."""
 
 from __future__ import annotations
 

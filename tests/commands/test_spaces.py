@@ -1,5 +1,4 @@
-"""`inlaid compare` and `inlaid align` as a user meets them: tables, JSON, a joint space, mistakes in one
-line."""
+"""compare, changes, stability and align from the command line: tables, JSON, a joint space, one-line errors."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ WORDS = 120
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Five runs of one space, another in which w7 has moved, and zh.inlaid: the same turned, with words of
+    """Five runs of one space, another in which w7 has moved, and zh.inlaid: the first rotated, with words of
     its own."""
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(1)
@@ -81,6 +80,34 @@ def test_compare_as_json(capsys: pytest.CaptureFixture[str]):
     assert found["words"][0]["word"] == "w7"
 
 
+def test_changes_of_one_word(capsys: pytest.CaptureFixture[str]):
+    words = ("changes", "en.inlaid", "moved.inlaid", "w7", "-n", "5", "--seeds", "a.inlaid", "b.inlaid")
+    lines = told(capsys, *words).out.splitlines()
+    assert lines[0].split() == ["w7", "first", "second", "in", "runs"]
+    assert {line.split()[1] for line in lines[1:]} == {"lost", "gained"}
+    found = json.loads(told(capsys, *words, "--json").out)
+    assert (found["word"], found["kept"], len(found["lost"])) == ("w7", [], 5)
+    assert 0 <= found["lost"][0]["stable"] <= 1
+
+
+def test_stability_of_neighbors(capsys: pytest.CaptureFixture[str]):
+    words = ("stability", "w3", "en.inlaid", "a.inlaid", "b.inlaid", "-n", "4")
+    lines = told(capsys, *words).out.splitlines()
+    assert lines[0].split() == ["w3", "in", "runs", "mean", "rank"]
+    found = json.loads(told(capsys, *words, "--json").out)
+    shares = [each["share"] for each in found["neighbors"]]
+    assert found["runs"] == 3
+    assert shares == sorted(shares, reverse=True)
+    assert len(lines) == 1 + len(shares)
+
+
+def test_settings_from_a_config_file(capsys: pytest.CaptureFixture[str]):
+    Path("compare.toml").write_text("n = 3\nmoved = 2\n", "utf-8")
+    words = ("compare", "en.inlaid", "moved.inlaid", "--config", "compare.toml", "--moved", "4", "--json")
+    found = json.loads(told(capsys, *words).out)
+    assert (found["settings"]["n"], len(found["moved"])) == (3, 4)
+
+
 def test_align_prints_precision_and_saves_one_space(capsys: pytest.CaptureFixture[str]):
     said = told(
         capsys, "align", "zh.inlaid", "en.inlaid", "zh-en.txt", "-o", "joint.inlaid", "--words", "词5"
@@ -126,6 +153,9 @@ def test_align_as_json(capsys: pytest.CaptureFixture[str]):
         (["compare", "en.inlaid", "moved.inlaid", "--seeds", "a.inlaid"], "One other run"),
         (["compare", "en.inlaid", "moved.inlaid", "--words", "x"], "'x' is not among the 120 words"),
         (["compare", "en.inlaid", "none.inlaid"], "There is no file"),
+        (["stability", "w3", "en.inlaid"], "two or more runs, 1 given"),
+        (["changes", "en.inlaid", "moved.inlaid", "x7"], "'x7' is not among the 120 words"),
+        (["align", "zh.inlaid", "en.inlaid", "zh-en.txt", "-o", "no/joint.inlaid"], "there is no folder"),
     ],
 )
 def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], words: list[str], said: str):

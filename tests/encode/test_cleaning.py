@@ -1,4 +1,4 @@
-"""The fast road from text to words ends where the plain one does, whatever the text and however it is cut."""
+"""The cleaning kernel gives the words the tokenizer gives, for any text and any blocks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from inlaid.collect.normalize import normalizer
 from inlaid.collect.sentences import split
 from inlaid.collect.sources import Block
 from inlaid.encode import processes
-from inlaid.encode.cleaning import Cleaned, Cleaning
-from inlaid.encode.processes import PYTHON_BOUND, Cleaners
+from inlaid.encode.cleaning import CleanedBlock, Cleaner
+from inlaid.encode.processes import PYTHON_BOUND, CleanerPool
 from inlaid.encode.tokenizers import Char, Tokenizer, Whitespace, Word
 from inlaid.errors import SourceError
 
@@ -94,13 +94,13 @@ TEXT = st.lists(
 ).map("".join)
 
 
-def words_of(cleaned: Cleaned) -> list[list[str]]:
+def words_of(cleaned: CleanedBlock) -> list[list[str]]:
     lines = bytes(cleaned.text[: cleaned.size]).decode().split("\n")
     return [words for line in lines if (words := [word for word in line.split(" ") if word])]
 
 
 def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[list[str]]:
-    """The definition: each line normalised, then cut."""
+    """The definition: each line normalized, then tokenized."""
     normalize = normalizer(steps)
     return [
         words for line in text.replace("\r", "\n").split("\n") if (words := tokenizer.words(normalize(line)))
@@ -112,7 +112,7 @@ def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[lis
 @given(text=TEXT)
 @settings(deadline=None, max_examples=60)
 def test_fast_equals_plain(tokenizer: Tokenizer, steps: tuple[str, ...], text: str):
-    assert words_of(Cleaning(tokenizer, steps).clean(Block(text.encode(), "t", 1))) == plainly(
+    assert words_of(Cleaner(tokenizer, steps).clean(Block(text.encode(), "t", 1))) == plainly(
         text, tokenizer, steps
     )
 
@@ -122,12 +122,12 @@ def test_fast_equals_plain(tokenizer: Tokenizer, steps: tuple[str, ...], text: s
 def test_running_text_is_split_first(text: str):
     expected = [words for sentence in split(text) for words in plainly(sentence, Word(), ("nfc", "lower"))]
     assert (
-        words_of(Cleaning(Word(), ("nfc", "lower"), "split").clean(Block(text.encode(), "t", 1))) == expected
+        words_of(Cleaner(Word(), ("nfc", "lower"), "split").clean(Block(text.encode(), "t", 1))) == expected
     )
 
 
 def test_traditional_becomes_simplified_once():
-    cleaned = Cleaning(Word(), ("nfc", "simplified")).clean(Block("臺灣的資訊\n乾縣\n".encode(), "t", 1))
+    cleaned = Cleaner(Word(), ("nfc", "simplified")).clean(Block("臺灣的資訊\n乾縣\n".encode(), "t", 1))
     assert words_of(cleaned)[0] == ["台湾", "的", "资讯"]
     assert "干县" not in str(words_of(cleaned))
 
@@ -137,7 +137,7 @@ def test_traditional_becomes_simplified_once():
     [("replace", [["café", "\ufffd"], ["ok"]], 1), ("skip", [["café"], ["ok"]], 1)],
 )
 def test_broken_bytes_follow_the_policy(policy: str, expected: list[list[str]], invalid: int):
-    cleaned = Cleaning(Whitespace(), ("lower",), invalid=policy).clean(
+    cleaned = Cleaner(Whitespace(), ("lower",), invalid=policy).clean(
         Block("Café ".encode() + b"\xff\nok\n", "t", 1)
     )  # pyright: ignore[reportArgumentType]
     assert (words_of(cleaned), cleaned.invalid) == (expected, invalid)
@@ -149,67 +149,67 @@ def test_broken_bytes_follow_the_policy(policy: str, expected: list[list[str]], 
 )
 def test_every_kind_of_broken_utf8_is_found_and_named(broken: bytes):
     with pytest.raises(SourceError, match=r"name.txt:12: byte 4 of the line is not UTF-8"):
-        Cleaning(Word(), ("nfc", "lower")).clean(Block(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10))
+        Cleaner(Word(), ("nfc", "lower")).clean(Block(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10))
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are started after the first block."""
-    monkeypatch.setattr(processes, "PATIENCE", 1)
+    monkeypatch.setattr(processes, "SLOW_BLOCKS", 1)
 
 
-def when_ready(cleaners: Cleaners) -> None:
+def when_ready(pool: CleanerPool) -> None:
     """Wait until the processes have loaded what they need."""
-    assert cleaners.free is not None
-    for child in [cleaners.free.get() for _ in range(cleaners.workers)]:
-        cleaners.free.put(child)
+    assert pool.free is not None
+    for child in [pool.free.get() for _ in range(pool.workers)]:
+        pool.free.put(child)
 
 
 @pytest.mark.usefixtures("at_once")
 def test_processes_clean_as_we_do():
     text = "我喜欢吃苹果。\nI like apples.\n小明说他喜欢游泳。\n" * 50
-    cleaning = Cleaning(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
+    cleaner = Cleaner(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
     blocks = [Block(text.encode() + bytes([255, 10]) * n, "t", 1) for n in range(4)]
-    with Cleaners(cleaning, 2) as cleaners:
-        here = [cleaners.clean(block) for block in blocks]
-        when_ready(cleaners)  # the first block showed that it was worth it
-        there = [cleaners.clean(block) for block in blocks]
+    with CleanerPool(cleaner, 2) as pool:
+        here = [pool.clean(block) for block in blocks]
+        when_ready(pool)  # the first block showed that it was worth it
+        there = [pool.clean(block) for block in blocks]
     for block, *both in zip(blocks, here, there, strict=True):
-        alone = cleaning.clean(block)
+        alone = cleaner.clean(block)
         for cleaned in both:
             assert words_of(cleaned) == words_of(alone)
             assert cleaned.invalid == alone.invalid
-            assert cleaned.plain > PYTHON_BOUND
+            assert cleaned.python_share > PYTHON_BOUND
 
 
 @pytest.mark.usefixtures("at_once")
 def test_processes_that_are_still_loading_are_not_waited_for():
-    with Cleaners(Cleaning(Word()), 2) as cleaners:
-        done = [cleaners.clean(Block("我喜欢\n".encode(), "t", 1)) for _ in range(2)]
+    with CleanerPool(Cleaner(Word()), 2) as pool:
+        done = [pool.clean(Block("我喜欢\n".encode(), "t", 1)) for _ in range(2)]
     assert [words_of(cleaned) for cleaned in done] == [[["我", "喜欢"]]] * 2
 
 
 @pytest.mark.usefixtures("at_once")
 def test_an_error_in_a_process_is_the_same_error():
-    with Cleaners(Cleaning(Char()), 2) as cleaners:
+    with CleanerPool(Cleaner(Char()), 2) as pool:
         for _ in range(2):
-            cleaners.clean(Block(b"a\n", "t", 1))
-        when_ready(cleaners)
+            pool.clean(Block(b"a\n", "t", 1))
+        when_ready(pool)
         with pytest.raises(SourceError, match="t:3: byte 1 of the line is not UTF-8"):
-            cleaners.clean(Block(b"a\nb\n\xff\n", "t", 1))
-        assert words_of(cleaners.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process goes on
+            pool.clean(Block(b"a\nb\n\xff\n", "t", 1))
+        assert words_of(pool.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process continues
 
 
 @pytest.mark.usefixtures("at_once")
 def test_a_process_that_dies_is_an_error_and_not_a_closed_pipe():
-    with Cleaners(Cleaning(Char()), 2) as cleaners:
+    with CleanerPool(Cleaner(Char()), 2) as pool:
         for _ in range(3):
-            cleaners.clean(Block(b"a\n", "t", 1))
-        assert cleaners.free is not None
-        children = [cleaners.free.get() for _ in range(2)]
+            pool.clean(Block(b"a\n", "t", 1))
+        assert pool.free is not None
+        children = [pool.free.get() for _ in range(2)]
         for child in children:
             child.process.kill()
             child.process.wait()
-            cleaners.free.put(child)
+            pool.free.put(child)
         with pytest.raises(SourceError, match="A worker process ended"):
-            cleaners.clean(Block(b"a\n" * 100_000, "t", 1))
+            pool.clean(Block(b"a\n" * 100_000, "t", 1))

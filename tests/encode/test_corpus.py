@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,11 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import inlaid
+from inlaid import cli
 from inlaid.collect import sources, world
 from inlaid.encode import processes
 from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
-from inlaid.encode.subwords import Subwords
-from inlaid.errors import FormatError, SettingError, SourceError, UnknownName, WriteError
+from inlaid.encode.subwords.tokenizer import Subwords
+from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, WriteError
+from inlaid.kernels.text import hash_table as words_cpu
 
 
 def decoded(corpus: Corpus) -> list[list[str]]:
@@ -49,7 +53,7 @@ def test_ids_are_the_tokens_that_are_frequent_enough(sentences: list[list[str]],
     assert tokens["read"] == sum(counts.values()) == tokens["used"] + sum(tokens["dropped"].values())
 
 
-def test_normalisation_and_both_languages():
+def test_normalization_and_both_languages():
     corpus = encode(["The cat. THE 猫 喜欢 the CAT!"], Encoding(min_count=1))
     assert decoded(corpus) == [["the", "cat", "the", "猫", "喜欢", "the", "cat"]]
 
@@ -69,7 +73,7 @@ def test_a_saved_corpus_comes_back(tmp_path: Path):
     np.testing.assert_array_equal(opened.offsets, corpus.offsets)
     assert opened.vocabulary.words == corpus.vocabulary.words
     assert opened.manifest == corpus.manifest
-    with pytest.raises(WriteError, match="exists already"):
+    with pytest.raises(WriteError, match="already exists"):
         corpus.save(tmp_path / "c")
 
 
@@ -122,19 +126,37 @@ def test_wrong_settings_are_refused():
         Encoding(tokenizer="bpee")
     with pytest.raises(UnknownName, match="No normalizer"):
         Encoding(normalize=("upper",))
-    with pytest.raises(SettingError, match="dictionary goes with the word tokenizer"):
+    with pytest.raises(SettingError, match="dictionary works with the word tokenizer only"):
         Encoding(tokenizer="char", dictionary=("a",))
     with pytest.raises(SettingError, match="min_count is 0"):
         Encoding(min_count=0)
 
 
-def test_a_folder_without_a_corpus_is_refused(tmp_path: Path):
-    with pytest.raises(FormatError, match="is not a corpus"):
-        open_corpus(tmp_path)
+def test_what_is_not_a_corpus_is_refused_with_a_command_that_overwrites_nothing(tmp_path: Path):
+    (tmp_path / "zh.txt").write_text("我喜欢苹果\n", "utf-8")
+    with pytest.raises(FormatError) as refused:
+        open_corpus(tmp_path / "zh.txt")
+    assert f"`inlaid corpus {tmp_path}/zh.txt -o {tmp_path}/zh.corpus`" in str(refused.value)
+    (tmp_path / "zh.corpus").mkdir()
+    for name in ("zh.txt", "zh.corpus"):
+        with pytest.raises(FormatError, match=r"-o \S*/zh-2\.corpus`"):
+            open_corpus(tmp_path / name)
+    with pytest.raises(FormatError, match=r"There is no corpus \S*/none. Make one .* -o \S*/none`"):
+        open_corpus(tmp_path / "none")
 
 
-# --- large text, many workers
-# -------------------------------------------------------------------------------------------
+def test_explain_does_not_advise_to_overwrite_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = tmp_path / "zh.txt"
+    text.write_text("\n".join(world.sentences("zh", words=2000)), "utf-8")
+    inlaid.save(inlaid.train(text, "ppmi", dim=10), tmp_path / "v.inlaid")
+    given = ["explain", str(tmp_path / "v.inlaid"), "的", "了", "--corpus", str(text)]
+    assert cli.main(given) != 0
+    printed = "".join(capsys.readouterr().err.split())
+    assert f"-o{text}" not in printed
+    assert f"`inlaidcorpus{text}-o{tmp_path}/zh.corpus`" in printed
+
+
+# ---- Large text, many workers
 
 
 @pytest.mark.parametrize("tokenizer", ["word", "whitespace", "char"])
@@ -145,7 +167,7 @@ def test_blocks_workers_and_processes_change_nothing(
     path.write_text("\n".join(world.sentences("both", words=6000)), "utf-8")
     plain = encode(path.read_text("utf-8").splitlines(), Encoding(tokenizer=tokenizer), workers=1)
     monkeypatch.setattr(sources, "BLOCK", 5000)
-    monkeypatch.setattr(processes, "PATIENCE", 2)
+    monkeypatch.setattr(processes, "SLOW_BLOCKS", 2)
     for workers in (1, 2, 3):
         for out in (None, tmp_path / f"{tokenizer}{workers}"):
             made = encode(path, Encoding(tokenizer=tokenizer), workers=workers, out=out)
@@ -174,7 +196,7 @@ def test_a_line_of_a_hundred_megabytes_takes_little_memory(tmp_path: Path):
     code = f"""
 from pathlib import Path
 from inlaid.encode.corpus import Encoding, encode
-def peak():  # not getrusage: its figure is handed down from the parent
+def peak():  # not getrusage: its figure is inherited from the parent
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024
 encode(["warm up"], Encoding(min_count=1))
 before = peak()
@@ -208,8 +230,7 @@ def test_half_a_surrogate_follows_the_policy():
     assert decoded(encode(["ok \ud800 ok"], Encoding(min_count=1, invalid="skip"))) == [["ok", "ok"]]
 
 
-# --- which words
-# ----------------------------------------------------------------------------------------------------------
+# ---- Which words
 
 
 def test_special_words_come_first_and_unknown_ones_get_theirs():
@@ -221,34 +242,120 @@ def test_special_words_come_first_and_unknown_ones_get_theirs():
     assert corpus.manifest["tokens"] == {"read": 8, "used": 8, "dropped": {"rare": 0}}
 
 
-def test_at_most_so_many_words():
-    corpus = encode(["a a a b b c", "d d d d"], Encoding(min_count=1, max_size=2))
+def test_max_size_keeps_the_most_frequent_words_and_counts_the_others_apart():
+    corpus = encode(["a a a b b c", "d d d d"], Encoding(min_count=2, max_size=2))
     assert list(corpus.vocabulary.words) == ["d", "a"]
-    assert corpus.manifest["tokens"] == {"read": 10, "used": 7, "dropped": {"rare": 3}}
+    assert corpus.manifest["tokens"] == {
+        "read": 10,
+        "used": 7,
+        "dropped": {"rare": 1, "beyond_max_size": 2},
+    }
+    unknown = encode(["a a a b b c", "d d d d"], Encoding(min_count=2, max_size=3, unknown="?"))
+    assert unknown.manifest["tokens"] == {
+        "read": 10,
+        "used": 10,
+        "dropped": {"rare": 0, "beyond_max_size": 0},
+    }
+    with pytest.raises(SettingError, match="2 special words leave no place"):
+        encode(["a b"], Encoding(min_count=1, max_size=2, special=("x", "y")))
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcdef猫狗"), max_size=8), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.integers(1, 5),
+)
+@settings(deadline=None)
+def test_every_dropped_token_has_its_reason(sentences: list[list[str]], min_count: int, max_size: int):
+    counts = Counter(token for sentence in sentences for token in sentence)
+    frequent = [count for count in counts.values() if count >= min_count]
+    if not frequent:
+        return
+    tokens = encode(sentences, Encoding(min_count=min_count, max_size=max_size)).manifest["tokens"]
+    assert tokens["dropped"] == {
+        "rare": sum(count for count in counts.values() if count < min_count),
+        "beyond_max_size": sum(sorted(frequent, reverse=True)[max_size:]),
+    }
+    assert tokens["read"] == sum(counts.values()) == tokens["used"] + sum(tokens["dropped"].values())
+
+
+def test_the_command_line_names_every_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "t.txt").write_text("a a a b b c\nd d d d\n")
+    settings = ["--min-count", "2", "--max-size", "2"]
+    assert cli.main(["corpus", str(tmp_path / "t.txt"), "-o", str(tmp_path / "c"), *settings]) == 0
+    printed = capsys.readouterr().out
+    assert "read 10 tokens = 7 used + 1 rare + 2 beyond max_size (30.00% outside the vocabulary)" in printed
+
+
+def test_tokens_that_are_lost_are_noticed(monkeypatch: pytest.MonkeyPatch):
+    """The account is counted in three places, so a mistake in one of them shows."""
+    correct = words_cpu.renumber
+
+    def loses_one(ids, new, out, ends, state):
+        correct(ids, new, out, ends, state)
+        state[0] = max(state[0] - 1, 0)
+
+    monkeypatch.setattr(words_cpu, "renumber", loses_one)
+    with pytest.raises(InlaidError, match="3 were read, 2 used and 0 dropped"):
+        encode(["a b c"], Encoding(min_count=1))
 
 
 def test_mixed_sentences_and_tokens_are_refused():
-    with pytest.raises(SourceError, match="one kind or the other"):
+    with pytest.raises(SourceError, match="sentence 2 is a string. Pass one kind or the other"):
         encode([["a", "b"], "c d"], Encoding(min_count=1))
+    with pytest.raises(SourceError, match="sentence 2 is a list. Pass one kind or the other"):
+        encode(["c d", ["a", "b"]], Encoding(min_count=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ([1, 2], "Sentence 1 is of type int, expected a string or a list of strings"),
+        (["a", 2], "Sentence 2 is of type int, expected a string"),
+        ([b"the cat"], "Sentence 1 is bytes, expected a string. Decode it first"),
+        (["a", b"the cat"], "Sentence 2 is bytes"),
+        ([["a"], b"the cat"], "Sentence 2 is bytes"),
+        ([["a"], None], "Sentence 2 is of type NoneType"),
+        ([[1, 2], [3]], "A token is 1 of type int, expected a string"),
+        ([["a", 2]], "A token is 2 of type int, expected a string"),
+        ([["a"], [["b"]]], r"A token is \['b'\] of type list, expected a string"),
+        ([[b"a"]], "A token is b'a' of type bytes"),
+        (b"the cat", "Expected text: .*; found bytes. To use one text itself"),
+        (5, "Expected text: .*; found int"),
+        (None, "Expected text: .*; found NoneType"),
+    ],
+    ids=repr,
+)
+def test_text_of_other_types_is_refused(text: object, message: str):
+    """In a process of its own, as a user calls it: the types are not checked while the tests run."""
+    code = f"import inlaid; inlaid.corpus({text!r}, min_count=1)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert re.search(f"^inlaid.errors.SourceError: .*{message}", ended.stderr, re.MULTILINE), ended.stderr
+
+
+@pytest.mark.parametrize("text", [[b"the cat"], ["a", 2]])
+def test_subwords_refuse_text_of_other_types(text: object):
+    code = f"import inlaid; inlaid.corpus({text!r}, tokenizer='bpe')"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert re.search("SourceError: .* is of type (bytes|int). Pass strings", ended.stderr), ended.stderr
 
 
 def test_tokens_may_hold_blanks():
     assert decoded(encode([["New York", "is", "big"]], Encoding(min_count=1))) == [["New York", "is", "big"]]
 
 
-def test_a_folder_that_stands_is_found_before_the_text_is_read(tmp_path: Path):
+def test_a_folder_that_exists_is_refused_before_the_text_is_read(tmp_path: Path):
     def sentences() -> Iterator[str]:
         pytest.fail("the text was read")
         yield ""
 
-    with pytest.raises(WriteError, match="exists already"):
+    with pytest.raises(WriteError, match="already exists"):
         encode(sentences(), Encoding(), out=tmp_path)
     with pytest.raises(WriteError, match="there is no folder"):
         encode(sentences(), Encoding(), out=tmp_path / "no" / "such")
 
 
-# --- subwords
-# -------------------------------------------------------------------------------------------------------------
+# ---- Subwords
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
@@ -276,9 +383,9 @@ def test_subwords_of_a_file_are_not_lower_cased(data: Path):
 
 
 def test_settings_that_do_not_go_with_subwords_are_refused():
-    with pytest.raises(SettingError, match="max_size, special and unknown are for words"):
+    with pytest.raises(SettingError, match="max_size, special and unknown apply to words"):
         Encoding(tokenizer="bpe", max_size=10)
-    with pytest.raises(SettingError, match="learns its subwords from a text"):
+    with pytest.raises(SettingError, match="learns its vocabulary from text"):
         Encoding(tokenizer="bpe").make_tokenizer()
     with pytest.raises(SourceError, match="Pass strings"):
         encode([["a"]], Encoding(tokenizer="bpe"))
@@ -303,8 +410,7 @@ def test_subwords_cannot_be_learned_from_standard_input():
         encode(Path("-"), Encoding(tokenizer="bpe"))
 
 
-# --- killed
-# ---------------------------------------------------------------------------------------------------------------
+# ---- Killed
 
 
 def test_a_killed_run_leaves_nothing_that_looks_whole(tmp_path: Path):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inlaid.encode import ngrams
-from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
-from inlaid.vectors import Codes, LazyTable, Subwords, Vectors
+from inlaid.vectors import Int8Table, LazyTable, Subwords, Vectors
 
 WORDS = ["cat", "猫", "</s>", "café", "人工智能", ""]
 
@@ -24,7 +24,7 @@ def make(
 
 
 def test_the_hash_is_fnv_with_signed_bytes():
-    from inlaid.kernels.reference import fnv
+    from inlaid.kernels.text.reference import fnv
 
     assert fnv(b"") == 2166136261
     assert fnv(b"a") == 0xE40C292C  # as published
@@ -74,9 +74,14 @@ def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(
     made = make(kept=kept)
     if lazy:
         made = NGrams(
-            own=Codes.of(made.own), buckets=Codes.of(made.buckets), size=50, min_n=1, max_n=4, kept=kept
+            own=Int8Table.of(made.own),
+            buckets=Int8Table.of(made.buckets),
+            size=50,
+            min_n=1,
+            max_n=4,
+            kept=kept,
         )  # pyright: ignore[reportArgumentType]
-    table = Mixed.of(Words.of(WORDS), made)
+    table = NGramTable.of(Words.of(WORDS), made)
     assert isinstance(table, LazyTable)
     whole = table.whole()
     assert table.rows([4, 0, 4, -1]).tobytes() == whole[[4, 0, 4, -1]].tobytes()
@@ -90,7 +95,7 @@ def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(
 
 def test_vectors_answer_for_unseen_words():
     made = make()
-    vectors = Vectors(Words.of(WORDS), Mixed.of(Words.of(WORDS), made), subwords=made)
+    vectors = Vectors(Words.of(WORDS), NGramTable.of(Words.of(WORDS), made), subwords=made)
     assert vectors["猫"].tobytes() == vectors.table[1].tobytes()
     assert vectors["小猫"].tobytes() == made.vector("小猫").tobytes()  # pyright: ignore[reportOptionalMemberAccess]
     assert len(made.first(2).own.shape) == 2
@@ -98,7 +103,9 @@ def test_vectors_answer_for_unseen_words():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(FormatError, match="50 buckets beside rows of 4 numbers"):
+    with pytest.raises(
+        FormatError, match=r"Expected a table of 50 n-gram buckets by 4 numbers, found the shape \(49, 4\)"
+    ):
         NGrams(
             own=np.zeros((1, 4), np.float32),
             buckets=np.zeros((49, 4), np.float32),
@@ -106,7 +113,7 @@ def test_what_does_not_fit_is_refused():
             min_n=3,
             max_n=6,
         )
-    with pytest.raises(FormatError, match="rising order"):
+    with pytest.raises(FormatError, match="ascending order"):
         make(kept=np.array([3, 3], np.int32))
     buckets = np.full((50, 4), np.nan, np.float32)
     with pytest.raises(FormatError, match="n-grams of 'cat' .* give NaN"):
@@ -126,7 +133,7 @@ def test_the_parts_of_a_word_have_its_vector_as_their_mean():
     known = made.parts("猫咪", 0)
     assert [name for name, _ in known] == ["猫咪", "<猫", "<猫咪", "<猫咪>", "猫咪", "猫咪>", "咪>"]
     np.testing.assert_allclose(
-        np.mean([row for _, row in known], axis=0), Mixed.of(words, made).whole()[0], rtol=1e-6
+        np.mean([row for _, row in known], axis=0), NGramTable.of(words, made).whole()[0], rtol=1e-6
     )
     np.testing.assert_allclose(
         np.mean([row for _, row in made.parts("cats")], axis=0), made.vector("cats"), rtol=1e-6

@@ -23,8 +23,8 @@ def text_of(sentences: list[list[str]]) -> bytes:
 @given(SENTENCES, SENTENCES)
 @settings(deadline=None)
 def test_fast_equals_plain_block_after_block(first: list[list[str]], second: list[list[str]]):
-    # room for two words: it must grow again and again
-    fast = FastNumbering(room=2)
+    # space for two words only, so that it must grow again and again
+    fast = FastNumbering(capacity=2)
     plain = PlainNumbering()
     for sentences in (first, second):
         data = text_of(sentences)

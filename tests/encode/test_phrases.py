@@ -13,7 +13,7 @@ from inlaid.encode import phrases
 from inlaid.encode.corpus import Corpus, Encoding, encode, open_corpus
 from inlaid.encode.phrases import Phrases, collocations, join
 from inlaid.errors import SettingError
-from inlaid.kernels import reference
+from inlaid.kernels.text import reference
 from inlaid.report import Event, Note
 
 EASY = Phrases(min_count=1, threshold=0.1, passes=1)
@@ -34,7 +34,7 @@ def texts(corpus: Corpus) -> list[list[str]]:
 
 
 def scattered(*planted: str, noise: int = 40, times: int = 30) -> list[list[str]]:
-    """Each planted phrase many times between noise words that never stand twice in the same company."""
+    """Each planted phrase many times between noise words that never have the same neighbours twice."""
     random = np.random.default_rng(5)
     sentences: list[list[str]] = []
     for turn in range(times):
@@ -189,16 +189,16 @@ def test_no_phrases_is_said_and_changes_nothing():
     joined = join(corpus, Phrases(), heard.append)
     assert joined.manifest["hash"] == corpus.manifest["hash"]
     assert [each.text for each in heard if isinstance(each, Note)] == [
-        "No phrases were found: no two words scored above 10.0. Lower threshold or min_count."
+        "No phrases were found: no pair of words scored above 10.0. Lower threshold or min_count."
     ]
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"threshold": 0.0}, "threshold is 0.0; expected more than 0"),
-        ({"threshold": -1.0}, "expected more than 0"),
-        ({"score": "npmi"}, "threshold is 10.0, but npmi is never above 1. Try threshold 0.5"),
+        ({"threshold": 0.0}, "threshold is 0.0; expected a number above 0"),
+        ({"threshold": -1.0}, "expected a number above 0"),
+        ({"score": "npmi"}, "threshold is 10.0, but npmi is never above 1. Try 0.5"),
         ({"min_count": 0}, "min_count is 0; expected at least 1"),
         ({"passes": 0}, "passes is 0; expected at least 1"),
     ],

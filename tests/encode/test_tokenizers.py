@@ -1,4 +1,4 @@
-"""Tokens in both languages, and where they stand."""
+"""Tokens in both languages, and their offsets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_words(text: str, words: list[str]):
     assert Word().words(text) == words
 
 
-def test_a_dictionary_word_is_one_token_wherever_it_stands():
+def test_a_dictionary_word_is_one_token_everywhere():
     assert Word().words("小明说他喜欢") == ["小", "明说", "他", "喜欢"]
     assert Word(dictionary=("小明",)).words("小明说他喜欢") == ["小明", "说", "他", "喜欢"]
     assert Word(dictionary=("坐", "很")).words("猫坐在很甜的垫子上") == [

@@ -36,7 +36,7 @@ def test_equal_hashes_are_told_apart():
 
 
 def test_the_same_word_twice_is_an_error_that_names_both_places():
-    with pytest.raises(FormatError, match="'猫' stands twice, as number 1 and as number 3"):
+    with pytest.raises(FormatError, match="'猫' occurs twice, with ids 1 and 3"):
         Words.of(["狗", "猫", "鱼", "猫"])
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError
 from inlaid.feed import cooccurrence as feed
-from inlaid.kernels import reference
+from inlaid.kernels.cooccurrence import reference
 
 
 def test_three_sentences_give_the_known_table():
@@ -131,14 +131,18 @@ def test_sentences_shorter_than_the_window_and_of_one_word():
     assert feed.cooccurrence(numbered([[1, 1, 1]]), window=1).dense().tolist() == [[4]]
 
 
-def test_no_room_to_put_cells_aside_is_an_error_that_says_so(tmp_path: Path):
+def test_a_full_disk_is_an_error_that_says_so(tmp_path: Path):
     """In another process, where no file may grow beyond 1,000 bytes."""
     code = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 import numpy as np
 from inlaid import files
-for work in (lambda: files.Spool(np.int64, keep=10, spill=True).append(np.zeros(1000, np.int64)), lambda: files.scratch((9999,), np.int64)):
+def spill():
+    files.Spool(np.int64, keep=10, spill=True).append(np.zeros(1000, np.int64))
+def scratch():
+    files.scratch((9999,), np.int64)
+for work in (spill, scratch):
     try:
         work()
     except files.WriteError as error:

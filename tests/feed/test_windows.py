@@ -98,7 +98,7 @@ def test_one_hot_times_a_table_is_looking_it_up(ids: list[int]):
 
 
 def test_a_text_too_short_is_refused():
-    with pytest.raises(SourceError, match="4 tokens make no window: max_length 4 takes 5"):
+    with pytest.raises(SourceError, match="4 tokens make no window: max_length 4 needs 5"):
         windows(counting(4), max_length=4, stride=1)
     assert len(windows(counting(5), max_length=4, stride=1)) == 1
 

@@ -11,8 +11,7 @@ from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.ngrams import NGrams
 from inlaid.errors import Diverged, SettingError, SourceError, UnknownWord
-from inlaid.feed import blocks
-from inlaid.fit import fasttext
+from inlaid.feed import subsampled
 from inlaid.fit.fasttext import Bags, FastText, Training
 
 
@@ -22,8 +21,8 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 3000)
+def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subsampled, "SPAN", 3000)
 
 
 def _finished(training: Training) -> Training:
@@ -34,7 +33,7 @@ def _finished(training: Training) -> Training:
 
 
 def _bits(training: Training) -> list[bytes]:
-    return [array.tobytes() for array in training.arrays.values()]
+    return [array.tobytes() for array in training.state.values()]
 
 
 def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
@@ -60,14 +59,14 @@ def test_memory_is_for_the_buckets_that_occur(corpus: Corpus):
     training = settings.start(corpus)
     rows = 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, settings).kept)
     assert settings.memory_for(corpus) == rows * 32 * 4
-    assert sum(training.arrays[name].nbytes for name in ("table", "contexts")) == settings.memory_for(corpus)
+    assert sum(training.state[name].nbytes for name in ("table", "contexts")) == settings.memory_for(corpus)
     assert rows < 20_000
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_spans")
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"objective": "cbow"}, {"objective": "cbow", "position_weights": True}, {"deterministic": True}],
+    [{}, {"objective": "cbow"}, {"objective": "cbow", "position_weights": True}],
 )
 def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, settings: dict[str, object]):
     method = FastText(epochs=2, dim=20, **settings)  # pyright: ignore[reportArgumentType]
@@ -76,8 +75,8 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, s
     while done < whole.total // 2:
         done = whole.step(done).done
     again = method.start(corpus)
-    for name, array in whole.arrays.items():
-        again.arrays[name][:] = array
+    for name, array in whole.state.items():
+        again.state[name][:] = array
     while done < whole.total:
         step = again.step(done)
         assert step == whole.step(done)
@@ -86,21 +85,8 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, s
     assert _bits(whole)[0] != _bits(method.start(corpus))[0]
 
 
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("objective", ["skipgram", "cbow"])
-def test_deterministic_is_the_same_for_any_number_of_workers(
-    corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(fasttext.os, "cpu_count", lambda: 4)
-    settings = [
-        FastText(objective=objective, epochs=1, dim=20, deterministic=True, workers=n) for n in (1, 2, 3)
-    ]
-    runs = [_bits(_finished(each.start(corpus))) for each in settings]
-    assert runs[0] == runs[1] == runs[2]
-
-
 def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(blocks, "HELD", 20)
+    monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     training = FastText(epochs=3, dim=30, subsample=0.0).start(corpus)
     first = training.held_out_loss()
     _finished(training)
@@ -113,13 +99,13 @@ def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     assert last == training.held_out_loss()
 
 
-def test_places_that_learn_end_with_near_ones_unlike_far_ones(corpus: Corpus):
+def test_position_weights_learn(corpus: Corpus):
     training = _finished(
         FastText(objective="cbow", position_weights=True, epochs=3, dim=20, learning_rate=0.2).start(corpus)
     )
-    places = training.arrays["places"][:, :20]
-    assert (places[5] == 1).all()  # the center's own place is never used
-    assert np.abs(np.delete(places, 5, axis=0) - 1).max() > 0.02
+    weights = training.state["position_weights"][:, :20]
+    assert (weights[5] == 1).all()  # the center's own place is never used
+    assert np.abs(np.delete(weights, 5, axis=0) - 1).max() > 0.02
 
 
 def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
@@ -180,7 +166,7 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, object], said: 
 
 
 def test_what_cannot_be_learned_from_is_refused():
-    with pytest.raises(SourceError, match="No two words meet"):
+    with pytest.raises(SourceError, match="No word has a context"):
         inlaid.train(encode(["a", "b", "a"], Encoding(min_count=1)), "fasttext")
 
 
@@ -198,3 +184,47 @@ def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
     assert inlaid.analogy(vectors, f"{misspelt} + {max_n}", n=1)[0].word != max_n
     with pytest.raises(UnknownWord):
         inlaid.neighbors(inlaid.Vectors.of(["cat"], [[1.0]]), "dog")
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"objective": "cbow"}, {"objective": "cbow", "position_weights": True}]
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_frozen_words_keep_every_bit_and_new_words_learn(settings: dict[str, object], workers: int):
+    old = inlaid.train(world.sentences("en", words=40_000), "fasttext", dim=20, epochs=1, buckets=5000)
+    text = [line.replace("banana", "zebrafruit") for line in world.sentences("en", words=40_000, seed=2)]
+    common = {"dim": 20, "epochs": 2, "buckets": 5000, "workers": workers} | settings
+    new = inlaid.train(text, "fasttext", onto=old, anchor=True, **common)
+    assert new.table[: len(old)].tobytes() == old.table.tobytes()
+    assert isinstance(new.contexts, np.ndarray)
+    assert isinstance(old.contexts, np.ndarray)
+    assert new.contexts[: len(old)].tobytes() == old.contexts.tobytes()
+    assert old.subwords is not None
+    assert new.subwords is not None
+    for word in ("bananas", "gardening"):
+        np.testing.assert_array_equal(new.subwords.vector(word), old.subwords.vector(word))
+    assert np.abs(new.contexts[new.id("zebrafruit")]).max() > 0.05
+    free = inlaid.train(text, "fasttext", onto=old, **common)
+    assert not np.array_equal(free.table[: len(old)], old.table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"min_n": 2}, "have min_n 3, and min_n is 2 here"),
+        ({"max_n": 5}, "have max_n 6, and max_n is 5 here"),
+        ({"buckets": 400}, "have buckets 500, and buckets is 400 here"),
+        ({"dim": 12}, "have dim 10, and dim is 12 here"),
+    ],
+)
+def test_earlier_vectors_must_have_the_same_ngrams(settings: dict[str, object], said: str):
+    text = ["the cat sat on the mat", "the dog sat on the cat"] * 20
+    old = inlaid.train(text, "fasttext", dim=10, epochs=1, buckets=500)
+    with pytest.raises(SettingError, match=said):
+        inlaid.train(text, "fasttext", onto=old, **({"dim": 10, "buckets": 500} | settings))
+
+
+def test_vectors_without_ngrams_are_no_start():
+    text = ["the cat sat on the mat", "the dog sat on the cat"] * 20
+    with pytest.raises(SettingError, match="have no n-grams"):
+        inlaid.train(text, "fasttext", onto=inlaid.train(text, "sgns", dim=10, epochs=1), dim=10)

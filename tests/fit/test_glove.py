@@ -36,11 +36,13 @@ def test_products_become_the_logarithms_of_counts(corpus: Corpus):
     assert np.corrcoef(scores[frequent], np.log(cells.counts[frequent]))[0, 1] > 0.98
 
 
-@pytest.mark.parametrize("workers", [2, 3])
-def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, workers: int):
-    assert GloVe(dim=10, epochs=3).start(corpus).tiles.parts > 3
-    one = inlaid.train(corpus, GloVe(dim=10, epochs=3))
-    many = inlaid.train(corpus, GloVe(dim=10, epochs=3, workers=workers))
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_the_same_bits_for_any_number_of_workers(corpus: Corpus, workers: int, crew: Any):
+    one = inlaid.train(corpus, "glove", dim=10, epochs=3)
+    crew.expect(workers)
+    # With little memory the counting, too, has a piece for every worker.
+    many = inlaid.train(corpus, "glove", dim=10, epochs=3, workers=workers, memory=1)
+    assert set(crew.together.values()) == {workers}, crew.together
     assert one.table.tobytes() == many.table.tobytes()
 
 

@@ -1,4 +1,4 @@
-"""SGNS: the same bits, steps that can be resumed, exact words and rates, and what it must learn."""
+"""SGNS: the same bits, steps that can be resumed, exact words and learning rates, and what it must learn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import inlaid
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import Diverged, SettingError, SourceError
-from inlaid.feed import blocks
+from inlaid.feed import subsampled
 from inlaid.fit import sgns
 from inlaid.fit.sgns import SGNS, Training
 
@@ -20,8 +20,8 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BLOCK", 3000)
+def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subsampled, "SPAN", 3000)
 
 
 def _finished(training: Training) -> Training:
@@ -32,37 +32,19 @@ def _finished(training: Training) -> Training:
 
 
 def _bits(training: Training) -> list[bytes]:
-    return [array.tobytes() for array in training.arrays.values()]
+    return [array.tobytes() for array in training.state.values()]
 
 
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("objective", ["skipgram", "cbow"])
-def test_deterministic_is_the_same_for_any_number_of_workers(
-    corpus: Corpus, objective: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(sgns.os, "cpu_count", lambda: 4)
-    runs = [
-        _bits(
-            _finished(
-                SGNS(objective=objective, epochs=1, dim=20, deterministic=True, workers=n).start(corpus)
-            )
-        )
-        for n in (1, 2, 4)
-    ]
-    assert runs[0] == runs[1] == runs[2]
-
-
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("deterministic", [False, True])
-def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, deterministic: bool):
-    settings = SGNS(epochs=2, dim=20, deterministic=deterministic)
+@pytest.mark.usefixtures("small_spans")
+def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus):
+    settings = SGNS(epochs=2, dim=20)
     whole = settings.start(corpus)
     done = 0
     while done < whole.total // 2:
         done = whole.step(done).done
     again = settings.start(corpus)
-    for name, array in whole.arrays.items():
-        again.arrays[name][:] = array
+    for name, array in whole.state.items():
+        again.state[name][:] = array
     while done < whole.total:
         step = again.step(done)
         assert step == whole.step(done)
@@ -71,38 +53,38 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, d
 
 
 def test_seeds_differ(corpus: Corpus):
-    tables = [_finished(SGNS(epochs=1, dim=20, seed=seed).start(corpus)).arrays["table"] for seed in (1, 2)]
+    tables = [_finished(SGNS(epochs=1, dim=20, seed=seed).start(corpus)).state["table"] for seed in (1, 2)]
     assert not np.allclose(*tables, atol=0.01)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_spans")
 def test_steps_end_where_sentences_end_and_cover_every_word_once(corpus: Corpus):
     training = SGNS(epochs=2).start(corpus)
     done = 0
     ends = []
     while done < training.total:
-        start = done % training.blocks.words
-        stop = training.blocks.after(done)[0].stop
-        assert 0 < stop - start <= blocks.BLOCK
+        start = done % training.text.tokens
+        stop = training.text.spans_after(done)[0].stop
+        assert 0 < stop - start <= subsampled.SPAN
         ends.append(stop)
         done += stop - start
     assert done == 2 * len(corpus.ids)
     assert set(ends) <= set(corpus.offsets.tolist())
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_spans")
 def test_one_endless_sentence_is_cut_and_learned_from():
     words = [word for sentence in world.sentences("en", words=10_000) for word in sentence.split()]
     training = SGNS(epochs=1, dim=20).start(encode([words], Encoding(min_count=1)))
-    assert training.step(0).done == min(len(words), blocks.BLOCKS * 3000)
-    assert np.isfinite(_finished(training).arrays["table"]).all()
+    assert training.step(0).done == min(len(words), subsampled.SPANS * 3000)
+    assert np.isfinite(_finished(training).state["table"]).all()
 
 
-def test_the_rate_falls_in_a_straight_line_to_its_floor(corpus: Corpus):
+def test_the_learning_rate_decays_linearly_to_its_final_value(corpus: Corpus):
     training = SGNS(learning_rate=0.04, epochs=2).start(corpus)
     half = training.total // 2
     whole = training.total
-    assert [training.blocks.rate_after(done) for done in (0, half, whole)] == pytest.approx(
+    assert [training.text.learning_rate_after(done) for done in (0, half, whole)] == pytest.approx(
         [0.04, 0.02, 0.04e-4], rel=1e-4
     )
 
@@ -111,27 +93,27 @@ def test_frequent_words_are_read_less_often_as_word2vec_does_it():
     counts = np.array([50_000, 1000, 10])
     share = counts / counts.sum()
     np.testing.assert_allclose(
-        blocks.keep_share(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share)
+        subsampled.keep_probability(counts, 1e-3), np.minimum(1, (np.sqrt(share / 1e-3) + 1) * 1e-3 / share)
     )
-    np.testing.assert_array_equal(blocks.keep_share(counts, 0.0), 1)
+    np.testing.assert_array_equal(subsampled.keep_probability(counts, 0.0), 1)
 
 
 def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(blocks, "HELD", 20)
+    monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     slow = SGNS(epochs=1, dim=20, learning_rate=0.025).start(corpus)
     fast = SGNS(epochs=1, dim=20, learning_rate=0.1).start(corpus)
     _finished(slow)
-    fast.arrays = slow.arrays
-    assert slow.blocks.shared < fast.blocks.shared
+    fast.state = slow.state
+    assert slow.text.shared < fast.text.shared
     assert (
         slow.held_out_loss() == fast.held_out_loss() != SGNS(epochs=1, dim=20).start(corpus).held_out_loss()
     )
 
 
 def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(blocks, "HELD", 20)
+    monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     sentences = list(world.sentences("en", words=30_000))
     corpus = encode(
         [
@@ -142,7 +124,7 @@ def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypat
     )
     training = SGNS(epochs=3, dim=30).start(corpus)
     first = training.held_out_loss()
-    hidden = training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")].copy()
+    hidden = training.state["table"][corpus.vocabulary.words.find("unseen-marker")].copy()
     _finished(training)
     last = training.held_out_loss()
     assert first is not None
@@ -150,7 +132,7 @@ def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypat
     assert last < first
     assert last == training.held_out_loss()
     np.testing.assert_array_equal(
-        training.arrays["table"][corpus.vocabulary.words.find("unseen-marker")], hidden
+        training.state["table"][corpus.vocabulary.words.find("unseen-marker")], hidden
     )
 
 
@@ -161,7 +143,7 @@ def test_a_short_text_holds_nothing_out(corpus: Corpus):
 def test_before_anything_is_learned_the_loss_is_that_of_a_coin(
     monkeypatch: pytest.MonkeyPatch, corpus: Corpus
 ):
-    monkeypatch.setattr(blocks, "HELD", 20)
+    monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     sampled = SGNS(subsample=0.0).start(corpus)
     exact = SGNS(subsample=0.0, loss="softmax").start(corpus)
     assert (
@@ -190,7 +172,6 @@ def test_both_tables_come_back_and_several_workers_leave_a_note(corpus: Corpus):
     assert vectors.contexts.shape == vectors.table.shape == (len(corpus.vocabulary), 20)
     assert np.abs(vectors.contexts).max() > 0.1
     assert "without locks" in vectors.card.notes[0]
-    assert not inlaid.train(corpus, "sgns", workers=2, epochs=1, dim=20, deterministic=True).card.notes
 
 
 @pytest.mark.parametrize("rate", [10.0, 1e30])
@@ -200,11 +181,11 @@ def test_a_rate_that_is_too_high_is_named(corpus: Corpus, rate: float):
 
 
 def test_what_cannot_be_learned_from_is_refused(corpus: Corpus):
-    with pytest.raises(SourceError, match="No two words meet"):
+    with pytest.raises(SourceError, match="No word has a context"):
         inlaid.train(encode(["a", "b", "a"], Encoding(min_count=1)), "sgns")
 
 
 def test_more_words_than_softmax_can_take_are_refused(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sgns, "SMALL", 10)
+    monkeypatch.setattr(sgns, "SOFTMAX_LIMIT", 10)
     with pytest.raises(SettingError, match="which is for up to 10 words"):
         SGNS(loss="softmax").start(corpus)

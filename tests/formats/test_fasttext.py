@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import inlaid
-from inlaid.encode.ngrams import Mixed, NGrams
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, InlaidError, SettingError
 from inlaid.formats import fasttext
@@ -32,7 +32,7 @@ def vectors() -> Vectors:
     words = Words.of(WORDS)
     ngrams = NGrams(own=table(5), buckets=table(20), size=20, min_n=2, max_n=4)
     card = Card(settings={"window": 7, "objective": "cbow", "epochs": 3})
-    return Vectors(words, Mixed.of(words, ngrams), np.array([9, 7, 5, 3, 1]), card, table(5), ngrams)
+    return Vectors(words, NGramTable.of(words, ngrams), np.array([9, 7, 5, 3, 1]), card, table(5), ngrams)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_everything_comes_back(vectors: Vectors, written: Path):
     assert written.with_name("again.bin").read_bytes() == written.read_bytes()
 
 
-def test_it_is_recognized_by_content_and_read_packed(vectors: Vectors, written: Path):
+def test_it_is_recognized_by_content_and_read_compressed(vectors: Vectors, written: Path):
     assert fasttext.recognizes(Start.of(written))
     assert not fasttext.recognizes(Start(written, b"1000 300\nthe "))
     inlaid.save(vectors, written.with_name("v.bin.gz"), format="fasttext")
@@ -91,7 +91,7 @@ def test_vectors_without_ngrams_counts_or_contexts(tmp_path: Path):
     fasttext.write(plain, tmp_path / "v.bin", notes.append)  # pyright: ignore[reportArgumentType]
     assert [note.text.split(":")[0] for note in notes if isinstance(note, Note)] == [
         "The vectors have no counts",
-        "The vectors have no contexts",
+        "The vectors have no context table",
     ]
     found = fasttext.read(tmp_path / "v.bin")
     assert found.subwords is None
@@ -103,14 +103,14 @@ def test_vectors_without_ngrams_counts_or_contexts(tmp_path: Path):
 
 
 def test_what_cannot_be_written(vectors: Vectors, tmp_path: Path):
-    with pytest.raises(SettingError, match="compressed models are read, not written"):
+    with pytest.raises(SettingError, match=r"quantized models \(.ftz\) are read, not written"):
         fasttext.write(vectors, tmp_path / "v.ftz")
     with pytest.raises(FormatError, match="zero byte"):
         fasttext.write(Vectors.of(["a\0b"], [[1.0]]), tmp_path / "v.bin")
     assert not list(tmp_path.iterdir())
 
 
-def test_invalid_words_are_hashed_as_they_stand(written: Path):
+def test_invalid_words_are_hashed_as_written(written: Path):
     broken = written.read_bytes().replace("猫".encode(), b"\xe7\x8c\xff", 1)
     written.write_bytes(broken)
     with pytest.raises(FormatError, match="not UTF-8"):
@@ -131,7 +131,7 @@ FIELDS = [
     (40, "i", -1, "byte 40: buckets is -1"),
     (40, "i", 0, "byte 40: buckets is 0; expected at least 1, for n-grams"),
     (48, "i", 1 << 30, "byte 48: max_n is 1,073,741,824"),
-    (56, "d", float("nan"), "byte 56: sample is nan"),
+    (56, "d", float("nan"), "byte 56: the subsampling threshold is nan"),
     (64, "i", -1, "byte 64: the number of entries is -1"),
     (64, "i", 1 << 30, "byte 72: the number of labels is 0"),
     (68, "i", 6, "byte 68: the number of words is 6"),
@@ -195,7 +195,9 @@ def test_changed_bytes_never_crash_or_take_memory(written: Path):
 def test_a_compressed_file_cut_or_changed_is_refused_or_read(data: Path, tmp_path: Path):
     whole = (data / "pretrained_fasttext_lid" / "lid.176.ftz").read_bytes()
     random = np.random.default_rng(9)
-    sizes = fasttext.read(data / "pretrained_fasttext_lid" / "lid.176.ftz").subwords.buckets.shape  # pyright: ignore
+    subwords = fasttext.read(data / "pretrained_fasttext_lid" / "lid.176.ftz").subwords
+    assert isinstance(subwords, NGrams)
+    sizes = subwords.buckets.shape
     for turn, size in enumerate(random.integers(100, len(whole), 15)):
         (tmp_path / f"{turn}.ftz").write_bytes(whole[:size])
         with pytest.raises(FormatError, match=r"byte [\d,]+: "):

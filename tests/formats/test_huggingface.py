@@ -52,15 +52,25 @@ def test_shards(folder: Path):
 @pytest.mark.parametrize(
     ("places", "said"),
     [
-        ({"a": "one.safetensors", "b": "one.safetensors"}, r"promises \['b'\]"),
+        (
+            {"a": "one.safetensors", "b": "one.safetensors"},
+            r"promises tensors that the file does not have: b",
+        ),
         ({"a": "one.safetensors", "b": "three.safetensors"}, "three.safetensors: not a readable"),
-        ({"a": "../one.safetensors"}, "no file of this folder"),
-        ({"c": "two.safetensors"}, r"promises \['c'\].*does not know \['b'\]"),
+        ({"a": "../one.safetensors"}, "expected the name of a file in this folder"),
+        ({"c": "two.safetensors"}, r"promises tensors that the file does not have: c"),
     ],
 )
 def test_indexes_that_do_not_hold(places: dict[str, str], said: str, folder: Path):
     shard(folder, places)
     with pytest.raises(FormatError, match=said):
+        open_folder(folder)
+
+
+def test_tensors_that_the_index_does_not_know(folder: Path):
+    shard(folder, {"a": "one.safetensors"})
+    save_file({"a": np.ones(2, np.float32), "c": np.ones(1, np.float32)}, folder / "one.safetensors")
+    with pytest.raises(FormatError, match="has tensors that the index does not know: c"):
         open_folder(folder)
 
 

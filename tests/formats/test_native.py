@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import numpy as np
 import pytest
 
 from inlaid import arrays
-from inlaid.encode.ngrams import Mixed, NGrams
-from inlaid.encode.vocabulary import Words
+from inlaid.cli import main
+from inlaid.encode.ngrams import NGrams, NGramTable
+from inlaid.encode.vocabulary import Words, pack_words
 from inlaid.errors import FormatError
 from inlaid.formats import native
 from inlaid.formats.reading import Reading
+from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
 
 
@@ -35,6 +38,41 @@ def test_counts_may_be_missing(tmp_path: Path):
     assert native.read(tmp_path / "v.inlaid").counts is None
 
 
+def with_card(path: Path, card: str) -> Path:
+    """A file of one word whose card is this text."""
+    table = np.ones((1, 1), np.float32)
+    arrays.write(path, {"table": table, **pack_words(Words.of(["a"]))}, {"card": card})
+    return path
+
+
+def test_a_card_of_a_newer_version_is_read_and_unknown_fields_are_said(tmp_path: Path):
+    card = {"method": "swivel", "outcome_of_tomorrow": {"steps": 3}, "notes": ["a"], "b": 1}
+    notes: list[object] = []
+    found = native.read(with_card(tmp_path / "v.inlaid", json.dumps(card)), report=notes.append)
+    assert found.card == Card(method="swivel", notes=("a",))
+    assert len(notes) == 1
+    assert "fields that this version of Inlaid does not know: b, outcome_of_tomorrow." in str(notes[0])
+
+
+def test_a_card_of_an_older_version_gets_defaults(tmp_path: Path):
+    notes: list[object] = []
+    found = native.read(with_card(tmp_path / "v.inlaid", '{"method": "ppmi"}'), report=notes.append)
+    assert found.card == Card(method="ppmi")
+    assert not notes
+
+
+@pytest.mark.parametrize("card", ["{", "[1]", '{"method": 3}', '{"notes": "a"}', '{"settings": [1]}'])
+def test_a_card_that_cannot_be_read_is_refused(tmp_path: Path, card: str):
+    with pytest.raises(FormatError, match="card"):
+        native.read(with_card(tmp_path / "v.inlaid", card))
+
+
+def test_a_newer_file_opens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = with_card(tmp_path / "v.inlaid", '{"method": "swivel", "outcome": {"finished": true}, "x": 1}')
+    assert main(["info", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["card"]["method"] == "swivel"
+
+
 def test_a_file_without_a_card_is_refused(tmp_path: Path):
     arrays.write(tmp_path / "v.inlaid", {"table": np.zeros((1, 1), np.float32)}, {})
     with pytest.raises(FormatError, match="card"):
@@ -42,9 +80,9 @@ def test_a_file_without_a_card_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kept", [None, np.array([2, 3, 7], np.int32)])
-@pytest.mark.parametrize("numbers", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_ngrams_come_back_and_are_read_by_the_row(
-    tmp_path: Path, numbers: native.Numbers, kept: np.ndarray | None
+    tmp_path: Path, dtype: native.Dtype, kept: np.ndarray | None
 ):
     random = np.random.default_rng(2)
     words = Words.of(["cat", "猫", "dog"])
@@ -52,18 +90,20 @@ def test_ngrams_come_back_and_are_read_by_the_row(
         random.standard_normal((rows, 4)).astype(np.float32) for rows in (3, 9 if kept is None else 3)
     )
     ngrams = NGrams(own=own, buckets=buckets, size=9, min_n=1, max_n=4, kept=kept)
-    vectors = Vectors(words, Mixed.of(words, ngrams), subwords=ngrams)
-    native.write(vectors, tmp_path / "v.inlaid", numbers=numbers)
+    vectors = Vectors(words, NGramTable.of(words, ngrams), subwords=ngrams)
+    native.write(vectors, tmp_path / "v.inlaid", dtype=dtype)
     found = native.read(tmp_path / "v.inlaid")
     expected = vectors["小猫"]
     np.testing.assert_allclose(
-        found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[numbers]
+        found["小猫"], expected, atol={"float32": 0, "float16": 1e-3, "int8": 2e-2}[dtype]
     )
     assert isinstance(found.subwords, NGrams)
     assert (found.subwords.min_n, found.subwords.max_n, found.subwords.size) == (1, 4, 9)
-    if numbers == "float32":
-        assert found.subwords.own.whole().tobytes() == own.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
-        assert found.subwords.buckets.whole().tobytes() == buckets.tobytes()  # pyright: ignore[reportAttributeAccessIssue]
+    if dtype == "float32":
+        assert isinstance(found.subwords.own, LazyTable)
+        assert isinstance(found.subwords.buckets, LazyTable)
+        assert found.subwords.own.whole().tobytes() == own.tobytes()
+        assert found.subwords.buckets.whole().tobytes() == buckets.tobytes()
     top = native.read(tmp_path / "v.inlaid", Reading(top=2))
     assert isinstance(top.subwords, NGrams)
     assert top.subwords.own.shape == (2, 4)

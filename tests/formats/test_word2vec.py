@@ -79,30 +79,33 @@ def test_rows_may_end_in_a_newline_or_not(tmp_path: Path, block: int, ending: by
     ("data", "problem"),
     [
         (b"", "expected a first line like '3000000 300'"),
-        (b"\xba\x16\x4f\x2f\x0c\0\0\0", "fastText's and others need their own --format"),
+        (b"\xba\x16\x4f\x2f\x0c\0\0\0", "leave the format out"),
         (content(TWO, "2 -2"), "expected a first line"),
-        (content(TWO, "0 2"), "promises 0 words of 2 numbers"),
-        (content(TWO, "2 0"), "promises 2 words of 0 numbers"),
-        (content(TWO, "2 99999999999999"), "promises 2 words of 99,999,999,999,999 numbers"),
+        (content(TWO, "0 2"), "promises 0 words of dimension 2"),
+        (content(TWO, "2 0"), "promises 2 words of dimension 0"),
+        (content(TWO, "2 99999999999999"), "promises 2 words of dimension 99,999,999,999,999"),
         (
             content(TWO, "2 9999999"),
             "word 1 at byte 10 is cut short or missing: expected a word and 9,999,999 numbers",
         ),
         (content(TWO, "999999999999 2"), "word 3 at byte 41 is cut short or missing: .* --top 2"),
-        (content(TWO, "1 2"), "promises 1 words of 2 numbers, and more follows at byte 17"),
+        (content(TWO, "1 2"), "promises 1 words of dimension 2, but more follows at byte 17"),
         (content(TWO)[:-3], "word 2 at byte 17 is cut short or missing"),
         (
             content(TWO)[:4],
             "word 1 at byte 4 is cut short or missing: expected a word and 2 numbers, found 0 bytes",
         ),
-        (content({"a": [1.0, float("nan")]}), "word 1 at byte 4, b'a', has NaN or infinity"),
+        (content({"a": [1.0, float("nan")]}), "the vector of word 1 at byte 4, b'a', holds NaN or infinity"),
         (
             content({"a": [1.0, 2.0], "b": [float("inf"), float("-inf")]}),
-            "word 2 at byte 15, b'b', has NaN or infinity",
+            "the vector of word 2 at byte 15, b'b', holds NaN or infinity",
         ),
-        (content({"a": [1.0], "": [2.0]}, "2 1"), "word 2 at byte 11, b'', is no word"),
-        (content({"a": [1.0], "b\nc": [2.0]}, "2 1"), "word 2 at byte 11, b'b.nc', is no word"),
-        (content({"a": [1.0], "b" * 70_000: [2.0]}, "2 1"), "word 2 at byte 10 has no end in 65,536 bytes"),
+        (content({"a": [1.0], "": [2.0]}, "2 1"), "word 2 at byte 11, b'', cannot be a word"),
+        (content({"a": [1.0], "b\nc": [2.0]}, "2 1"), "word 2 at byte 11, b'b.nc', cannot be a word"),
+        (
+            content({"a": [1.0], "b" * 70_000: [2.0]}, "2 1"),
+            "word 2 at byte 10 has no end within 65,536 bytes",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, block: int, data: bytes, problem: str):
@@ -127,7 +130,7 @@ def test_duplicates_and_broken_words_follow_the_settings(tmp_path: Path):
 
 @pytest.mark.parametrize("word", ["a b", "a\n", ""])
 def test_words_the_file_cannot_hold_are_not_written(tmp_path: Path, word: str):
-    with pytest.raises(WriteError, match="holds a blank"):
+    with pytest.raises(WriteError, match="contains whitespace"):
         word2vec.write(Vectors.of([word], [[1]]), tmp_path / "v.bin")
 
 

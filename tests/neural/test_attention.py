@@ -1,8 +1,9 @@
-"""Attention: equal to a loop in plain Python and to SDPA, whoever may look where."""
+"""Attention: equal to a loop in plain Python and to SDPA, under any mask."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -11,28 +12,37 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from inlaid.errors import SettingError
-from inlaid.neural.attention import Attention, KeysValues, View, causal_mask, explicit
-from inlaid.neural.positions import Alibi, Rotary, Shaw, TransformerXL
+from inlaid.neural.attention import (
+    Attention,
+    KeyValueCache,
+    Projected,
+    View,
+    attend_with_weights,
+    causal_mask,
+)
+from inlaid.neural.positions import Alibi, Shaw, TransformerXL
+from inlaid.neural.rotary import Rotary
 
 
 def view(length: int, keys: int | None = None, **rest: object) -> View:
     places = torch.arange(max(length, keys or 0))[None]
-    return View(places[:, :length], places[:, : keys or length], **rest)  # pyright: ignore[reportArgumentType]
+    given: Any = rest
+    return View(places[:, :length], places[:, : keys or length], **given)
 
 
 @torch.no_grad()
-def by_hand(layer: Attention, x: Tensor, memory: Tensor, seen: Tensor) -> Tensor:
+def by_hand(layer: Attention, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
     """One text, one head and one query at a time; grouped heads by their number."""
-    result = torch.zeros(len(x), layer.heads * layer.width, dtype=x.dtype)
+    result = torch.zeros(len(x), layer.heads * layer.head_dim, dtype=x.dtype)
     for head in range(layer.heads):
         shared = head * layer.kv_heads // layer.heads
-        width = layer.width
+        width = layer.head_dim
         query = layer.query(x)[:, head * width : (head + 1) * width]
         key = layer.key(memory)[:, shared * width : (shared + 1) * width]
         value = layer.value(memory)[:, shared * width : (shared + 1) * width]
         for i in range(len(x)):
             scores = [
-                math.exp(float(query[i] @ key[j]) / math.sqrt(width)) if seen[i, j] else 0.0
+                math.exp(float(query[i] @ key[j]) / math.sqrt(width)) if mask[i, j] else 0.0
                 for j in range(len(memory))
             ]
             total = sum(scores) or 1.0
@@ -48,12 +58,12 @@ def test_is_what_the_formula_says(kv_heads: int, weights: bool):
     layer = Attention(8, 4, kv_heads=kv_heads).double()
     x = torch.randn(2, 3, 8).double()
     memory = torch.randn(2, 5, 8).double()
-    seen = torch.rand(2, 1, 3, 5) < 0.6
-    seen[1, 0, 2] = False  # one query may look nowhere
-    output = layer(x, view(3, 5, seen=seen), memory=memory, weights=weights).output
+    mask = torch.rand(2, 1, 3, 5) < 0.6
+    mask[1, 0, 2] = False  # one query sees no key
+    output = layer(x, view(3, 5, mask=mask), memory=memory, need_weights=weights).output
     for text in range(2):
         torch.testing.assert_close(
-            output[text].detach(), by_hand(layer, x[text], memory[text], seen[text, 0])
+            output[text].detach(), by_hand(layer, x[text], memory[text], mask[text, 0])
         )
 
 
@@ -63,7 +73,7 @@ def test_is_what_the_formula_says(kv_heads: int, weights: bool):
     st.integers(1, 6),
     st.booleans(),
     st.booleans(),
-    st.sampled_from(["none", "alibi", "shaw", "xl", "rotary"]),
+    st.sampled_from(["none", "alibi", "shaw", "transformer-xl", "rotary"]),
 )
 def test_the_path_with_weights_equals_sdpa(
     heads: tuple[int, int], length: int, causal: bool, padded: bool, kind: str
@@ -73,40 +83,40 @@ def test_the_path_with_weights_equals_sdpa(
         "none": None,
         "alibi": Alibi(heads[0]),
         "shaw": Shaw(4, 2),
-        "xl": TransformerXL(12, heads[0], 4),
-        "rotary": Rotary(4, length=9),
+        "transformer-xl": TransformerXL(12, heads[0], 4),
+        "rotary": Rotary(4, max_length=9),
     }
     positions = made[kind]
     positions = None if positions is None else positions.double()
     x = torch.randn(2, length, 12).double()
     places = torch.arange(length)[None]
-    seen = causal_mask(length, length, x.device)[None, None] if causal else None
+    mask = causal_mask(length, length, x.device)[None, None] if causal else None
     if padded:
         real = torch.tensor([[True] * length, [False] + [True] * (length - 1)])[:, None, None]
-        seen = real if seen is None else seen & real
+        mask = real if mask is None else mask & real
     extra = (
         {}
         if positions is None
-        else {"bias": positions.bias(places, places), "turns": positions.turns(places)}
+        else {"bias": positions.bias(places, places), "rotation": positions.rotation(places)}
     )
-    at = view(length, seen=seen, causal=causal and not padded, positions=positions, **extra)
+    at = view(length, mask=mask, causal=causal and not padded, encoding=positions, **extra)
     fast = layer(x, at)
-    slow = layer(x, at, weights=True)
+    slow = layer(x, at, need_weights=True)
     torch.testing.assert_close(fast.output, slow.output)
     assert fast.weights is None
     assert not fast.output.isnan().any()
     shares = slow.weights.sum(-1)
     assert slow.weights.shape == (2, heads[0], length, length)
-    assert torch.allclose(shares, shares.round())  # each row adds up to 1, or to 0 where nothing may be seen
+    assert torch.allclose(shares, shares.round())  # each row adds up to 1, or to 0 where nothing may be mask
     if causal:
         assert not slow.weights.triu(1).any()
 
 
 def test_a_query_that_sees_nothing_gets_zeros():
     layer = Attention(8, 2, bias=False)
-    blind = view(3, seen=torch.zeros(1, 1, 1, 3, dtype=torch.bool))
+    blind = view(3, mask=torch.zeros(1, 1, 1, 3, dtype=torch.bool))
     for weights in (False, True):
-        assert not layer(torch.randn(1, 3, 8), blind, weights=weights).output.any()
+        assert not layer(torch.randn(1, 3, 8), blind, need_weights=weights).output.any()
 
 
 def test_the_scale_keeps_the_variance_of_scores_at_one():
@@ -119,7 +129,8 @@ def test_the_scale_keeps_the_variance_of_scores_at_one():
     query = torch.randn(1, 1, 50, 256)
     key = torch.randn(1, 1, 50, 256)
     saturated, scaled = (
-        explicit(query, key, key, None, None, scale)[1].amax(-1).mean() for scale in (1.0, 1 / 16)
+        attend_with_weights(Projected(query, key, key), None, None, scale=scale)[1].amax(-1).mean()
+        for scale in (1.0, 1 / 16)
     )
     assert saturated > 0.8  # nearly all of the weight on one key
     assert scaled < 0.3
@@ -140,7 +151,7 @@ def test_heads_side_by_side_are_a_sum_over_heads():
     layer = Attention(8, 2, bias=False)
     x = torch.randn(1, 3, 8)
     value = layer.value(x).view(3, 2, 4)
-    shares = layer(x, view(3), weights=True).weights[0]
+    shares = layer(x, view(3), need_weights=True).weights[0]
     parts = [
         shares[head] @ value[:, head] @ layer.output.weight[:, head * 4 : head * 4 + 4].T for head in range(2)
     ]
@@ -151,17 +162,18 @@ def test_heads_side_by_side_are_a_sum_over_heads():
 def test_a_cache_changes_nothing(rotary: bool):
     layer = Attention(8, 2, kv_heads=1).double()
     x = torch.randn(2, 5, 8).double()
-    positions = Rotary(4, length=9) if rotary else None
+    positions = Rotary(4, max_length=9) if rotary else None
 
     def at(start: int, stop: int) -> View:
         places = torch.arange(5)[None]
-        turns = positions.turns(places[:, start:stop]) if positions else None
-        seen = causal_mask(stop - start, stop, x.device)[None, None]
-        return View(places[:, start:stop], places[:, :stop], seen, turns=turns, positions=positions)
+        rotation = positions.rotation(places[:, start:stop]) if positions else None
+        mask = causal_mask(stop - start, stop, x.device)[None, None]
+        return View(places[:, start:stop], places[:, :stop], mask, rotation=rotation, encoding=positions)
 
-    kept = KeysValues()
+    cache = KeyValueCache()
     steps = [
-        layer(x[:, start:stop], at(start, stop), kept=kept).output for start, stop in ((0, 2), (2, 3), (3, 5))
+        layer(x[:, start:stop], at(start, stop), cache=cache).output
+        for start, stop in ((0, 2), (2, 3), (3, 5))
     ]
     torch.testing.assert_close(torch.cat(steps, 1), layer(x, at(0, 5)).output)
 
@@ -170,14 +182,14 @@ def test_beams_share_a_memory():
     layer = Attention(8, 2)
     x = torch.randn(6, 1, 8)
     memory = torch.randn(2, 4, 8)
-    seen = torch.tensor([[True] * 4, [True, True, False, False]])[:, None, None]
+    mask = torch.tensor([[True] * 4, [True, True, False, False]])[:, None, None]
     for weights in (False, True):
-        shared = layer(x, view(1, 4, seen=seen), memory=memory, weights=weights)
+        shared = layer(x, view(1, 4, mask=mask), memory=memory, need_weights=weights)
         repeated = layer(
             x,
-            view(1, 4, seen=seen.repeat_interleave(3, 0)),
+            view(1, 4, mask=mask.repeat_interleave(3, 0)),
             memory=memory.repeat_interleave(3, 0),
-            weights=weights,
+            need_weights=weights,
         )
         torch.testing.assert_close(shared.output, repeated.output)
         if weights:

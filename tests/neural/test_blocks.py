@@ -1,26 +1,27 @@
-"""Blocks: norms and feed-forwards are their formulas, and stand where pre and post put them."""
+"""Blocks: norms and feed-forward networks are their formulas, in the order of pre-norm and post-norm."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.attention import View
-from inlaid.neural.blocks import ACTIVATIONS, Block, FeedForward, make_norm
+from inlaid.neural.blocks import ACTIVATIONS, FeedForward, TransformerBlock, make_norm
+from inlaid.neural.config import make_config
 
-SHAPE = Architecture(kind="encoder", words=9, dim=6, heads=2, inner=8)
-AT = torch.arange(4)[None]
+CONFIG = make_config(
+    {"kind": "encoder", "vocab_size": 9, "dim": 6, "attention.heads": 2, "feed_forward.dim": 8}
+)
+POSITIONS = torch.arange(4)[None]
 
 
 def test_norms_are_their_formulas_over_features():
     x = torch.randn(2, 4, 6, dtype=torch.float64) * 3 + 1
-    layer = make_norm(SHAPE).double()
-    rms = make_norm(replace(SHAPE, norm="rms", norm_guard=1e-6)).double()
+    layer = make_norm(CONFIG).double()
+    rms = make_norm(CONFIG.replace({"norm.kind": "rms", "norm.eps": 1e-6})).double()
     for each in (layer, rms):
         nn.init.normal_(each.weight)  # pyright: ignore[reportArgumentType]
     mean = x.mean(-1, keepdim=True)
@@ -44,11 +45,21 @@ def test_activations_at_one():
 
 def test_feed_forward_with_and_without_a_gate():
     x = torch.randn(3, 6)
-    plain = FeedForward(replace(SHAPE, activation="relu"))
+    plain = FeedForward(CONFIG.replace({"feed_forward.activation": "relu"}))
     torch.testing.assert_close(
         plain(x), (x @ plain.up.weight.T + plain.up.bias).relu() @ plain.down.weight.T + plain.down.bias
     )
-    swiglu = FeedForward(replace(SHAPE, activation="silu", gated=True, linear_bias=False))
+    swiglu = FeedForward(
+        CONFIG.replace(
+            {
+                "feed_forward.activation": "silu",
+                "feed_forward.gated": True,
+                "attention.bias": False,
+                "attention.output_bias": False,
+                "feed_forward.bias": False,
+            }
+        )
+    )
     assert swiglu.gate is not None
     gate = x @ swiglu.gate.weight.T
     torch.testing.assert_close(
@@ -57,24 +68,32 @@ def test_feed_forward_with_and_without_a_gate():
 
 
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_residuals_and_norms_stand_where_they_should(place: str):
+def test_residuals_and_norms_are_in_the_right_order(place: str):
     # pyright: ignore[reportArgumentType]
-    block = Block(replace(SHAPE, norm_place=place))
+    block = TransformerBlock(CONFIG.replace({"norm.placement": place}))
     x = torch.randn(2, 4, 6)
-    attend = lambda y: block.attention(y, View(AT, AT)).output  # noqa: E731
+    attend = lambda y: block.attention(y, View(POSITIONS, POSITIONS)).output  # noqa: E731
     if place == "pre":
         middle = x + attend(block.attention_norm(x))
         expected = middle + block.feed_forward(block.feed_forward_norm(middle))
     else:
         middle = block.attention_norm(x + attend(x))
         expected = block.feed_forward_norm(middle + block.feed_forward(middle))
-    torch.testing.assert_close(block(x, View(AT, AT)).x, expected)
+    torch.testing.assert_close(block(x, View(POSITIONS, POSITIONS)).hidden, expected)
 
 
 def test_dropout_works_in_training_only():
-    block = Block(replace(SHAPE, dropout=0.5, attention_dropout=0.5))
+    block = TransformerBlock(CONFIG.replace({"dropout": 0.5, "attention.dropout": 0.5}))
     x = torch.randn(2, 4, 6)
-    assert not torch.equal(block(x, View(AT, AT)).x, block(x, View(AT, AT)).x)
+    assert not torch.equal(
+        block(x, View(POSITIONS, POSITIONS)).hidden, block(x, View(POSITIONS, POSITIONS)).hidden
+    )
     block.eval()
-    assert torch.equal(block(x, View(AT, AT)).x, block(x, View(AT, AT)).x)
-    assert torch.allclose(block(x, View(AT, AT), weights=True).x, block(x, View(AT, AT)).x, atol=1e-6)
+    assert torch.equal(
+        block(x, View(POSITIONS, POSITIONS)).hidden, block(x, View(POSITIONS, POSITIONS)).hidden
+    )
+    assert torch.allclose(
+        block(x, View(POSITIONS, POSITIONS), need_weights=True).hidden,
+        block(x, View(POSITIONS, POSITIONS)).hidden,
+        atol=1e-6,
+    )

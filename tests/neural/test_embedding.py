@@ -167,8 +167,8 @@ def test_second_derivatives_pass():
         (torch.tensor([[0, 1], [2, 7]]), r"Id 7 at position \[1, 1\] is outside the table of 7 rows"),
         (torch.tensor([0, -1]), r"Id -1 at position \[1\]"),
         (torch.tensor(9), "Id 9 at position"),
-        (torch.tensor([0.0]), "whole numbers; found torch.float32"),
-        (torch.tensor([True]), "whole numbers; found torch.bool"),
+        (torch.tensor([0.0]), "integers; found torch.float32"),
+        (torch.tensor([True]), "integers; found torch.bool"),
     ],
 )
 def test_wrong_ids_are_named(ids: torch.Tensor, said: str):

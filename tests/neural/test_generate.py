@@ -1,4 +1,4 @@
-"""Generating: searches find what trying everything finds; caches and company in the batch change nothing."""
+"""Generating: beam search finds what exhaustive search finds; cache and batch change nothing."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ import pytest
 import torch
 
 from inlaid.errors import SettingError
-from inlaid.neural.architecture import Architecture
-from inlaid.neural.generate import Generation, generate, penalized, sample
+from inlaid.neural.config import make_config
+from inlaid.neural.decoding import DecodingState
+from inlaid.neural.generate import GenerationSettings, generate, penalized, sample
 from inlaid.neural.model import Model
 from inlaid.neural.network import make_network
-from inlaid.neural.writer import Writer
 
 WORDS = 7
 END = 1
 
 
 def model(kind: str = "decoder", **rest: Any) -> Model:
-    shape = Architecture(
-        kind=kind,
-        words=WORDS,
-        dim=8,
-        heads=2,
-        layers=2,
-        decoder_layers=2 if kind == "seq2seq" else 0,
-        length=16,
-        padding=0,
-        start=2,  # pyright: ignore
-        end=(END,),
-        **rest,
+    config = make_config(
+        {
+            "kind": kind,
+            "vocab_size": WORDS,
+            "dim": 8,
+            "attention.heads": 2,
+            "layers": 2,
+            "decoder_layers": 2 if kind == "seq2seq" else 0,
+            "positions.max_length": 16,
+            "special.padding": 0,
+            "special.start": 2,
+            "special.end": (END,),
+            **rest,
+        }
     )
-    network = make_network(shape)
+    network = make_network(config)
     for parameter in network.parameters():
         parameter.data.normal_(std=0.7)
     return Model(network.double().eval())
@@ -58,7 +60,7 @@ def test_wide_beams_find_the_best_of_all_texts(length_penalty: float):
         text for size in (1, 2, 3) for text in itertools.product(range(WORDS), repeat=size) if ended(text, 3)
     ]
     scores = {text: likelihood(made, prompt, text) / len(text) ** length_penalty for text in texts}
-    settings = Generation(method="beam", beams=60, new_tokens=3, length_penalty=length_penalty)
+    settings = GenerationSettings(method="beam", beams=60, max_new_tokens=3, length_penalty=length_penalty)
     assert tuple(generate(made, torch.tensor([prompt]), None, settings)[0]) == max(
         scores, key=scores.__getitem__
     )
@@ -67,13 +69,15 @@ def test_wide_beams_find_the_best_of_all_texts(length_penalty: float):
 def test_greedy_takes_the_likeliest_and_one_beam_does_the_same():
     made = model()
     ids = [3, 4]
-    found = generate(made, torch.tensor([ids]), None, Generation(new_tokens=6))[0]
+    found = generate(made, torch.tensor([ids]), None, GenerationSettings(max_new_tokens=6))[0]
     for token in found:
         assert token == int(made.network(torch.tensor([ids])).logits[0, -1].argmax())  # pyright: ignore
         ids = [*ids, token]
     assert len(found) == 6 or found[-1] == END
     assert (
-        generate(made, torch.tensor([[3, 4]]), None, Generation(method="beam", beams=1, new_tokens=6))[0]
+        generate(
+            made, torch.tensor([[3, 4]]), None, GenerationSettings(method="beam", beams=1, max_new_tokens=6)
+        )[0]
         == found
     )
 
@@ -81,16 +85,16 @@ def test_greedy_takes_the_likeliest_and_one_beam_does_the_same():
 @pytest.mark.parametrize("kind", ["decoder", "seq2seq"])
 @pytest.mark.parametrize("positions", ["learned", "rotary", "alibi", "t5"])
 @pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
-def test_cached_and_uncached_alone_and_in_company_write_the_same(kind: str, positions: str, method: str):
-    made = model(kind, positions=positions)
-    settings = Generation(method=method, new_tokens=8, seed=3, repetition_penalty=1.3)  # pyright: ignore[reportArgumentType]
+def test_cache_and_batch_change_nothing(kind: str, positions: str, method: Any):
+    made = model(kind, **{"positions.kind": positions})
+    settings = GenerationSettings(method=method, max_new_tokens=8, seed=3, repetition_penalty=1.3)
     ids = torch.tensor([[3, 4, 5, 6], [0, 0, 5, 2]])
     mask = torch.tensor([[1, 1, 1, 1], [0, 0, 1, 1]])
     if kind == "seq2seq":
         ids = torch.tensor([[3, 4, 5, 6], [5, 2, 0, 0]])
         mask = mask.flip(1)
     found = generate(made, ids, mask, settings)
-    assert found == generate(made, ids, mask, replace(settings, cached=False))
+    assert found == generate(made, ids, mask, replace(settings, use_cache=False))
     assert found[0] == generate(made, ids[:1], None, settings)[0]
     if method != "sample":  # a row's draws belong to its place in the batch
         assert found[1] == generate(made, torch.tensor([[5, 2]]), None, settings)[0]
@@ -101,7 +105,10 @@ def test_sampling_draws_by_probability():
 
     def shares(**settings: Any) -> torch.Tensor:
         draws = [torch.Generator().manual_seed(seed) for seed in range(4000)]
-        return sample(scores, Generation(method="sample", **settings), draws).bincount(minlength=4) / 4000
+        return (
+            sample(scores, GenerationSettings(method="sample", **settings), draws).bincount(minlength=4)
+            / 4000
+        )
 
     torch.testing.assert_close(shares(), scores[0].softmax(0), atol=0.03, rtol=0)
     torch.testing.assert_close(shares(temperature=0.5), (2 * scores[0]).softmax(0), atol=0.03, rtol=0)
@@ -117,15 +124,15 @@ def test_sampling_draws_by_probability():
 def test_the_same_seed_draws_the_same_text():
     made = model()
     ids = torch.tensor([[3, 4]])
-    settings = Generation(method="sample", new_tokens=10, seed=5)
+    settings = GenerationSettings(method="sample", max_new_tokens=10, seed=5)
     assert generate(made, ids, None, settings) == generate(made, ids, None, settings)
     assert len({tuple(generate(made, ids, None, replace(settings, seed=seed))[0]) for seed in range(8)}) > 1
 
 
-def test_repetition_penalty_moves_only_what_was_said():
+def test_repetition_penalty_changes_only_used_words():
     scores = torch.tensor([[2.0, -2.0, 4.0]])
-    said = torch.tensor([[True, True, False]])
-    assert penalized(scores, said, 2.0).tolist() == [[1.0, -4.0, 4.0]]
+    used = torch.tensor([[True, True, False]])
+    assert penalized(scores, used, 2.0).tolist() == [[1.0, -4.0, 4.0]]
 
 
 @pytest.mark.parametrize(
@@ -135,30 +142,34 @@ def test_repetition_penalty_moves_only_what_was_said():
         (torch.tensor([[3, 4], [3, 4]]), torch.tensor([[1, 1], [1, 0]]), "row 1 ends in padding"),
         (torch.zeros(0, 3, dtype=torch.int64), None, "0 texts"),
         (torch.tensor([[3, 99]]), None, "Id 99"),
-        (torch.ones(1, 12, dtype=torch.int64) * 3, None, "prompt of 12 and 8 new tokens go past the 16"),
+        (
+            torch.ones(1, 12, dtype=torch.int64) * 3,
+            None,
+            "prompt of 12 tokens and 8 new tokens exceed this model's maximum length of 16",
+        ),
     ],
 )
 def test_bad_prompts_are_named(ids: torch.Tensor, mask: torch.Tensor | None, said: str):
     with pytest.raises(SettingError, match=said):
-        generate(model(), ids, mask, Generation(new_tokens=8))
+        generate(model(), ids, mask, GenerationSettings(max_new_tokens=8))
 
 
-def test_what_cannot_write_says_so():
-    with pytest.raises(SettingError, match=r"encoder .*cannot write"):
+def test_what_cannot_generate_is_refused():
+    with pytest.raises(SettingError, match=r"encoder .*cannot generate"):
         generate(model("encoder"), torch.tensor([[3]]))
     with pytest.raises(SettingError, match="temperature is 0"):
-        Generation(temperature=0.0)
+        GenerationSettings(temperature=0.0)
 
 
-def test_padding_was_never_said():
-    writer = Writer(
+def test_padding_is_not_used():
+    state = DecodingState(
         model().network,
         torch.tensor([[0, 0, 5, 2]]),
         torch.tensor([[0, 0, 1, 1]]),
         4,
-        cached=True,
-        remember=True,
+        use_cache=True,
+        track_used=True,
     )
-    assert writer.said[0].nonzero().flatten().tolist() == [2, 5]
-    writer.append(torch.tensor([4]))
-    assert writer.said[0].nonzero().flatten().tolist() == [2, 4, 5]
+    assert state.used[0].nonzero().flatten().tolist() == [2, 5]
+    state.append(torch.tensor([4]))
+    assert state.used[0].nonzero().flatten().tolist() == [2, 4, 5]

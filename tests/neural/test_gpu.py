@@ -1,5 +1,4 @@
-"""On a GPU: kernels say what the plain versions say, the same bits every time, and nothing waits. Collected
-where there is one."""
+"""On a GPU: kernels agree with plain operations, give the same bits every time, and never synchronize."""
 
 from __future__ import annotations
 
@@ -9,7 +8,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from inlaid.neural.architecture import Architecture
+if not torch.cuda.is_available():
+    pytest.skip("needs a GPU: torch.cuda.is_available() is false", allow_module_level=True)
+
+from inlaid.neural.config import make_config
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
 from inlaid.neural.loss import word_loss
 from inlaid.neural.network import make_network
@@ -52,7 +54,7 @@ def test_rows_move_as_by_plain_operations(
     start = torch.randn(rows, dim, device="cuda").to(dtype)
     tables = [torch.nn.Parameter(start.clone()) for _ in range(3)]
     optimizers = [
-        kind([table], rate=0.1, guard=1e-4, **settings)
+        kind([table], learning_rate=0.1, eps=1e-4, **settings)
         for kind, table in zip((Plain, RowAdam, RowAdam), tables, strict=True)
     ]
     for _ in range(3):
@@ -76,13 +78,13 @@ def test_rows_move_as_by_plain_operations(
 def test_a_table_beyond_two_billion_numbers():
     table = torch.nn.Parameter(torch.ones(2**22 + 1, 512, device="cuda"))
     table.grad = sparse(torch.tensor([2**22, 0]), torch.ones(2, 512), 2**22 + 1)
-    RowAdam([table], rate=0.5).step()
+    RowAdam([table], learning_rate=0.5).step()
     assert table[[0, 1, 2**22]].mean(1).tolist() == pytest.approx([0.5, 1.0, 0.5])
 
 
 def test_an_update_can_be_captured():
     layer = TokenEmbedding(100, 16, sparse=True, device="cuda")
-    optimizer = RowAdam(layer.parameters(), rate=0.1)
+    optimizer = RowAdam(layer.parameters(), learning_rate=0.1)
     ids = torch.arange(50, device="cuda") % 7
 
     def update() -> None:
@@ -125,10 +127,19 @@ def test_loss_and_gradients_are_torchs(words: int, dtype: torch.dtype):
     assert word_loss(hidden, head, targets).isnan()
 
 
-@pytest.mark.parametrize("rest", [{}, {"kv_heads": 1, "positions": "rotary"}, {"linear_bias": False}])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        {},
+        {"attention.kv_heads": 1, "positions.kind": "rotary"},
+        {"attention.bias": False, "attention.output_bias": False, "feed_forward.bias": False},
+    ],
+)
 def test_one_product_for_three_projections_says_the_same(rest: dict[str, Any]):
-    shape = Architecture(kind="decoder", words=50, dim=32, heads=4, layers=2, **rest)
-    network = make_network(shape).double()
+    config = make_config(
+        {"kind": "decoder", "vocab_size": 50, "dim": 32, "attention.heads": 4, "layers": 2, **rest}
+    )
+    network = make_network(config).double()
     ids = torch.randint(0, 50, (2, 9))
     expected = network(ids).logits
     torch.testing.assert_close(network.cuda()(ids.cuda()).logits.cpu(), expected)

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.bilm import BiLM
+from inlaid.neural.config import Config, make_config
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import Encoder
-from inlaid.neural.generate import Generation, generate
+from inlaid.neural.generate import GenerationSettings, generate
 from inlaid.neural.model import Model
 from inlaid.neural.optimizer import RowAdam
 from inlaid.neural.seq2seq import Seq2Seq
@@ -26,25 +26,25 @@ START = 1
 END = 2
 
 
-def shape(kind: str, **rest: Any) -> Architecture:
+def config(kind: str, **rest: Any) -> Config:
     settings = {
-        "words": WORDS,
+        "vocab_size": WORDS,
         "dim": 32,
-        "heads": 4,
+        "attention.heads": 4,
         "layers": 2,
-        "inner": 64,
-        "length": 16,
-        "start": START,
-        "end": (END,),
+        "feed_forward.dim": 64,
+        "positions.max_length": 16,
+        "special.start": START,
+        "special.end": (END,),
         **rest,
     }
-    return Architecture(kind=kind, **settings)  # pyright: ignore[reportArgumentType]
+    return make_config({"kind": kind, **settings})
 
 
 def learn(network: nn.Module, loss: Callable[[], Tensor], steps: int = 120) -> None:
     table = network.tokens.weight  # pyright: ignore
     rest = [parameter for parameter in network.parameters() if parameter is not table]
-    optimizers = [RowAdam([table], rate=3e-3, clip=1.0), torch.optim.Adam(rest, lr=3e-3)]
+    optimizers = [RowAdam([table], learning_rate=3e-3, clip=1.0), torch.optim.Adam(rest, lr=3e-3)]
     for _ in range(steps):
         for optimizer in optimizers:
             optimizer.zero_grad()
@@ -65,23 +65,33 @@ def entropy(logits: Tensor | None, targets: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "rest", [{}, {"positions": "rotary", "layout": "halves", "norm": "rms", "gated": True, "tied": False}]
+    "rest",
+    [
+        {},
+        {
+            "positions.kind": "rotary",
+            "positions.layout": "halves",
+            "norm.kind": "rms",
+            "feed_forward.gated": True,
+            "head.tied": False,
+        },
+    ],
 )
-def test_a_decoder_goes_on_counting(rest: dict[str, Any]):
-    network = Decoder(shape("decoder", **rest))
+def test_a_decoder_continues_counting(rest: dict[str, Any]):
+    network = Decoder(config("decoder", **rest))
 
     def loss() -> Tensor:
         batch = cycles(16, 9)
         return entropy(network(batch[:, :-1]).logits, batch[:, 1:])
 
     learn(network, loss)
-    assert generate(Model(network), torch.tensor([[9, 10]]), None, Generation(new_tokens=5)) == [
+    assert generate(Model(network), torch.tensor([[9, 10]]), None, GenerationSettings(max_new_tokens=5)) == [
         [11, 3, 4, 5, 6]
     ]
 
 
 def test_an_encoder_fills_the_gap():
-    network = Encoder(shape("encoder", head="masked"))
+    network = Encoder(config("encoder", **{"head.kind": "masked"}))
 
     def loss() -> Tensor:
         batch = cycles(32, 5)
@@ -91,8 +101,8 @@ def test_an_encoder_fills_the_gap():
     assert network(torch.tensor([[10, 11, MASK, 4, 5]])).logits[0, 2].argmax() == 3
 
 
-def test_a_seq2seq_turns_a_text_round():
-    network = Seq2Seq(shape("seq2seq", decoder_layers=2, positions="sinusoidal"))
+def test_a_seq2seq_reverses_a_text():
+    network = Seq2Seq(config("seq2seq", **{"decoder_layers": 2, "positions.kind": "sinusoidal"}))
 
     def loss() -> Tensor:
         source = torch.randint(3, WORDS, (32, 3))
@@ -100,14 +110,17 @@ def test_a_seq2seq_turns_a_text_round():
         return entropy(network(source, target[:, :-1]).logits, target[:, 1:])
 
     learn(network, loss, 300)
-    written = generate(
-        Model(network), torch.tensor([[3, 7, 9], [11, 4, 5]]), None, Generation(method="beam", new_tokens=6)
+    generated = generate(
+        Model(network),
+        torch.tensor([[3, 7, 9], [11, 4, 5]]),
+        None,
+        GenerationSettings(method="beam", max_new_tokens=6),
     )
-    assert written == [[9, 7, 3, END], [5, 4, 11, END]]
+    assert generated == [[9, 7, 3, END], [5, 4, 11, END]]
 
 
 def test_a_bilm_knows_both_neighbours():
-    network = BiLM(shape("bilm", dim=16, inner=32, head="linear"))
+    network = BiLM(config("bilm", **{"dim": 16, "lstm.cell_dim": 32, "head.kind": "linear"}))
 
     def loss() -> Tensor:
         batch = cycles(16, 6)

@@ -39,7 +39,7 @@ def gradients(value: torch.Tensor, hidden: torch.Tensor, head: OutputEmbedding) 
 def test_loss_and_gradients_are_torchs(
     monkeypatch: pytest.MonkeyPatch, at_once: int, tied: bool, bias: bool, scale: float
 ):
-    monkeypatch.setattr(loss, "AT_ONCE", at_once)
+    monkeypatch.setattr(loss, "LOGITS_AT_ONCE", at_once)
     hidden, head, targets = make(tied, bias, scale)
     expected = functional.cross_entropy(head(hidden).flatten(0, 1), targets.flatten())
     found = word_loss(hidden, head, targets)

@@ -11,9 +11,9 @@ import tokenizers
 import torch
 
 from inlaid.errors import FormatError, SettingError
-from inlaid.neural.architecture import Architecture
 from inlaid.neural.checkpoint import load_model, save_model
-from inlaid.neural.generate import Generation, generate, write
+from inlaid.neural.config import make_config
+from inlaid.neural.generate import GenerationSettings, generate, generate_texts
 from inlaid.neural.model import Model
 from inlaid.neural.network import grow_network, make_network
 from inlaid.study.search.neighbors import neighbors
@@ -37,18 +37,24 @@ def tokenizer(*, added: bool = True) -> Any:
 
 def model(kind: str = "encoder", **rest: Any) -> Model:
     settings: dict[str, Any] = {
-        "words": 15,
+        "vocab_size": 15,
         "dim": 8,
-        "heads": 2,
+        "attention.heads": 2,
         "layers": 2,
-        "length": 12,
-        "padding": 0,
+        "positions.max_length": 12,
+        "special.padding": 0,
         **rest,
     }
-    shape = Architecture(
-        kind=kind, decoder_layers=2 if kind == "seq2seq" else 0, start=2, end=(3,), **settings
+    config = make_config(
+        {
+            "kind": kind,
+            "decoder_layers": 2 if kind == "seq2seq" else 0,
+            "special.start": 2,
+            "special.end": (3,),
+            **settings,
+        }
     )  # pyright: ignore
-    network = make_network(shape)
+    network = make_network(config)
     for parameter in network.parameters():
         parameter.data.normal_(std=0.5)
     return Model(network.eval(), tokenizer(added=kind != "decoder"))
@@ -60,16 +66,16 @@ def hidden(made: Model, ids: list[int], layer: int) -> np.ndarray:
 
 
 def test_tables_are_vectors_of_the_tokenizers_words():
-    made = model(tied=False)
+    made = model(**{"head.tied": False})
     vectors = made.input_vectors()
     assert list(vectors.words) == [*WORDS, "<row 13>", "<row 14>"]
     assert vectors["猫"].tolist() == made.network.tokens.weight[7].tolist()  # pyright: ignore
     assert made.output_vectors()["猫"].tolist() == made.network.head.weight[7].tolist()  # pyright: ignore
     assert len(neighbors(vectors, "cat", n=3)) == 3
-    tied = model(head="masked")
+    tied = model(**{"head.kind": "masked"})
     assert np.array_equal(tied.input_vectors().table, tied.output_vectors().table)
     with pytest.raises(SettingError, match="without an output layer"):
-        model(head="none").output_vectors()
+        model(**{"head.kind": "none"}).output_vectors()
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2, -1, -3])
@@ -83,7 +89,7 @@ def test_texts_become_the_mean_or_the_first_of_a_layer(layer: int):
     first = made.embed(["cat sat", "我喜欢猫."], layer=layer, pooling="first")
     np.testing.assert_allclose(first[0], hidden(made, ids, layer)[0], atol=1e-5)
     one_by_one = made.embed(["cat sat", "我喜欢猫."], layer=layer, batch=1)
-    np.testing.assert_allclose(found, one_by_one, atol=1e-5)  # padding and company change nothing
+    np.testing.assert_allclose(found, one_by_one, atol=1e-5)  # padding and batch change nothing
 
 
 def test_tokens_are_merged_to_words_in_both_languages():
@@ -107,7 +113,9 @@ def test_attention_of_a_text(kind: str):
     assert made.attention("cat").weights.keys() == {0, 1}
 
 
-@pytest.mark.parametrize("rest", [{"head": "masked", "head_bias": True}, {"tied": False}, {"head": "none"}])
+@pytest.mark.parametrize(
+    "rest", [{"head.kind": "masked", "head.bias": True}, {"head.tied": False}, {"head.kind": "none"}]
+)
 def test_growing_keeps_what_was_there(rest: dict[str, Any], tmp_path: Path):
     made = model(**rest)
     before = made.network(torch.tensor([[6, 7]]))  # pyright: ignore
@@ -119,24 +127,26 @@ def test_growing_keeps_what_was_there(rest: dict[str, Any], tmp_path: Path):
         torch.testing.assert_close(after.logits[..., :15], before.logits)
     made.network(torch.tensor([[17]]))  # pyright: ignore
     save_model(made, tmp_path / "grown")
-    assert load_model(tmp_path / "grown").shape.words == 18
+    assert load_model(tmp_path / "grown").config.vocab_size == 18
 
 
 def test_segments_and_encoders_of_pairs():
-    made = model("seq2seq", positions="sinusoidal")
+    made = model("seq2seq", **{"positions.kind": "sinusoidal"})
     assert made.embed(["cat sat"], layer=0).shape == (1, 8)
-    assert model(segments=2).embed(["cat"]).shape == (1, 8)
+    assert model(segment_types=2).embed(["cat"]).shape == (1, 8)
 
 
 def test_a_folder_keeps_the_tokenizer(tmp_path: Path):
     made = model(
-        norm_place="post",
-        final_norm=False,
-        embedding_norm=True,
-        segments=2,
-        head="masked",
-        head_bias=True,
-        norm_guard=1e-12,
+        **{
+            "norm.placement": "post",
+            "norm.final": False,
+            "norm.embedding": True,
+            "segment_types": 2,
+            "head.kind": "masked",
+            "head.bias": True,
+            "norm.eps": 1e-12,
+        }
     )
     save_model(made, tmp_path / "kept")
     again = load_model(tmp_path / "kept")
@@ -147,16 +157,16 @@ def test_a_folder_keeps_the_tokenizer(tmp_path: Path):
 
 
 def test_a_tokenizer_with_more_words_than_rows_is_refused(tmp_path: Path):
-    made = model(words=12)
+    made = model(vocab_size=12)
     save_model(made, tmp_path / "small")
-    with pytest.raises(FormatError, match="13 words, the table only 12 rows"):
+    with pytest.raises(FormatError, match="13 words, but the table only 12 rows"):
         load_model(tmp_path / "small")
 
 
-def test_writing_text():
+def test_generating_text():
     made = model("decoder")
-    settings = Generation(new_tokens=4)
-    texts = write(made, ["cat sat", "我"], settings)
+    settings = GenerationSettings(max_new_tokens=4)
+    texts = generate_texts(made, ["cat sat", "我"], settings)
     ids = [generate(made, torch.tensor([row]), None, settings)[0] for row in ([6, 11], [10])]
     assert texts == made.tokenizer.decode_batch(ids)
 

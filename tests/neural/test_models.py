@@ -1,5 +1,5 @@
-"""Networks: what may be seen is seen and nothing else, caches and padding change nothing, bad batches are
-named."""
+"""Networks: tokens attend to what they may see and nothing else; caches and padding change nothing; bad
+batches are named."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import torch
 from torch import Tensor
 
 from inlaid.errors import SettingError
-from inlaid.neural.architecture import Architecture
+from inlaid.neural.config import Config, make_config
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import Encoder
 from inlaid.neural.seq2seq import Seq2Seq
 
-KINDS = ["none", "learned", "sinusoidal", "shaw", "t5", "xl", "alibi", "rotary"]
+KINDS = ["none", "learned", "sinusoidal", "shaw", "t5", "transformer-xl", "alibi", "rotary"]
 
 
-def shape(kind: str, **rest: Any) -> Architecture:
+def config(kind: str, **rest: Any) -> Config:
     decoder_layers = 2 if kind == "seq2seq" else 0
     settings: dict[str, Any] = {
-        "words": 20,
+        "vocab_size": 20,
         "dim": 8,
-        "heads": 2,
+        "attention.heads": 2,
         "layers": 2,
-        "inner": 12,
-        "length": 12,
-        "reach": 16,
+        "feed_forward.dim": 12,
+        "positions.max_length": 12,
+        "positions.max_distance": 16,
         **rest,
     }
-    return Architecture(kind=kind, decoder_layers=decoder_layers, **settings)  # pyright: ignore[reportArgumentType]
+    return make_config({"kind": kind, "decoder_layers": decoder_layers, **settings})
 
 
 def ready(network: torch.nn.Module) -> Any:
@@ -49,7 +49,7 @@ def ids(*rows: list[int]) -> Tensor:
 @pytest.mark.parametrize("positions", KINDS)
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_a_decoder_never_looks_ahead(positions: str, place: str):
-    network = ready(Decoder(shape("decoder", positions=positions, norm_place=place)))
+    network = ready(Decoder(config("decoder", **{"positions.kind": positions, "norm.placement": place})))
     one = network(ids([1, 2, 3, 4, 5])).logits
     two = network(ids([1, 2, 3, 9, 9])).logits
     torch.testing.assert_close(one[:, :3], two[:, :3])
@@ -57,8 +57,8 @@ def test_a_decoder_never_looks_ahead(positions: str, place: str):
 
 
 @pytest.mark.parametrize("positions", KINDS)
-def test_a_decoder_with_a_cache_says_the_same(positions: str):
-    network = ready(Decoder(shape("decoder", positions=positions, kv_heads=1)))
+def test_a_decoder_with_a_cache_gives_the_same_logits(positions: str):
+    network = ready(Decoder(config("decoder", **{"positions.kind": positions, "attention.kv_heads": 1})))
     batch = ids([1, 2, 3, 4, 5, 6], [3, 3, 8, 1, 0, 2])
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1]])
     for padding in (None, mask):
@@ -78,8 +78,8 @@ def test_a_decoder_with_a_cache_says_the_same(positions: str):
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_on_either_side_changes_nothing(positions: str, side: str):
     for network in (
-        Decoder(shape("decoder", positions=positions)),
-        Encoder(shape("encoder", positions=positions)),
+        Decoder(config("decoder", **{"positions.kind": positions})),
+        Encoder(config("encoder", **{"positions.kind": positions})),
     ):
         network = ready(network)
         alone = network(ids([5, 6, 7])).logits
@@ -91,7 +91,18 @@ def test_padding_on_either_side_changes_nothing(positions: str, side: str):
 @pytest.mark.parametrize("positions", KINDS)
 def test_an_encoder_sees_both_ways_and_order(positions: str):
     network = ready(
-        Encoder(shape("encoder", positions=positions, segments=2, pooler=True, head="masked", head_bias=True))
+        Encoder(
+            config(
+                "encoder",
+                **{
+                    "positions.kind": positions,
+                    "segment_types": 2,
+                    "pooler": True,
+                    "head.kind": "masked",
+                    "head.bias": True,
+                },
+            )
+        )
     )
     output = network(ids([1, 2, 3, 4]), layers=True, attention=[1])
     assert not torch.allclose(output.logits[:, 0], network(ids([1, 2, 3, 9])).logits[:, 0])
@@ -108,8 +119,8 @@ def test_an_encoder_sees_both_ways_and_order(positions: str):
 
 
 @pytest.mark.parametrize("positions", KINDS)
-def test_a_seq2seq_writes_from_what_it_read(positions: str):
-    network = ready(Seq2Seq(shape("seq2seq", positions=positions, embedding_scale=True)))
+def test_a_seq2seq_attends_to_its_source(positions: str):
+    network = ready(Seq2Seq(config("seq2seq", **{"positions.kind": positions, "embedding_scale": True})))
     source = ids([1, 2, 3, 4])
     target = ids([7, 8, 9])
     logits = network(source, target).logits
@@ -117,19 +128,28 @@ def test_a_seq2seq_writes_from_what_it_read(positions: str):
     torch.testing.assert_close(logits[:, :2], network(source, ids([7, 8, 1])).logits[:, :2])
     padded = network(ids([1, 2, 3, 4, 0, 0]), target, ids([1, 1, 1, 1, 0, 0])).logits
     torch.testing.assert_close(padded, logits)
-    read = network.read(source)
+    encoded = network.encode(source)
     cache = network.new_cache()
-    steps = [network.write(target[:, place : place + 1], read, cache=cache).logits for place in range(3)]
+    steps = [network.decode(target[:, place : place + 1], encoded, cache=cache).logits for place in range(3)]
     torch.testing.assert_close(torch.cat(steps, 1), logits)
-    shown = network.write(target, read, attention=[0])
-    assert shown.memory_attention[0].shape == (1, 2, 3, 4)
+    shown = network.decode(target, encoded, attention=[0])
+    assert shown.cross_attention[0].shape == (1, 2, 3, 4)
     torch.testing.assert_close(shown.logits, logits)
 
 
 def test_asking_for_weights_changes_nothing():
     network = ready(
         Decoder(
-            shape("decoder", positions="rotary", layout="halves", norm="rms", activation="silu", gated=True)
+            config(
+                "decoder",
+                **{
+                    "positions.kind": "rotary",
+                    "positions.layout": "halves",
+                    "norm.kind": "rms",
+                    "feed_forward.activation": "silu",
+                    "feed_forward.gated": True,
+                },
+            )
         )
     )
     batch = ids([0, 2, 3, 4], [1, 2, 3, 4])
@@ -141,10 +161,11 @@ def test_asking_for_weights_changes_nothing():
 
 COMPILED = """
 import torch
-from inlaid.neural.architecture import Architecture
+from inlaid.neural.config import make_config
 from inlaid.neural.decoder import Decoder
 for positions in ("learned", "rotary", "t5"):
-    network = Decoder(Architecture(kind="decoder", words=20, dim=8, heads=2, positions=positions, padding=0))
+    fields = {"kind": "decoder", "vocab_size": 20, "dim": 8, "attention.heads": 2, "special.padding": 0}
+    network = Decoder(make_config({**fields, "positions.kind": positions}))
     batch = torch.tensor([[1, 2, 3, 0]])
     compiled = torch.compile(network, backend="eager", fullgraph=True)(batch).logits
     torch.testing.assert_close(compiled, network(batch).logits)
@@ -167,26 +188,26 @@ def test_compiles_as_one_graph():
         (torch.tensor([1, 2]), None, r"found shape \(2,\)"),
         (torch.tensor([[1, 20]]), None, r"Id 20 at position \[0, 1\]"),
         (torch.tensor([[1, -1]]), None, "Id -1"),
-        (torch.tensor([[1.0]]), None, "whole numbers"),
-        (torch.ones(1, 13, dtype=torch.int64), None, "position 13; 12 is the last"),
-        (torch.tensor([[1, 2]]), torch.ones(1, 3), r"shape \(1, 3\); \(1, 2\)"),
+        (torch.tensor([[1.0]]), None, "integers"),
+        (torch.ones(1, 13, dtype=torch.int64), None, "at position 13, the last one is 12"),
+        (torch.tensor([[1, 2]]), torch.ones(1, 3), r"shape \(1, 3\); the ids need \(1, 2\)"),
         (torch.tensor([[1, 2]]), torch.tensor([[0.0, -1e9]]), "other than 0 and 1"),
     ],
 )
 def test_bad_batches_are_named(batch: Tensor, mask: Tensor | None, said: str):
-    for network in (Encoder(shape("encoder")), Decoder(shape("decoder"))):
+    for network in (Encoder(config("encoder")), Decoder(config("decoder"))):
         with pytest.raises(SettingError, match=said):
             network(batch, mask)
 
 
-def test_bad_shapes_are_named():
+def test_bad_configs_are_named():
     with pytest.raises(SettingError, match="3 heads do not divide"):
-        shape("encoder", heads=3)
+        config("encoder", **{"attention.heads": 3})
     with pytest.raises(SettingError, match="share 3 key/value"):
-        shape("encoder", heads=4, kv_heads=3)
+        config("encoder", **{"attention.heads": 4, "attention.kv_heads": 3})
     with pytest.raises(SettingError, match="decoder_layers"):
-        Architecture(kind="encoder", words=2, dim=2, decoder_layers=1)
+        make_config({"kind": "encoder", "vocab_size": 2, "dim": 2, "decoder_layers": 1})
     with pytest.raises(SettingError, match="padding is 20"):
-        shape("encoder", padding=20)
+        config("encoder", **{"special.padding": 20})
     with pytest.raises(SettingError, match="no layer 2"):
-        Decoder(shape("decoder"))(ids([1]), attention=[2])
+        Decoder(config("decoder"))(ids([1]), attention=[2])

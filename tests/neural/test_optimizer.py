@@ -19,15 +19,15 @@ DIM = 3
 STEPS = st.lists(st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=8), min_size=1, max_size=6)
 KINDS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (
-        lambda rows: RowSGD(rows, rate=0.3, weight_decay=0.1),
+        lambda rows: RowSGD(rows, learning_rate=0.3, weight_decay=0.1),
         lambda rows: torch.optim.SGD(rows, lr=0.3, weight_decay=0.1),
     ),
     (
-        lambda rows: RowAdagrad(rows, rate=0.3, weight_decay=0.1),
+        lambda rows: RowAdagrad(rows, learning_rate=0.3, weight_decay=0.1),
         lambda rows: torch.optim.Adagrad(rows, lr=0.3, weight_decay=0.1),
     ),
     (
-        lambda rows: RowAdam(rows, rate=0.3, weight_decay=0.1),
+        lambda rows: RowAdam(rows, learning_rate=0.3, weight_decay=0.1),
         lambda rows: torch.optim.AdamW(rows, lr=0.3, weight_decay=0.1),
     ),
 ]
@@ -65,7 +65,7 @@ def test_each_row_moves_as_torch_moves_it_alone(
 @pytest.mark.parametrize("sparse", [False, True])
 def test_rows_not_seen_and_padding_keep_every_bit(kind: Any, sparse: bool):
     layer = TokenEmbedding(ROWS, DIM, padding_idx=5, sparse=sparse)
-    optimizer = kind(layer.parameters(), rate=0.5, weight_decay=0.5)
+    optimizer = kind(layer.parameters(), learning_rate=0.5, weight_decay=0.5)
     before = layer.weight.detach().clone()
     for _ in range(3):
         pull(layer, [1, 3, 3, 5], torch.randn(8, DIM))
@@ -82,7 +82,7 @@ def test_clipping_equals_torch():
     dense.grad = layer.weight.grad.to_dense()
     torch.nn.utils.clip_grad_norm_([dense], 0.7)
     torch.optim.SGD([dense], lr=1.0).step()
-    RowSGD(layer.parameters(), rate=1.0, clip=0.7).step()
+    RowSGD(layer.parameters(), learning_rate=1.0, clip=0.7).step()
     torch.testing.assert_close(layer.weight.detach(), dense.detach())
 
 
@@ -100,11 +100,11 @@ def test_state_is_saved_and_schedules_work(dtype: torch.dtype):
     goal = torch.randn(8, DIM, dtype=dtype)
     layers = [TokenEmbedding(ROWS, DIM, sparse=True, dtype=dtype) for _ in range(2)]
     layers[1].load_state_dict(layers[0].state_dict())
-    first = RowAdam(layers[0].parameters(), rate=0.5)
+    first = RowAdam(layers[0].parameters(), learning_rate=0.5)
     pull(layers[0], [1, 2], goal)
     first.step()
     layers[1].load_state_dict(layers[0].state_dict())
-    second = RowAdam(layers[1].parameters(), rate=0.5)
+    second = RowAdam(layers[1].parameters(), learning_rate=0.5)
     second.load_state_dict(first.state_dict())
     assert [value.dtype for value in second.state[layers[1].weight].values()] == [
         torch.float32,
@@ -121,8 +121,8 @@ def test_state_is_saved_and_schedules_work(dtype: torch.dtype):
 
 
 def test_wrong_settings_are_named():
-    with pytest.raises(SettingError, match="rate is -1"):
-        RowSGD([torch.nn.Parameter(torch.ones(2, 2))], rate=-1.0)
+    with pytest.raises(SettingError, match="learning_rate is -1"):
+        RowSGD([torch.nn.Parameter(torch.ones(2, 2))], learning_rate=-1.0)
     with pytest.raises(SettingError, match=r"tables .*shape \(2,\)"):
         RowAdagrad([torch.nn.Parameter(torch.ones(2))])
     with pytest.raises(SettingError, match="betas"):

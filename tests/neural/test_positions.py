@@ -1,4 +1,4 @@
-"""Positions: formulas worked by hand, loops in plain Python, and what each kind promises about distance and
+"""Positions: formulas by hand, loops in plain Python, and what each encoding promises about distance and
 length."""
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inlaid.errors import SettingError
-from inlaid.neural.architecture import Architecture
+from inlaid.neural.config import Layout, make_config
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.positions import (
     Alibi,
-    Layout,
+    BucketBias,
     Learned,
     Positions,
-    Rotary,
     Shaw,
     Sinusoidal,
-    T5Bias,
     TransformerXL,
     alibi_slopes,
     make_positions,
-    rotations,
     sinusoids,
 )
+from inlaid.neural.rotary import Rotary, scaled_frequencies
 
 AT = torch.arange(5)[None]
 
@@ -82,14 +80,14 @@ def test_sinusoids_are_the_formula(layout: Layout, sine: int, cosine: int):
 
 @pytest.mark.parametrize("layout", ["interleaved", "halves"])
 def test_rotary_scores_see_only_distances(layout: Layout):
-    rotary = Rotary(8, layout=layout, length=200)
+    rotary = Rotary(8, layout=layout, max_length=200)
     query = torch.randn(1, 1, 1, 8, dtype=torch.float64)
     key = torch.randn(1, 1, 1, 8, dtype=torch.float64)
 
     def score(at: int, key_at: int) -> float:
         turned = (
-            rotary.rotate(query, rotary.turns(torch.tensor([[at]]))),
-            rotary.rotate(key, rotary.turns(torch.tensor([[key_at]]))),
+            rotary.rotate(query, rotary.rotation(torch.tensor([[at]]))),
+            rotary.rotate(key, rotary.rotation(torch.tensor([[key_at]]))),
         )
         return float((turned[0] * turned[1]).sum())
 
@@ -98,24 +96,24 @@ def test_rotary_scores_see_only_distances(layout: Layout):
     assert score(5, 5) == pytest.approx(float((query * key).sum()), abs=1e-5)
 
 
-def test_rotary_turns_each_pair_as_a_complex_number():
+def test_rotary_rotates_each_pair_as_a_complex_number():
     x = torch.randn(1, 1, 1, 6)
     at = torch.tensor([[3]])
     angles = 3 * 10_000 ** (-torch.arange(0, 6, 2) / 6)
     turned = torch.view_as_complex(x.view(3, 2)) * torch.polar(torch.ones(3), angles)
-    rotary = Rotary(6, layout="interleaved", length=8)
-    torch.testing.assert_close(rotary.rotate(x, rotary.turns(at)).view(3, 2), torch.view_as_real(turned))
-    halves = Rotary(6, layout="halves", length=8)
+    rotary = Rotary(6, layout="interleaved", max_length=8)
+    torch.testing.assert_close(rotary.rotate(x, rotary.rotation(at)).view(3, 2), torch.view_as_real(turned))
+    halves = Rotary(6, layout="halves", max_length=8)
     order = torch.tensor(
         [0, 2, 4, 1, 3, 5]
     )  # the other layout is the same rotation with its numbers in another order
     torch.testing.assert_close(
-        halves.rotate(x[..., order], halves.turns(at)), rotary.rotate(x, rotary.turns(at))[..., order]
+        halves.rotate(x[..., order], halves.rotation(at)), rotary.rotate(x, rotary.rotation(at))[..., order]
     )
 
 
 def test_shaw_adds_the_query_times_the_vector_of_the_distance():
-    shaw = Shaw(4, reach=2)
+    shaw = Shaw(4, max_distance=2)
     query = torch.randn(2, 3, 5, 4)
     bias = shaw.content_bias(query, query, AT, AT, 0.5)
     for i in range(5):
@@ -125,9 +123,9 @@ def test_shaw_adds_the_query_times_the_vector_of_the_distance():
 
 
 def test_transformer_xl_is_its_formula():
-    positions = TransformerXL(6, heads=2, width=3).double()
-    positions.content.data.normal_()
-    positions.place.data.normal_()
+    positions = TransformerXL(6, heads=2, head_dim=3).double()
+    positions.content_query.data.normal_()
+    positions.position_query.data.normal_()
     query = torch.randn(2, 2, 5, 3, dtype=torch.float64)
     key = torch.randn(2, 2, 7, 3, dtype=torch.float64)
     key_at = torch.arange(7)[None]
@@ -136,7 +134,10 @@ def test_transformer_xl_is_its_formula():
         for j in range(7):
             wave = sinusoids(torch.tensor(i + 2 - j), 6, "halves").double()
             row = (positions.project.weight @ wave).view(2, 3)
-            expected = positions.content[:, 0] * key[:, :, j] + (query[:, :, i] + positions.place[:, 0]) * row
+            expected = (
+                positions.content_query[:, 0] * key[:, :, j]
+                + (query[:, :, i] + positions.position_query[:, 0]) * row
+            )
             torch.testing.assert_close(bias[:, :, i, j], 0.5 * expected.sum(-1))
 
 
@@ -159,7 +160,7 @@ def test_t5_buckets_are_those_of_the_paper(bidirectional: bool):
             buckets - 1,
         )
 
-    bias = T5Bias(2, bidirectional=bidirectional)
+    bias = BucketBias(2, bidirectional=bidirectional)
     places = torch.arange(-300, 301)
     assert bias.bucket(places).tolist() == [bucket(int(each)) for each in places]
     bias.table.data.normal_()
@@ -177,21 +178,23 @@ def test_alibi_slopes_and_bias():
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(1, 6), st.sampled_from(["shaw", "t5", "xl", "alibi", "rotary"]))
+@given(st.integers(1, 6), st.sampled_from(["shaw", "t5", "transformer-xl", "alibi", "rotary"]))
 def test_relative_kinds_do_not_see_a_shift(shift: int, kind: str):
-    shape = Architecture(kind="decoder", words=9, dim=8, heads=2, positions=kind)  # pyright: ignore[reportArgumentType]
-    positions = make_positions(shape, causal=True)
+    config = make_config(
+        {"kind": "decoder", "vocab_size": 9, "dim": 8, "attention.heads": 2, "positions.kind": kind}
+    )  # pyright: ignore[reportArgumentType]
+    positions = make_positions(config, causal=True)
     for parameter in positions.parameters():
         parameter.data.normal_()
     query = torch.randn(1, 2, 5, 4)
     key = torch.randn(1, 2, 5, 4)
 
     def scores(at: torch.Tensor) -> torch.Tensor:
-        turns = positions.turns(at)
-        turned = (
-            (query, key) if turns is None else (positions.rotate(query, turns), positions.rotate(key, turns))
-        )
-        total = turned[0] @ turned[1].transpose(-1, -2)
+        rotation = positions.rotation(at)
+        rotated = (query, key)
+        if rotation is not None:
+            rotated = (positions.rotate(query, rotation), positions.rotate(key, rotation))
+        total = rotated[0] @ rotated[1].transpose(-1, -2)
         for part in (positions.bias(at, at), positions.content_bias(query, key, at, at, 1.0)):
             total = total if part is None else total + part
         return total
@@ -204,21 +207,21 @@ def test_no_positions_change_nothing():
     none = Positions()
     x = torch.randn(1, 5, 4)
     assert none.add(x, AT) is x
-    assert (none.bias(AT, AT), none.content_bias(x, x, AT, AT, 1.0), none.turns(AT)) == (None, None, None)
+    assert (none.bias(AT, AT), none.content_bias(x, x, AT, AT, 1.0), none.rotation(AT)) == (None, None, None)
 
 
-def test_past_the_trained_length_is_said():
-    with pytest.raises(SettingError, match="position 5; 4 is the last"):
+def test_past_the_maximum_length_is_an_error():
+    with pytest.raises(SettingError, match="at position 5, the last one is 4"):
         Learned(4, 3).add(torch.zeros(1, 5, 3), AT)
     with pytest.raises(SettingError, match="extrapolate=True"):
-        Rotary(4, length=4).turns(AT)
-    assert Rotary(4, length=4, extrapolate=True).turns(AT).shape == (2, 1, 1, 5, 4)
-    with pytest.raises(SettingError, match="even width"):
-        Rotary(3, length=4)
+        Rotary(4, max_length=4).rotation(AT)
+    assert Rotary(4, max_length=4, extrapolate=True).rotation(AT).shape == (2, 1, 1, 5, 4)
+    with pytest.raises(SettingError, match="even head_dim"):
+        Rotary(3, max_length=4)
 
 
 def test_gradients_of_tables_do_not_stall_in_bfloat16():
-    bias = T5Bias(1, bidirectional=False).bfloat16()
+    bias = BucketBias(1, bidirectional=False).bfloat16()
     at = torch.arange(300)[None]
     bias.bias(at, at).sum().backward()
     assert bias.table.grad is not None
@@ -232,66 +235,73 @@ def test_gradients_of_tables_do_not_stall_in_bfloat16():
     assert learned.table.grad[0, 0].item() == 1000
 
 
-def slowed(scaling: str, **rest: object) -> torch.Tensor:
+def scaled(scaling: str, **rest: object) -> torch.Tensor:
     settings = {
-        "rotary_factor": 4.0,
-        "rotary_length": 100,
-        "rotary_turns": (1.0, 4.0),
-        "rotary_base": 1000.0,
+        "positions.rotary.factor": 4.0,
+        "positions.rotary.original_length": 100,
+        "positions.rotary.ramp": (1.0, 4.0),
+        "positions.rotary.base": 1000.0,
         **rest,
     }
-    shape = Architecture(
-        kind="decoder", words=9, dim=16, positions="rotary", rotary_scaling=scaling, **settings
+    config = make_config(
+        {
+            "kind": "decoder",
+            "vocab_size": 9,
+            "dim": 16,
+            "positions.kind": "rotary",
+            "positions.rotary.scaling": scaling,
+            **settings,
+        }
     )  # pyright: ignore
-    return rotations(shape)
+    return scaled_frequencies(config.head_dim, config.positions.rotary)
 
 
-def test_slowed_rotations():
-    """Of 8 rotations that turn 15.9, 6.7, 2.8, 1.2, 0.5 ... times in 100 tokens."""
+def test_scaled_frequencies():
+    """Of 8 pairs with 15.9, 6.7, 2.8, 1.2, 0.5 ... periods in 100 tokens."""
     usual = [1000 ** (-pair / 8) for pair in range(8)]
-    turns = [100 * rate / (2 * math.pi) for rate in usual]
-    assert slowed("none").tolist() == pytest.approx(usual)
-    assert slowed("linear").tolist() == pytest.approx([rate / 4 for rate in usual])
-    shares = [min(max((each - 1) / (4 - 1), 0), 1) for each in turns]  # llama3: how far from one turn to four
+    periods = [100 * frequency / (2 * math.pi) for frequency in usual]
+    assert scaled("none").tolist() == pytest.approx(usual)
+    assert scaled("linear").tolist() == pytest.approx([frequency / 4 for frequency in usual])
+    shares = [min(max((each - 1) / (4 - 1), 0), 1) for each in periods]  # llama3: how far from 1 to 4
     assert shares[1:5] == [1, pytest.approx(0.61, abs=0.01), pytest.approx(0.06, abs=0.01), 0]
-    expected = [share * rate + (1 - share) * rate / 4 for share, rate in zip(shares, usual, strict=True)]
-    assert slowed("llama3").tolist() == pytest.approx(expected)
-    shares = [
-        1,
-        1,
-        2 / 3,
-        1 / 3,
-        0,
-        0,
-        0,
-        0,
-    ]  # yarn: 4 turns lie between the ranks 1 and 2, 1 turn between 3 and 4
-    expected = [share * rate + (1 - share) * rate / 4 for share, rate in zip(shares, usual, strict=True)]
-    assert slowed("yarn").tolist() == pytest.approx(expected)
+    expected = [share * each + (1 - share) * each / 4 for share, each in zip(shares, usual, strict=True)]
+    assert scaled("llama3").tolist() == pytest.approx(expected)
+    # yarn: 4 periods are between the ranks 1 and 2, 1 period between 3 and 4
+    shares = [1, 1, 2 / 3, 1 / 3, 0, 0, 0, 0]
+    expected = [share * each + (1 - share) * each / 4 for share, each in zip(shares, usual, strict=True)]
+    assert scaled("yarn").tolist() == pytest.approx(expected)
 
 
-def test_a_text_slowed_by_two_stands_at_half_its_places():
-    shape = Architecture(
-        kind="decoder", words=9, dim=8, positions="rotary", rotary_scaling="linear", rotary_factor=2.0
+def test_linear_scaling_by_two_halves_the_positions():
+    config = make_config(
+        {
+            "kind": "decoder",
+            "vocab_size": 9,
+            "dim": 8,
+            "positions.kind": "rotary",
+            "positions.rotary.scaling": "linear",
+            "positions.rotary.factor": 2.0,
+        }
     )
     torch.testing.assert_close(
-        make_positions(shape, causal=True).turns(2 * AT), Rotary(8, length=9, layout="interleaved").turns(AT)
+        make_positions(config, causal=True).rotation(2 * AT),
+        Rotary(8, max_length=9, layout="interleaved").rotation(AT),
     )
 
 
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        ({"rotary_scaling": "llama3"}, "llama3 needs rotary_length"),
+        ({"positions.rotary.scaling": "llama3"}, "llama3 needs original_length"),
         (
-            {"rotary_turns": (4.0, 1.0)},
-            r"rotary_turns is \(4.0, 1.0\); expected two numbers above 0, the smaller first",
+            {"positions.rotary.ramp": (4.0, 1.0)},
+            r"ramp is \(4.0, 1.0\); expected two numbers above 0, the smaller first",
         ),
-        ({"rotary_turns": (1.0,)}, "expected two numbers"),
-        ({"rotary_factor": 0.0}, "rotary_factor is 0.0"),
-        ({"target_words": 5}, "only a seq2seq has a second table"),
+        ({"positions.rotary.ramp": (1.0,)}, "expected two numbers"),
+        ({"positions.rotary.factor": 0.0}, "factor is 0.0"),
+        ({"target_vocab_size": 5}, "Only a seq2seq has a second table"),
     ],
 )
-def test_rotations_and_tables_that_cannot_be_are_named(rest: dict[str, object], said: str):
+def test_impossible_settings_are_named(rest: dict[str, object], said: str):
     with pytest.raises(SettingError, match=said):
-        Architecture(kind="decoder", words=9, dim=8, **rest)  # pyright: ignore
+        make_config({"kind": "decoder", "vocab_size": 9, "dim": 8, **rest})  # pyright: ignore

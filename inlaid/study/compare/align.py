@@ -1,9 +1,9 @@
-"""One space aligned to another by a bilingual dictionary; words translated, and both vocabularies in one space.
+"""One space aligned to another by a bilingual dictionary; both vocabularies in one space.
 
-The mapping is orthogonal Procrustes over the pairs of the dictionary, each space length-normalized and mean-centered.
-Refinement iterates from there: frequent words that are mutual nearest neighbours by CSLS join the dictionary, and
-Procrustes is solved again (Conneau et al. 2018). For translation alone, whitening and re-weighting follow (Artetxe,
-Labaka and Agirre 2018).
+The mapping is orthogonal Procrustes over the pairs of the dictionary, each space length-normalized and
+mean-centered. Refinement iterates from there: frequent words that are mutual nearest neighbours by CSLS join
+the dictionary, and Procrustes is solved again (Conneau et al. 2018). For translation alone, whitening and
+re-weighting follow (Artetxe, Labaka and Agirre 2018).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class AlignSettings:
     """Refinement iterations at most; it stops when no more pairs are found. 0: Procrustes over the dictionary
     alone."""
     frequent: Positive = 10_000
-    """First words of each space among which refinement looks for pairs (those of rare words are mostly wrong), and
-    CSLS for neighbours."""
+    """First words of each space among which refinement looks for pairs (those of rare words are mostly
+    wrong), and CSLS for neighbours."""
     among: Positive = 200_000
     """Look for translations among this many first words of the target."""
     reweight: bool = True
-    """Translate by whitening and re-weighting where there are enough pairs; the joint space is orthogonal Procrustes
-    in either case."""
+    """Translate by whitening and re-weighting where there are enough pairs; the joint space is orthogonal
+    Procrustes in either case."""
     n: Positive = 10
     """How many translations of each word to show."""
     seed: Count = 1
@@ -82,7 +82,7 @@ class Alignment:
     """Translations of the words that were asked for."""
 
     def translate(self, words: Sequence[str], *, n: int = 10, by: By = "csls") -> NeighborLists:
-        """For each source word its `n` most likely translations. Scores by CSLS tell the order and nothing else."""
+        """For each source word its `n` most likely translations; scores by CSLS only give the order."""
         found = self.retrieval.best([self.source.id(word) for word in words], n=n, by=by)
         lists = [
             Neighbors(
@@ -99,8 +99,9 @@ class Alignment:
     def joint(self, labels: tuple[str, str] = ("source", "target"), *, report: Report = silent) -> Vectors:
         """Both vocabularies in one space, frequent words first; its rows are computed on demand.
 
-        A word that both have keeps its name on the side where it ranks higher (in the target, if equal); on the other
-        side it gets a label: `water` of an English space stays `water`, that of Chinese text becomes `zh:water`.
+        A word that both have keeps its name on the side where it ranks higher (in the target, if equal); on
+        the other side it gets a label: `water` of an English space stays `water`, that of Chinese text
+        becomes `zh:water`.
         """
         return joint_space(self.source, self.target, labels, self._card(labels), report)
 
@@ -160,7 +161,7 @@ def align(
     words: Sequence[str] = (),
     report: Report = silent,
 ) -> Alignment:
-    """Align one space to another by a dictionary, measure how well words are translated, and save both as one space.
+    """Align one space to another by a dictionary, measure translation, and save both as one space.
 
     A dictionary that fits better the other way round is read so.
 
@@ -188,7 +189,8 @@ def align(
     if len(ids) < source.dim:
         report(
             Note(
-                "The mapping is learned from {pairs:,} pairs; fewer than the {dim} dimensions do not determine it.",
+                "The mapping is learned from {pairs:,} pairs; fewer than the {dim} dimensions do not "
+                "determine it.",
                 pairs=len(ids),
                 dim=source.dim,
             )
@@ -250,8 +252,8 @@ class _Aligner:
         return precision(retrieval, self.tested, mapping, seed=self.settings.seed)
 
     def _refined(self, dictionary: PairRows) -> tuple[PairRows, list[int]]:
-        """The rows of the dictionary and of frequent words that are mutual nearest neighbours, and how many pairs
-        each iteration found."""
+        """The rows of the dictionary and of frequent words that are mutual nearest neighbours, and how many
+        pairs each iteration found."""
         rotation = procrustes(*dictionary)
         rows = dictionary
         found_counts = list[int]()

@@ -1,4 +1,4 @@
-"""Bilingual lexicon induction: translations retrieved in a shared space by cosine or CSLS, and precision at k."""
+"""Bilingual lexicon induction: translations retrieved by cosine or CSLS, and precision at k."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from inlaid.vectors import Vectors, lengths
 AT = (1, 5, 10)
 """The k of precision at k."""
 NEVER = 4.0
-"""Mean similarity assigned to a zero vector: larger than any cosine can make up for, so CSLS never returns it."""
+"""Mean similarity assigned to a zero vector: larger than any cosine can make up for, so CSLS never returns
+it."""
 QUERY_BLOCK = 1 << 12
 """Rows between two progress events."""
 By = Literal["cosine", "csls"]
 Mapping = Literal["procrustes", "refinement", "reweighting", ""]
-"""How the source space was mapped: orthogonal Procrustes over the dictionary; the same after refinement; whitening
-and re-weighting after that."""
+"""How the source space was mapped: orthogonal Procrustes over the dictionary; the same after refinement;
+whitening and re-weighting after that."""
 
 
 @dataclass(frozen=True)

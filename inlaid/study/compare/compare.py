@@ -1,8 +1,8 @@
-"""What changed between two spaces: how many neighbours agree, which words moved, and whether that is more than
-chance.
+"""What changed between two spaces: neighbours that agree, words that moved, and what is more than chance.
 
-Runs of one method differ too, by their seed or by the text they were trained on. Given such runs, `compare` says which
-words moved further than runs do among themselves. Neighbours are those of `inlaid neighbors`, by cosine.
+Runs of one method differ too, by their seed or by the text they were trained on. Given such runs, `compare`
+says which words moved further than runs do among themselves. Neighbours are those of `inlaid neighbors`, by
+cosine.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class CompareSettings:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Mean share of a word's nearest neighbours that two spaces agree on, with its 95 % interval over words."""
+    """Mean share of a word's nearest neighbours that two spaces agree on, with its 95 % interval over
+    words."""
 
     value: float
     low: float
@@ -135,7 +136,8 @@ def compare(
     words: Sequence[str] = (),
     report: Report = silent,
 ) -> Comparison:
-    """What changed between two spaces: neighbours that agree, words that moved, and whether chance explains it.
+    """What changed between two spaces: neighbours that agree, words that moved, and whether chance explains
+    it.
 
     The vocabularies may differ, and the dimensions too.
 
@@ -150,7 +152,8 @@ def compare(
     settings = settings or CompareSettings()
     if len(seeds) == 1:
         raise SettingError(
-            "One other run says little about chance. Give two or more runs of the first space, with other seeds."
+            "One other run says little about chance. Give two or more runs of the first space, with other "
+            "seeds."
         )
     asked = [changes(first, second, word, n=settings.n, seeds=seeds) for word in words]
     spaces = [first, second, *seeds]
@@ -197,7 +200,8 @@ def _common_rows(spaces: Sequence[Vectors], among: int, report: Report) -> tuple
     words = common_words(spaces)
     if len(words) < FEWEST:
         raise SourceError(
-            "The spaces have {count} words in common: too few to compare. Check that language and case are the same.",
+            "The spaces have {count} words in common: too few to compare. Check that language and case are "
+            "the same.",
             count=len(words),
         )
     words = words[:among]

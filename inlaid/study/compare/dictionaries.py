@@ -1,7 +1,7 @@
 """Bilingual dictionaries: pairs of a word and its translation, from two columns or from CC-CEDICT.
 
-chat 猫                                              two columns, separated by a tab or by spaces
-貓 猫 [mao1] /cat/CL:隻|只[zhi1]/(dialect) to hide/    CC-CEDICT: glosses of one English word; "to hide" is hide
+chat 猫                                two columns, separated by a tab or by spaces
+貓 猫 [mao1] /cat/(dialect) to hide/    CC-CEDICT: single-word glosses; "to hide" is hide
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inlaid.collect.packed import Unpacked
+from inlaid.collect.compression import DecompressedFile
 from inlaid.errors import FormatError, SourceError
 from inlaid.report import Note, Report
 from inlaid.vectors import Vectors
@@ -44,7 +44,7 @@ def read_dictionary(path: Path) -> Pairs:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Non-empty lines with their numbers, without the comments at the top: further down, # may be a word."""
     top = True
-    with Unpacked(path) as file:
+    with DecompressedFile(path) as file:
         for number, raw in enumerate(file, 1):
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
@@ -86,7 +86,7 @@ def _cedict_pairs(line: str) -> Iterator[tuple[str, str]]:
                 yield form, word[1]
 
 
-# --- between two spaces ---------------------------------------------------------------------------------------
+# --- between two spaces -------------------------------------------------------------------------------------
 
 
 def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, report: Report) -> Pairs:
@@ -97,7 +97,8 @@ def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, rep
     fit_swapped = len(set(in_vocabulary(source, target, swapped)))
     if fit == fit_swapped == 0:
         raise SourceError(
-            "None of the {pairs:,} pairs of the dictionary ({shown}, ...) is in the vocabularies of both spaces. "
+            "None of the {pairs:,} pairs of the dictionary ({shown}, ...) is in the vocabularies of both "
+            "spaces. "
             "Check its languages, script and case.",
             pairs=len(pairs),
             shown=", ".join(f"{word} {translation}" for word, translation in pairs[:3]),
@@ -106,7 +107,8 @@ def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, rep
         return pairs
     report(
         Note(
-            "The dictionary is read from right to left: {swapped:,} of its pairs fit that way, {written:,} as written.",
+            "The dictionary is read from right to left: {swapped:,} of its pairs fit that way, {written:,} "
+            "as written.",
             swapped=fit_swapped,
             written=fit,
         )
@@ -115,7 +117,8 @@ def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, rep
 
 
 def split(pairs: Pairs, test: Pairs | None, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
-    """Training pairs and test pairs. Of a test dictionary, words that the training dictionary has are dropped."""
+    """Training pairs and test pairs. Of a test dictionary, words that the training dictionary has are
+    dropped."""
     words = list(dict.fromkeys(word for word, _ in pairs))
     if test is not None:
         known = set(words)
@@ -127,8 +130,8 @@ def split(pairs: Pairs, test: Pairs | None, held_out: float, seed: int) -> tuple
 
 
 def training_ids(source: Vectors, target: Vectors, training: Pairs, test: Pairs) -> np.ndarray:
-    """(pair, 2): ids of the training pairs, without any that shares a word with a test pair: synonyms would leak
-    the answer."""
+    """(pair, 2): ids of the training pairs, without any that shares a word with a test pair: synonyms would
+    leak the answer."""
     tested = list(in_vocabulary(source, target, test))
     tested_source = {id for id, _ in tested}
     tested_target = {id for _, id in tested}

@@ -64,8 +64,8 @@ class _JointTable:
 def _labelled(
     source: Words, target: Words, labels: tuple[str, str], report: Report
 ) -> tuple[list[str], list[str]]:
-    """The words of both sides. A word that both have gets the label of the side where it ranks lower, with as many
-    colons as make it a new word."""
+    """The words of both sides. A word that both have gets the label of the side where it ranks lower, with as
+    many colons as make it a new word."""
     sides = (list(source), list(target))
 
     def taken(prefix: str) -> bool:

@@ -1,7 +1,7 @@
 """How far words moved between two spaces, and how likely chance alone moves them as far.
 
-Both spaces are normalized, the second is mapped onto the first by orthogonal Procrustes over the common words, and a
-word has moved by 1 minus the cosine of its two vectors.
+Both spaces are normalized, the second is mapped onto the first by orthogonal Procrustes over the common
+words, and a word has moved by 1 minus the cosine of its two vectors.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ TRIMMED = 0.1
 
 
 def distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(word,): 1 minus the cosine after mapping `second` onto `first`; the narrower table is padded with zeros.
+    """(word,): 1 minus the cosine after mapping `second` onto `first`; the narrower table is padded with
+    zeros.
 
-    Procrustes is solved twice: the second time without the tenth of the words that moved furthest, so that these do
-    not influence the mapping.
+    Procrustes is solved twice: the second time without the tenth of the words that moved furthest, so that
+    these do not influence the mapping.
     """
     dim = max(first.shape[1], second.shape[1])
     a = np.pad(first, ((0, 0), (0, dim - first.shape[1])))
@@ -39,10 +40,10 @@ def distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def p_values(runs: Sequence[np.ndarray], second: np.ndarray) -> np.ndarray:
     """(word,): the probability that chance alone moves a word as far as `second` has it.
 
-    The statistic of a space among several: its mean angle with the others, minus the mean angle among the others. The
-    statistic of `second` among the runs is compared with its null distribution: that of every run among the
-    remaining runs, over all words. Beyond the largest values the null is extrapolated by an exponential tail, so
-    that a few runs can show a rare event.
+    The statistic of a space among several: its mean angle with the others, minus the mean angle among the
+    others. The statistic of `second` among the runs is compared with its null distribution: that of every run
+    among the remaining runs, over all words. Beyond the largest values the null is extrapolated by an
+    exponential tail, so that a few runs can show a rare event.
     """
     between = {(a, b): _angles(runs[a], runs[b]) for a, b in combinations(range(len(runs)), 2)}
     if max(each.max() for each in between.values()) < ROUNDING:

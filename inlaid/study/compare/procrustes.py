@@ -2,9 +2,9 @@
 
     W = argmin ||X W - Y||  over orthogonal W  =  U Vᵀ, where Xᵀ Y = U S Vᵀ         (orthogonal Procrustes)
 
-An orthogonal matrix keeps every inner product, so nothing that a space has learned is lost. For translation, two
-other matrices are better, one for each side (`reweighted`): they weight directions by how well the pairs agree
-along them.
+An orthogonal matrix keeps every inner product, so nothing that a space has learned is lost. For translation,
+two other matrices are better, one for each side (`reweighted`): they weight directions by how well the pairs
+agree along them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ ROW_BLOCK = 1 << 14
 
 
 def procrustes(x: Rows, y: Rows) -> Table:
-    """The orthogonal matrix (a rotation, possibly with a reflection) that maps the rows of `x` closest to `y`."""
+    """The orthogonal matrix (a rotation, possibly with a reflection) that maps the rows of `x` closest to
+    `y`."""
     left, _, right = np.linalg.svd(_product(x, y))
     return (left @ right).astype(np.float32)
 
@@ -33,8 +34,8 @@ def procrustes(x: Rows, y: Rows) -> Table:
 def reweighted(x: Rows, y: Rows, exponent: float = 0.5) -> tuple[Table, Table]:
     """A matrix for each side that maps pairs together and shrinks directions along which they agree less.
 
-    Whitening, orthogonal mapping, re-weighting by the cross-correlation to an exponent, de-whitening (Artetxe,
-    Labaka and Agirre 2018, steps 1 to 4).
+    Whitening, orthogonal mapping, re-weighting by the cross-correlation to an exponent, de-whitening
+    (Artetxe, Labaka and Agirre 2018, steps 1 to 4).
     """
     whitening_x, dewhitening_x = _whitening(x)
     whitening_y, dewhitening_y = _whitening(y)
@@ -135,7 +136,8 @@ def _unit(table: Rows) -> Rows:
 
 def _one_direction(words: int) -> SourceError:
     return SourceError(
-        "All {words:,} words of a space have the same direction, so it cannot be aligned. Train it on more text.",
+        "All {words:,} words of a space have the same direction, so it cannot be aligned. Train it on more "
+        "text.",
         words=words,
     )
 

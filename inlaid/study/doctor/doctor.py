@@ -1,4 +1,4 @@
-"""What is wrong with a space, how serious it is, and what to do: checks of its rows, its geometry and its words."""
+"""What is wrong with a space and what to do: checks of its rows, its geometry and its words."""
 
 from __future__ import annotations
 

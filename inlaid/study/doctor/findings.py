@@ -82,8 +82,8 @@ class Space:
 
     @functools.cached_property
     def figures(self) -> Geometry | None:
-        """Geometry of the sampled words without zero rows, which have no neighbours, only ties. None where too few
-        are left."""
+        """Geometry of the sampled words without zero rows, which have no neighbours, only ties. None where
+        too few are left."""
         ids = self.sample(max(FEWEST, self.settings.sample))
         ids = ids[self.vectors.lengths[ids] > 0]
         if len(ids) < FEWEST:

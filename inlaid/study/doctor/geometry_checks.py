@@ -46,7 +46,8 @@ def lengths(space: Space) -> list[Finding]:
         return []
     if correlation > 0:
         message = Message(
-            "Frequent words have the longer rows (correlation of length and log frequency {correlation:+.2f}).",
+            "Frequent words have the longer rows (correlation of length and log frequency "
+            "{correlation:+.2f}).",
             correlation=correlation,
         )
     else:
@@ -82,7 +83,8 @@ def hubs(space: Space) -> list[Finding]:
     share = largest.times / (figures.sampled - 1)
     serious = share > LARGE_HUB or figures.antihubs > MANY_ANTIHUBS
     message = Message(
-        "Some words are hubs: '{hub}' is among the {k} nearest of {share:.1%} of all words, while {antihubs:.0%} of the "
+        "Some words are hubs: '{hub}' is among the {k} nearest of {share:.1%} of all words, while "
+        "{antihubs:.0%} of the "
         "words are among the nearest of none (skewness {skewness:.1f}).",
         hub=largest.word,
         k=figures.k,
@@ -122,7 +124,8 @@ def frequency(space: Space) -> list[Finding]:
 
 
 def frequency_share(vectors: Vectors, *, sample: int = 20_000, seed: int = 1) -> float:
-    """The share of the variance of cosines that a regression on frequency explains; 0 where cosines do not vary."""
+    """The share of the variance of cosines that a regression on frequency explains; 0 where cosines do not
+    vary."""
     if len(vectors) < FEWEST:
         raise SettingError(
             "{words} words are too few for a regression; expected at least {expected}.",

@@ -16,10 +16,11 @@ NEAR = 0.999
 MANY_DUPLICATES = 0.05
 MANY_NEAR_DUPLICATES = 0.2
 FEW = 0.001
-"""Shares of words with an exact and with a near duplicate above which a space cannot tell its words apart; and below
-which every real space has some."""
+"""Shares of words with an exact and with a near duplicate above which a space cannot tell its words apart;
+and below which every real space has some."""
 SCORES = 2_000_000_000
-"""Cosines computed for near duplicates: all pairs of some 40,000 words, or 2,000 of a million with all others."""
+"""Cosines computed for near duplicates: all pairs of some 40,000 words, or 2,000 of a million with all
+others."""
 INITIAL_SCALES = (0.5, 1.0)
 """Rows are initialized uniformly between -s / dim and s / dim: word2vec with s = 0.5, fastText with 1."""
 FEWEST_DIMENSIONS = 10
@@ -34,7 +35,8 @@ def size(space: Space) -> list[Finding]:
         return [Finding("size", "serious", words, message, Message("Train on more text."))]
     if words <= dim:
         message = Message(
-            "{words:,} words in {dim:,} dimensions: each word can have a direction of its own, so cosines need not mean "
+            "{words:,} words in {dim:,} dimensions: each word can have a direction of its own, so cosines "
+            "need not mean "
             "anything.",
             words=words,
             dim=dim,
@@ -114,8 +116,8 @@ def untrained(space: Space) -> list[Finding]:
 def _uniform_rows(space: Space, bound: float) -> np.ndarray:
     """Ids of rows that look drawn uniformly between -bound and bound."""
     vectors = space.vectors
-    # The mean square of a uniform draw is bound^2 / 3, with standard deviation sqrt(4 / 45 / dim) bound^2: within five
-    # of them on either side.
+    # The mean square of a uniform draw is bound^2 / 3, with standard deviation sqrt(4 / 45 / dim) bound^2:
+    # within five of them on either side.
     expected = bound**2 / 3
     tolerance = 5 * bound**2 * np.sqrt(4 / 45 / vectors.dim)
     found = [np.empty(0, np.int64)]
@@ -159,13 +161,15 @@ def near_duplicates(space: Space) -> list[Finding]:
     if share <= FEW:
         return []
     message = Message(
-        "{share:.1%} of {words:,} words examined have another at a cosine above {near}, though not the same row.",
+        "{share:.1%} of {words:,} words examined have another at a cosine above {near}, though not the same "
+        "row.",
         share=share,
         words=len(ids),
         near=NEAR,
     )
     advice = Message(
-        "Words that always have the same contexts are like that; many of them mean too little text, too few dimensions, "
+        "Words that always have the same contexts are like that; many of them mean too little text, too few "
+        "dimensions, "
         "or copies."
     )
     pairs = dict.fromkeys(tuple(sorted(pair)) for pair in found)

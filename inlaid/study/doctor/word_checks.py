@@ -22,7 +22,7 @@ FREQUENT = 10_000
 """The most frequent words of a corpus are expected to have vectors."""
 
 
-# --- spelling -------------------------------------------------------------------------------------------------
+# --- spelling -----------------------------------------------------------------------------------------------
 
 
 class Spelling(NamedTuple):
@@ -89,7 +89,7 @@ def _spelled_twice(vectors: Vectors, name: str) -> list[Finding]:
     return [Finding(name, severity, len(pairs), message, spelling.advice, tuple(pairs[:SHOWN]))]
 
 
-# --- missing words --------------------------------------------------------------------------------------------
+# --- missing words ------------------------------------------------------------------------------------------
 
 
 class CommonWords(NamedTuple):
@@ -101,33 +101,16 @@ class CommonWords(NamedTuple):
     """With the placeholders {missing} and {total}."""
 
 
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 ENGLISH = CommonWords(
     re.compile(r"[A-Za-z'’-]+"),
     {
-        "function words": [
-            "the",
-            "of",
-            "and",
-            "to",
-            "in",
-            "a",
-            "is",
-            "that",
-            "for",
-            "it",
-            "with",
-            "as",
-            "was",
-            "on",
-            "be",
-            "by",
-            "at",
-            "from",
-            "this",
-            "not",
-        ],
-        "days": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
-        "numerals": ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
+        "function words": _words("the of and to in a is that for it with as was on be by at from this not"),
+        "days": _words("monday tuesday wednesday thursday friday saturday sunday"),
+        "numerals": _words("one two three four five six seven eight nine ten"),
     },
     {
         "function words": Message("{missing} of {total} English function words are missing."),
@@ -138,30 +121,9 @@ ENGLISH = CommonWords(
 CHINESE = CommonWords(
     HAN,
     {
-        "function words": [
-            "的",
-            "了",
-            "在",
-            "是",
-            "我",
-            "不",
-            "他",
-            "有",
-            "这",
-            "和",
-            "也",
-            "就",
-            "都",
-            "而",
-            "与",
-            "对",
-            "从",
-            "把",
-            "被",
-            "到",
-        ],
-        "days": ["星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"],
-        "numerals": ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十"],
+        "function words": _words("的 了 在 是 我 不 他 有 这 和 也 就 都 而 与 对 从 把 被 到"),
+        "days": _words("星期一 星期二 星期三 星期四 星期五 星期六 星期日"),
+        "numerals": _words("一 二 三 四 五 六 七 八 九 十"),
     },
     {
         "function words": Message("{missing} of {total} Chinese function words are missing."),
@@ -172,8 +134,8 @@ CHINESE = CommonWords(
 FUNCTION_WORDS = 0.75
 IN_SCRIPT = 0.2
 FIRST = 1000
-"""A vocabulary is of a language if it has this share of its function words, and if this share of its first words is in
-its script: `the` and `of` occur in Chinese text too."""
+"""A vocabulary is of a language if it has this share of its function words, and if this share of its first
+words is in its script: `the` and `of` occur in Chinese text too."""
 
 
 def missing(vectors: Vectors) -> list[Finding]:
@@ -219,7 +181,8 @@ def missing_in_corpus(vectors: Vectors, corpus: Corpus) -> list[Finding]:
         return []
     share = float(counts[lacking].sum() / max(1, counts[frequent].sum()))
     message = Message(
-        "{missing:,} of the {frequent:,} most frequent words of the corpus have no vector: {share:.1%} of their tokens.",
+        "{missing:,} of the {frequent:,} most frequent words of the corpus have no vector: {share:.1%} of "
+        "their tokens.",
         missing=len(lacking),
         frequent=len(frequent),
         share=share,

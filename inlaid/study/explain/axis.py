@@ -1,8 +1,8 @@
 """Semantic axes from two word lists: where words project on them, with intervals, and a permutation test.
 
-An axis leads from the mean of the unit vectors of one list to that of the other. In many dimensions any two lists have
-such an axis, random ones too, so it is tested: each word of the lists is projected on the axis of the others alone
-(leave-one-out), and the same is done with permuted labels.
+An axis leads from the mean of the unit vectors of one list to that of the other. In many dimensions any two
+lists have such an axis, random ones too, so it is tested: each word of the lists is projected on the axis of
+the others alone (leave-one-out), and the same is done with permuted labels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class AxisSettings:
     """How an axis is computed and tested."""
 
     paired: bool = False
-    """The lists are pairs, word by word (man woman, king queen): the axis is the mean of their unit differences."""
+    """The lists are pairs, word by word (man woman, king queen): the axis is the mean of their unit
+    differences."""
     draws: Positive = 1000
     """Bootstrap samples of the lists for the intervals, and permutations for the test."""
     seed: Count = 1
@@ -44,8 +45,8 @@ class AxisSettings:
 
 @dataclass(frozen=True)
 class Projection:
-    """A word on the axis: 0 is half way between the lists, negative the side of the first, positive that of the
-    second."""
+    """A word on the axis: 0 is half way between the lists, negative the side of the first, positive that of
+    the second."""
 
     word: str
     value: float
@@ -65,7 +66,8 @@ class Axis:
     words: tuple[Projection, ...]
     """Lowest value first."""
     accuracy: float
-    """Leave-one-out accuracy: share of list words (or pairs) on their own side; NaN where it cannot be tested."""
+    """Leave-one-out accuracy: share of list words (or pairs) on their own side; NaN where it cannot be
+    tested."""
     margin: float
     """How far on their own side they are on average."""
     p: float
@@ -184,8 +186,8 @@ def _project(
 def _project_member(
     lists: WordLists, side: Side, number: int, word: str, settings: AxisSettings
 ) -> Projection:
-    """A word of the lists, on the axis of the others; on the axis of all, which is biased towards it, where no others
-    are left."""
+    """A word of the lists, on the axis of the others; on the axis of all, which is biased towards it, where
+    no others are left."""
     row = lists.row(side, number)[None]
     if not lists.testable:
         value = float(_projected(lists, row, lists.full_weights())[0, 0])
@@ -209,7 +211,8 @@ def _checked_ids(
     for name, words in (("from", start), ("to", end)):
         if not words:
             raise SettingError(
-                "The list '{name}' is empty. An axis leads from some words to others: name at least one of each.",
+                "The list '{name}' is empty. An axis leads from some words to others: name at least one of "
+                "each.",
                 name=name,
             )
     start_ids = [vectors.id(word) for word in start]

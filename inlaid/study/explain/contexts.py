@@ -1,7 +1,7 @@
 """Co-occurrence counts of a few words in a corpus, and the sentences in which they occur.
 
-One scan in blocks; only the windows of the given words are opened, so the full co-occurrence matrix is never built.
-Counts are those of `inlaid.feed.cooccurrence`.
+One scan in blocks; only the windows of the given words are opened, so the full co-occurrence matrix is never
+built. Counts are those of `inlaid.feed.cooccurrence`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ContextCounts:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the corpus as it was encoded: words outside the vocabulary are missing, and a long one is cut
-    around the word."""
+    """A sentence of the corpus as it was encoded: words outside the vocabulary are missing, and a long one is
+    cut around the word."""
 
     text: str
     weight: float
@@ -110,12 +110,13 @@ def cooccurring_sentences(
     return total, tuple(Sentence(_text(corpus, position), 0.0) for position in found.values())
 
 
-# --- blocks ---------------------------------------------------------------------------------------------------
+# --- blocks -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _SentenceBlock:
-    """Whole sentences: their ids, and for each token its sentence and the bounds of that sentence in the block."""
+    """Whole sentences: their ids, and for each token its sentence and the bounds of that sentence in the
+    block."""
 
     start: int
     ids: np.ndarray

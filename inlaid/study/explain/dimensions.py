@@ -1,4 +1,4 @@
-"""What dimensions hold: scores under ablation, what each dimension correlates with, and what a rotation changes."""
+"""What dimensions hold: scores under ablation, correlations, and what a rotation changes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class DimensionsSettings:
 
 @dataclass(frozen=True)
 class AblationPoint:
-    """A score with some dimensions left and its 95 % interval: over runs for random orders, otherwise over items."""
+    """A score with some dimensions left and its 95 % interval: over runs for random orders, otherwise over
+    items."""
 
     order: Order
     task: str

@@ -1,8 +1,8 @@
 """Why two words are near: shared contexts, sentences, dimensions, subword n-grams.
 
-Every part adds up to something that can be checked: the shares of the dimensions to the cosine of the two vectors,
-those of the n-grams to the cosine of the vectors that the n-grams make, the weights of the shared contexts to the
-cosine of the two rows of positive PMI, which is the similarity that the text itself shows.
+Every part adds up to something that can be checked: the shares of the dimensions to the cosine of the two
+vectors, those of the n-grams to the cosine of the vectors that the n-grams make, the weights of the shared
+contexts to the cosine of the two rows of positive PMI, which is the similarity that the text itself shows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class HasParts(Protocol):
     """Subwords that can list the n-grams a vector is made of."""
 
     def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
-        """The n-grams of a word with their vectors, and its own row where `id` is given; the word's vector is their
-        mean."""
+        """The n-grams of a word with their vectors, and its own row where `id` is given; the word's vector is
+        their mean."""
         ...
 
 
@@ -134,8 +134,8 @@ class Explanation:
     dimensions: tuple[DimensionShare, ...]
     """All of them, largest absolute share first; they sum to the cosine."""
     ngrams: tuple[NgramShare, ...] = ()
-    """Every pair of n-grams, largest absolute share first, where the vectors have subwords; they sum to the cosine of
-    the vectors that the n-grams make."""
+    """Every pair of n-grams, largest absolute share first, where the vectors have subwords; they sum to the
+    cosine of the vectors that the n-grams make."""
     text: TextEvidence | None = None
     """None without a corpus."""
     notes: tuple[Note, ...] = ()
@@ -183,7 +183,8 @@ def explain(
         vectors: a file of vectors
         first: a word
         second: another word
-        corpus: the folder of the corpus they were trained on; without it there are no contexts and no sentences
+        corpus: the folder of the corpus they were trained on; without it there are no contexts and no
+        sentences
     """
     settings = settings or ExplainSettings()
     shares = cosine_shares(vectors[first], vectors[second], first, second)
@@ -301,7 +302,8 @@ def _text_evidence(
 
 
 def _corpus_id(corpus: Corpus, vectors: Vectors, word: str) -> int:
-    """The id in the corpus, which may differ from that in the vectors; looked up in the spelling of the vectors."""
+    """The id in the corpus, which may differ from that in the vectors; looked up in the spelling of the
+    vectors."""
     row = vectors.find(word)
     found = corpus.vocabulary.words.find(word if row is None else vectors.words[row])
     if found is None:

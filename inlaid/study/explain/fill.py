@@ -1,7 +1,7 @@
 """Fill a blank by the two tables of a method that learns two, such as word2vec.
 
-It learns two vectors for each word: one as a center, in `vectors.table`, and one as a context, in `vectors.contexts`. A
-dot product across the two is what was trained: how well a word fits its surroundings.
+It learns two vectors for each word: one as a center, in `vectors.table`, and one as a context, in
+`vectors.contexts`. A dot product across the two is what was trained: how well a word fits its surroundings.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def fill(
     cbow      the weighted mean of the vectors of the context words, times each word's context vector
     skipgram  each word's vector times the context vectors of the context words, summed
 
-    Nearer words weigh more, as in training, where each center draws its own window. Negative sampling learns how much
-    better than chance a word fits; `prior` adds its log frequency, which gives its probability at that position. No
-    method with two tables knows word order: these are words of the neighbourhood.
+    Nearer words weigh more, as in training, where each center draws its own window. Negative sampling learns
+    how much better than chance a word fits; `prior` adds its log frequency, which gives its probability at
+    that position. No method with two tables knows word order: these are words of the neighbourhood.
 
     >>> fill(vectors, "这是一个___的苹果", n=3)
 
@@ -175,8 +175,8 @@ def _times(table: np.ndarray | LazyTable, row: np.ndarray) -> np.ndarray:
 def _log_prior(vectors: Vectors, objective: Objective) -> np.ndarray:
     """What the frequency of a word adds to its score.
 
-    CBOW learns scores relative to the noise distribution, count^noise_exponent. In skip-gram the word is the center,
-    which is given, so its whole frequency is missing.
+    CBOW learns scores relative to the noise distribution, count^noise_exponent. In skip-gram the word is the
+    center, which is given, so its whole frequency is missing.
     """
     settings = vectors.card.settings
     counts = vectors.counts if vectors.counts is not None else np.ones(len(vectors))

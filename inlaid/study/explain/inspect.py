@@ -1,32 +1,34 @@
-"""What is inside a checkpoint, without loading it: tables, tied or not, parameters by part, memory."""
+"""Inspect a checkpoint without loading it: tables, tied or not, parameters by part, memory."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from inlaid.errors import SourceError, UnknownName
-from inlaid.formats import elmo, huggingface
+from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
-from inlaid.neural.architecture import Architecture
-from inlaid.neural.families import OWN, read_config, read_elmo
-from inlaid.neural.names import Names, names_of
+from inlaid.messages import Message
+from inlaid.neural.config import Config
+from inlaid.neural.families import family_of
+from inlaid.neural.families.family import Family
+from inlaid.neural.families.names import Names
 from inlaid.neural.sizes import parameters
-from inlaid.neural.tables import Source, source_of, with_sides
+from inlaid.neural.tables import Source, source_of
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis, plain
 
 SHOWN = 6
-"""How many matrices are listed, the largest, where the tables among them are not known."""
+"""Most matrices listed; the largest, if the tables among them are not known."""
 ROLES = ("input table", "target table", "output table", "positions", "segments")
+WEIGHT_FILES = (huggingface.WEIGHTS, huggingface.INDEX, huggingface.OLD_WEIGHTS, huggingface.OLD_INDEX)
 
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A matrix in the file, and what it is for where that is known."""
+    """A matrix in the file, and its role where that is known."""
 
     name: str
     shape: tuple[int, ...]
@@ -36,8 +38,8 @@ class StoredTable:
 
 @dataclass(frozen=True)
 class Tie:
-    """Whether the output layer shares the input table (of two, the target's), by three witnesses; None: it
-    says nothing."""
+    """Whether the output layer is tied to the input table (of two, the target's), from three sources of
+    evidence; None: no evidence."""
 
     config: bool | None = None
     names: bool | None = None
@@ -45,25 +47,25 @@ class Tie:
 
     @property
     def agree(self) -> bool:
-        """A stored copy that is equal is a tie too, so content speaks before names."""
+        """Whether config and weights agree. A stored copy that is equal counts as tied."""
         stored = self.names if self.content is None else self.content
         return None in (self.config, stored) or self.config == stored
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a checkpoint, or a config alone, says about itself."""
+    """What a checkpoint, or a config.json alone, says about itself."""
 
     path: str
     model_type: str
-    shape: Architecture | None
-    """None where the model type is not one Inlaid builds."""
+    config: Config | None
+    """None if the model type is not of a registered family."""
     parts: dict[str, int]
-    """Parameters by part: by the architecture, or by the first words of the names where it is not known."""
+    """Parameters by part: from the config, or by the beginnings of tensor names if that is not known."""
     stored: int | None
-    """Numbers in the file, copies included; None for a config alone."""
+    """Numbers in the file, copies included; None for a config.json alone."""
     dtypes: dict[str, int]
-    """Type -> numbers stored in it."""
+    """dtype -> numbers stored in it."""
     tables: tuple[StoredTable, ...]
     tie: Tie
 
@@ -73,7 +75,7 @@ class Inspection:
 
     @property
     def memory(self) -> dict[str, int]:
-        """Bytes the parameters need, by type."""
+        """Bytes the parameters need, by dtype."""
         return {"float32": 4 * self.parameters, "bfloat16": 2 * self.parameters}
 
     def __str__(self) -> str:
@@ -97,96 +99,99 @@ def inspect(path: str | Path, *, report: Report = silent) -> Inspection:
     """
     path = Path(path)
     if not path.exists():
-        raise SourceError(f"There is no folder or config '{path}'.")
-    if path.is_dir() and elmo.recognizes(path):
-        return _from_shape(path, "elmo", read_elmo(elmo.read_options(path)))
-    config = huggingface.read_config(path)
-    kind = str(config.get("model_type"))
+        raise SourceError("There is no folder or config '{path}'.", path=path)
     try:
-        shape = read_config(config)
+        family = family_of(path)
     except UnknownName:
         if not path.is_dir():
-            raise  # with neither an architecture nor tensors there is nothing to tell
-        shape = None
-    if not path.is_dir() or not _has_weights(path):
-        return (
-            _from_shape(path, kind, shape)
-            if shape
-            else _from_folder(huggingface.open_folder(path), kind, None)
-        )
-    return _from_folder(huggingface.open_folder(path), kind, shape)
+            raise  # with neither a known family nor tensors there is nothing to show
+        return _unknown_family(huggingface.open_folder(path))
+    config = family.read_folder(path)
+    if not path.is_dir() or not any((path / name).is_file() for name in WEIGHT_FILES):
+        tie = Tie(config.head.tied if config.head.kind != "none" else None)
+        return Inspection(str(path), family.model_type, config, parameters(config), None, {}, (), tie)
+    return _from_folder(huggingface.open_folder(path), family, config)
 
 
-def _has_weights(path: Path) -> bool:
-    files = (huggingface.WEIGHTS, huggingface.INDEX, huggingface.OLD_WEIGHTS, huggingface.OLD_INDEX)
-    return any((path / name).is_file() for name in files)
-
-
-def _from_shape(path: Path, kind: str, shape: Architecture) -> Inspection:
-    tie = Tie(shape.tied if shape.head != "none" else None)
-    return Inspection(str(path), kind, shape, parameters(shape), None, {}, (), tie)
-
-
-def _from_folder(folder: Folder, kind: str, shape: Architecture | None) -> Inspection:
-    dtypes: dict[str, int] = {}
-    for tensor in folder.tensors.values():
-        dtypes[tensor.dtype] = dtypes.get(tensor.dtype, 0) + tensor.size
-    stored = (sum(dtypes.values()), dtypes)
-    if shape is None:
-        return Inspection(
-            str(folder.path), kind, None, _parts_by_name(folder), *stored, _tables(folder, {}), Tie()
-        )
-    if shape.pooler and not any("pooler" in name for name in folder.tensors):
-        shape = dataclasses.replace(shape, pooler=False)  # BERT's config cannot say it; its tensors do
-    shape = shape if kind == OWN else with_sides(shape, kind, folder)
-    names = _own_names(folder, shape) if kind == OWN else names_of(kind, separate=bool(shape.target_words))
-    source = source_of(folder, names)
-    tie = _tie(source, names, shape)
-    if names.silent and tie.content is False:
-        shape = dataclasses.replace(shape, tied=False)
+def _unknown_family(folder: Folder) -> Inspection:
+    dtypes = _dtypes(folder)
     return Inspection(
-        str(folder.path), kind, shape, parameters(shape), *stored, _tables(folder, _roles(source, names)), tie
+        path=str(folder.path),
+        model_type=str(folder.config.get("model_type")),
+        config=None,
+        parts=_parts_by_name(folder),
+        stored=sum(dtypes.values()),
+        dtypes=dtypes,
+        tables=_tables(folder, {}),
+        tie=Tie(),
     )
 
 
+def _from_folder(folder: Folder, family: Family, config: Config) -> Inspection:
+    config = family.config_by_tensors(config, folder)
+    names = family.names(config)
+    source = source_of(folder, names)
+    tie = _tie(source, names, config)
+    if names.tied_by_tensors and tie.content is False:
+        config = config.replace({"head.tied": False})
+    dtypes = _dtypes(folder)
+    return Inspection(
+        path=str(folder.path),
+        model_type=family.model_type,
+        config=config,
+        parts=parameters(config),
+        stored=sum(dtypes.values()),
+        dtypes=dtypes,
+        tables=_tables(folder, _roles(source, names)),
+        tie=tie,
+    )
+
+
+def _dtypes(folder: Folder) -> dict[str, int]:
+    dtypes: dict[str, int] = {}
+    for tensor in folder.tensors.values():
+        dtypes[tensor.dtype] = dtypes.get(tensor.dtype, 0) + tensor.size
+    return dtypes
+
+
 def _tables(folder: Folder, roles: dict[str, str]) -> tuple[StoredTable, ...]:
-    found = [
-        each for each in folder.tensors.values() if each.name in roles or (not roles and len(each.shape) == 2)
-    ]
-    found.sort(key=lambda each: (ROLES.index(roles[each.name]) if roles else 0, -each.size))
+    if roles:
+        found = [each for each in folder.tensors.values() if each.name in roles]
+        found.sort(key=lambda each: (ROLES.index(roles[each.name]), -each.size))
+    else:
+        found = [each for each in folder.tensors.values() if len(each.shape) == 2]
+        found.sort(key=lambda each: -each.size)
     return tuple(
         StoredTable(each.name, each.shape, each.dtype, roles.get(each.name, "")) for each in found[:SHOWN]
     )
 
 
-def _own_names(folder: Folder, shape: Architecture) -> Names:
-    """What tables are called in a folder of our own."""
-    head = "head.output.table" if "head.output.table" in folder.tensors else "head.table"
-    return Names(
-        "", {}, "tokens.weight", head, {}, "", target="target_tokens.weight" if shape.target_words else ""
-    )
-
-
 def _roles(source: Source, names: Names) -> dict[str, str]:
     """Name in the file -> which table it is."""
-    known = {theirs: "positions" for ours, theirs in names.parts.items() if ours.endswith("positions.table")}
-    known |= (
-        {f"{names.parts['stack.segments']}.weight": "segments"} if "stack.segments" in names.parts else {}
-    )
-    tables = {"output table": names.head, "target table": names.target, "input table": names.table}
-    known |= {source.name(name): role for role, name in tables.items()}
+    known: dict[str, str] = {}
+    for stack in ("stack", "encoder", "decoder"):
+        for ours, role in (
+            (f"{stack}.positions.table", "positions"),
+            (f"{stack}.segments.weight", "segments"),
+        ):
+            place = names.place(ours)
+            if place is not None:
+                known[place.name] = role
+    known[source.name(names.output_table)] = "output table"
+    known[source.name(names.target_table)] = "target table"
+    known[source.name(names.input_table)] = "input table"
     return {source.files[name]: role for name, role in known.items() if name in source.files}
 
 
-def _tie(source: Source, names: Names, shape: Architecture) -> Tie:
-    head = source.name(names.head)
-    written = source.name(names.written)
-    if shape.head == "none" or written not in source.files:
+def _tie(source: Source, names: Names, config: Config) -> Tie:
+    output = source.name(names.output_table)
+    head_table = source.name(names.head_table)
+    if config.head.kind == "none" or head_table not in source.files:
         return Tie()
-    config = None if names.silent and shape.tied else shape.tied
-    if head not in source.files or head == written:
-        return Tie(config, True)
-    return Tie(config, False, source.same(head, written))
+    by_config = None if names.tied_by_tensors and config.head.tied else config.head.tied
+    if output not in source.files or output == head_table:
+        return Tie(by_config, True)
+    return Tie(by_config, False, source.same(output, head_table))
 
 
 def _parts_by_name(folder: Folder) -> dict[str, int]:
@@ -197,43 +202,74 @@ def _parts_by_name(folder: Folder) -> dict[str, int]:
     return parts
 
 
-def _lines(found: Inspection) -> list[str]:
-    shape = found.shape
-    lines = [f"{found.path}: {found.model_type}"]
-    if shape is None:
-        lines += ["  not an architecture Inlaid builds; parts are named as the file names them"]
-    elif shape.kind == "bilm":
-        lines += [f"  {shape.kind}, {shape.layers} layers each way, {shape.dim} wide"]
-    else:
-        layers = f"{shape.layers} + {shape.decoder_layers}" if shape.decoder_layers else str(shape.layers)
-        heads = f"{shape.heads} heads of {shape.head_width}" + (
-            f" ({shape.kv_heads} of keys)" if shape.key_heads != shape.heads else ""
-        )
-        words = f"{shape.words:,} words" + (
-            f" read, {shape.target_words:,} written" if shape.target_words else ""
-        )
-        lines += [f"  {shape.kind}, {layers} layers, {shape.dim} wide, {heads}, {words}"]
-        if shape.rotary_scaling != "none":
-            lines += [f"  rotations slowed {shape.rotary_factor:g} times ({shape.rotary_scaling})"]
-    lines += [f"  {count:>18,}  {part}" for part, count in found.parts.items()]
-    lines += [f"  {found.parameters:>18,}  parameters in all"]
+def _lines(found: Inspection) -> list[Message]:
+    lines = [Message("{path}: {model_type}", path=found.path, model_type=found.model_type)]
+    lines += _config_lines(found.config)
+    lines += [
+        Message("  {count:>18,}  {part}", count=count, part=part) for part, count in found.parts.items()
+    ]
+    lines.append(Message("  {count:>18,}  parameters in total", count=found.parameters))
     if found.stored is not None:
-        kinds = ", ".join(f"{count:,} in {dtype}" for dtype, count in found.dtypes.items())
-        lines += [f"  {found.stored:>18,}  numbers in the file ({kinds})"]
-    lines += [
-        "  memory: "
-        + ", ".join(f"{bytes / 2**30:.2f} GiB in {dtype}" for dtype, bytes in found.memory.items())
-    ]
-    lines += [
-        f"  {table.name} {' x '.join(map(str, table.shape))} {table.dtype}  {table.role}".rstrip()
-        for table in found.tables
-    ]
-    return [*lines, f"  output layer: {_tie_line(found.tie)}"]
+        dtypes = ", ".join(f"{count:,} in {dtype}" for dtype, count in found.dtypes.items())
+        lines.append(
+            Message("  {count:>18,}  numbers in the file ({dtypes})", count=found.stored, dtypes=dtypes)
+        )
+    sizes = ", ".join(f"{bytes / 2**30:.2f} GiB in {dtype}" for dtype, bytes in found.memory.items())
+    lines.append(Message("  memory: {sizes}", sizes=sizes))
+    for table in found.tables:
+        size = " x ".join(map(str, table.shape))
+        shown = f"{table.name} {size} {table.dtype}  {table.role}".rstrip()
+        lines.append(Message("  {table}", table=shown))
+    return [*lines, Message("  output layer: {tie}", tie=_tie_line(found.tie))]
 
 
-def _tie_line(tie: Tie) -> str:
+def _config_lines(config: Config | None) -> list[Message]:
+    if config is None:
+        return [Message("  not of a registered family; parts have the names of the file")]
+    if config.kind == "bilm":
+        return [
+            Message(
+                "  {kind}, {layers} layers in each direction, dim {dim}",
+                kind=config.kind,
+                layers=config.layers,
+                dim=config.dim,
+            )
+        ]
+    decoder = f" + {config.decoder_layers}" if config.decoder_layers else ""
+    heads = Message("{heads} heads of {dim}", heads=config.attention.heads, dim=config.head_dim)
+    if config.attention.key_value_heads != config.attention.heads:
+        heads = Message("{heads} ({kv_heads} of keys)", heads=heads, kv_heads=config.attention.kv_heads)
+    words = Message("{size:,} words", size=config.vocab_size)
+    if config.target_vocab_size:
+        words = Message("{words}, {target:,} target words", words=words, target=config.target_vocab_size)
+    lines = [
+        Message(
+            "  {kind}, {layers}{decoder} layers, dim {dim}, {heads}, {words}",
+            kind=config.kind,
+            layers=config.layers,
+            decoder=decoder,
+            dim=config.dim,
+            heads=heads,
+            words=words,
+        )
+    ]
+    rotary = config.positions.rotary
+    if rotary.scaling != "none":
+        lines.append(
+            Message(
+                "  rotary frequencies divided by {factor:g} ({scaling})",
+                factor=rotary.factor,
+                scaling=rotary.scaling,
+            )
+        )
+    return lines
+
+
+def _tie_line(tie: Tie) -> Message:
     if tie == Tie():
-        return "none, or not known"
-    words = {True: "tied", False: "not tied", None: "silent"}
-    said = f"config {words[tie.config]}, names {words[tie.names]}, content {words[tie.content]}"
-    return f"{said}; {'they agree' if tie.agree else 'THEY DISAGREE'}"
+        return Message("none, or not known")
+    shown = {True: Message("tied"), False: Message("not tied"), None: Message("no evidence")}
+    sentence = "config {config}, names {names}, content {content}; they agree"
+    if not tie.agree:
+        sentence = "config {config}, names {names}, content {content}; THEY DISAGREE"
+    return Message(sentence, config=shown[tie.config], names=shown[tie.names], content=shown[tie.content])

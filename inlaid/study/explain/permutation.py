@@ -12,8 +12,8 @@ from inlaid.study.explain.word_lists import ROUNDING, WordLists
 
 
 def permutation_test(lists: WordLists, margin: float, *, draws: int, seed: int) -> tuple[float, float]:
-    """The p-value, exact where there are at most `draws` permutations; and the smallest p-value possible with so few
-    words."""
+    """The p-value, exact where there are at most `draws` permutations; and the smallest p-value possible with
+    so few words."""
     members = len(lists.labels)
     permutations = 2**members if lists.paired else math.comb(members, lists.sizes[0])
     if permutations > draws:

@@ -19,16 +19,18 @@ class PseudoInverse:
     cosine: float
     """Of all their numbers: 1 if one is the other times a positive number."""
     missed: float
-    """Share of the squared norm of the contexts that no multiple of the pseudo-inverse explains: 0 if it is one."""
+    """Share of the squared norm of the contexts that no multiple of the pseudo-inverse explains: 0 if it is
+    one."""
     missed_by_any: float
-    """The same after the best linear map of the dimensions: what no linear map of the pseudo-inverse explains."""
+    """The same after the best linear map of the dimensions: what no linear map of the pseudo-inverse
+    explains."""
 
 
 def pseudo_inverse(vectors: Vectors) -> PseudoInverse:
     """Compare the second table with the pseudo-inverse of the first.
 
-    If it were the pseudo-inverse, `missed` would be 0. A number well above 0 says that the second table holds what the
-    first does not determine.
+    If it were the pseudo-inverse, `missed` would be 0. A number well above 0 says that the second table holds
+    what the first does not determine.
     """
     if vectors.contexts is None:
         raise SettingError("These vectors have one table; comparing two needs vectors with both.")

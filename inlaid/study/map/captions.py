@@ -16,11 +16,14 @@ CAPTIONS: dict[Language, dict[str, str]] = {
         "first": "The first {words:,} of {total:,} words, {method}",
         "sample": "{words:,} of {total:,} words, drawn with seed {seed}, {method}",
         "few": "Too few words to measure neighbours.",
-        "false": "False neighbours: {false:.0f} % of the {k} nearest on the map are not among the {k} nearest in the "
+        "false": "False neighbours: {false:.0f} % of the {k} nearest on the map are not among the {k} "
+        "nearest in the "
         "vector space.",
-        "missing": "Missing neighbours: {missing:.0f} % of the {closest} nearest in the vector space are not among the "
+        "missing": "Missing neighbours: {missing:.0f} % of the {closest} nearest in the vector space are "
+        "not among the "
         "{k} nearest on the map.",
-        "missing_one": "Missing neighbours: for {missing:.0f} % of the words, the nearest in the vector space is not "
+        "missing_one": "Missing neighbours: for {missing:.0f} % of the words, the nearest in the vector "
+        "space is not "
         "among the {k} nearest on the map.",
         "figures": "Trustworthiness {trustworthiness:.2f}, continuity {continuity:.2f} "
         "(1: perfect; about 0.5: chance).",
@@ -33,7 +36,8 @@ CAPTIONS: dict[Language, dict[str, str]] = {
         "sample": "从 {total:,} 个词中随机抽取 {words:,} 个（种子 {seed}），{method}",
         "few": "词太少，无法衡量近邻。",
         "false": "假近邻：图上最近的 {k} 个词中，{false:.0f}% 不在向量空间中最近的 {k} 个词之列。",
-        "missing": "漏掉的近邻：向量空间中最近的 {closest} 个词中，{missing:.0f}% 不在图上最近的 {k} 个词之列。",
+        "missing": "漏掉的近邻：向量空间中最近的 {closest} 个词中，"
+        "{missing:.0f}% 不在图上最近的 {k} 个词之列。",
         "missing_one": "漏掉的近邻：{missing:.0f}% 的词，其向量空间中的最近邻不在图上最近的 {k} 个词之列。",
         "figures": "可信度（trustworthiness）{trustworthiness:.2f}，连续性（continuity）{continuity:.2f}"
         "（1 为完美，随机约为 0.5）。",

@@ -1,7 +1,7 @@
 """2-D maps: PCA, t-SNE, UMAP; the same for the same seed, each with its quality.
 
-No plane holds a space of a hundred dimensions. So every map comes with its quality: how many of the neighbours it shows
-are false, and how many of the closest it does not show.
+No plane holds a space of a hundred dimensions. So every map comes with its quality: how many of the
+neighbours it shows are false, and how many of the closest it does not show.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ FEWEST = 4
 MOST = 100_000
 """Words on a map at most: more take hours, and nobody can read them."""
 EXACT = 5_000
-"""Up to this many words t-SNE uses exact neighbours and Barnes-Hut; above, approximate neighbours and interpolation."""
+"""Up to this many words t-SNE uses exact neighbours and Barnes-Hut; above, approximate neighbours and
+interpolation."""
 ITERATIONS = (250, 500)
 """Iterations of t-SNE: with early exaggeration, then without."""
 EVERY = 50
@@ -38,21 +39,22 @@ class MapSettings:
     """How words are laid out on a plane."""
 
     method: Literal["pca", "tsne", "umap"] = "tsne"
-    """pca: the two directions of largest variance; tsne (needs the extra `explore`) and umap (the extra `umap`): keep
-    neighbourhoods, not distances."""
+    """pca: the two directions of largest variance; tsne (needs the extra `explore`) and umap (the extra
+    `umap`): keep neighbourhoods, not distances."""
     top: Annotated[int, Range(1, MOST)] = 2_000
     """How many words are drawn when none is named: the first, which files list by frequency."""
     sample: bool = False
     """Draw that many from all words at random, by the seed, instead of the first."""
     perplexity: Annotated[float, Range(1)] = 30.0
-    """t-SNE: about how many neighbours hold a word in place; lowered, with a note, where there are too few words."""
+    """t-SNE: about how many neighbours hold a word in place; lowered, with a note, where there are too few
+    words."""
     neighbors: Annotated[int, Range(2)] = 15
     """UMAP: the same."""
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """The same seed gives the same map, to the bit."""
     workers: Annotated[int, Range(1)] = 1
-    """t-SNE: threads. Another number of threads gives another map; only one thread guarantees the same map for the same
-    seed."""
+    """t-SNE: threads. Another number of threads gives another map; only one thread guarantees the same map
+    for the same seed."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -168,7 +170,8 @@ def _check_size(unit: Rows, settings: MapSettings) -> None:
         )
     if settings.method != "pca" and len(unit) < FEWEST:
         raise SettingError(
-            "A map by {method} needs at least {fewest} words; found {found}. Name more, or use the method pca.",
+            "A map by {method} needs at least {fewest} words; found {found}. Name more, or use the method "
+            "pca.",
             method=settings.method,
             fewest=FEWEST,
             found=len(unit),
@@ -178,8 +181,8 @@ def _check_size(unit: Rows, settings: MapSettings) -> None:
 
 
 def _pca(unit: Rows, settings: MapSettings, report: Report) -> Places:
-    """The two directions of largest variance. The sign of an axis is arbitrary: the furthest word gets a positive
-    coordinate."""
+    """The two directions of largest variance. The sign of an axis is arbitrary: the furthest word gets a
+    positive coordinate."""
     centered = unit.astype(np.float64) - unit.mean(axis=0, dtype=np.float64)
     wide = centered.shape[1] > len(centered)
     values, axes = np.linalg.eigh(centered @ centered.T if wide else centered.T @ centered)
@@ -192,7 +195,8 @@ def _pca(unit: Rows, settings: MapSettings, report: Report) -> Places:
 
 
 def _tsne(unit: Rows, settings: MapSettings, report: Report) -> Places:
-    """t-SNE by openTSNE, initialized with PCA, which keeps the global arrangement and needs no random start."""
+    """t-SNE by openTSNE, initialized with PCA, which keeps the global arrangement and needs no random
+    start."""
     tsne = need("openTSNE", extra="explore")
     perplexity = min(settings.perplexity, (len(unit) - 1) / 3)
     if perplexity < settings.perplexity:

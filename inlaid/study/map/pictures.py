@@ -1,4 +1,4 @@
-"""A map as a picture (PNG) or as one HTML page that needs no network; labels in a font that has their characters."""
+"""A map as a picture (PNG), or as one HTML page that needs no network."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ PLAIN = "DejaVu Sans"
 UNREADABLE = re.compile("Last Resort|Emoji")
 """Fonts of boxes, and fonts of coloured bitmaps, which matplotlib cannot draw."""
 COLORS = ("#d9480f", "#b5a7b3", "#1c7ed6")
-"""Of words whose neighbours on the map are all false, half true, all true; orange and blue differ for the colour-blind
-too."""
+"""Of words whose neighbours on the map are all false, half true, all true; orange and blue differ for the
+colour-blind too."""
 UNKNOWN = "#adb5bd"
 """Of words that were not sampled."""
 TEXT_COLOR = "#495057"
@@ -70,7 +70,7 @@ def writable(path: Path) -> Path:
     return path
 
 
-# --- the page -------------------------------------------------------------------------------------------------
+# --- the page -----------------------------------------------------------------------------------------------
 
 
 def page(map: Map, title: str = "") -> str:
@@ -96,11 +96,12 @@ def page(map: Map, title: str = "") -> str:
     return template.replace("/*CONTENT*/", data.replace("<", "\\u003c"))  # so that no word can end the script
 
 
-# --- the picture ----------------------------------------------------------------------------------------------
+# --- the picture --------------------------------------------------------------------------------------------
 
 
 def picture(map: Map, title: str = "", report: Report = silent) -> bytes:
-    """The bytes of a PNG: a dot for each word, coloured by its share of true neighbours, and as many labels as fit."""
+    """The bytes of a PNG: a dot for each word, coloured by its share of true neighbours, and as many labels
+    as fit."""
     matplotlib = need("matplotlib", extra="explore")
     figures = need("matplotlib.figure", extra="explore")
     backend = need("matplotlib.backends.backend_agg", extra="explore")
@@ -188,8 +189,8 @@ class _LabelStyle(NamedTuple):
 
 
 def _draw_labels(canvas: Any, axes: Any, words: list[str], places: np.ndarray) -> int:
-    """Write labels in the order of the words where they cover no other label and, on a small map, no dot; how many
-    did not fit."""
+    """Write labels in the order of the words where they cover no other label and, on a small map, no dot; how
+    many did not fit."""
     small = len(words) <= SMALL
     canvas.draw()  # computes the layout,
     canvas.figure.set_layout_engine("none")  # which labels must not change
@@ -240,8 +241,8 @@ def _draw_label(
 
 
 def _fonts(text: str) -> tuple[list[str], set[str]]:
-    """Installed fonts that together have the characters of the text, and the characters that none has, which are not
-    letters."""
+    """Installed fonts that together have the characters of the text, and the characters that none has, which
+    are not letters."""
     manager = need("matplotlib.font_manager", extra="explore")
     missing = {each for each in text if each.isprintable() and not each.isspace()}
     chosen = list[str]()
@@ -259,8 +260,10 @@ def _fonts(text: str) -> tuple[list[str], set[str]]:
     letters = sorted(each for each in missing if unicodedata.category(each).startswith("L"))
     if letters:
         raise MissingExtra(
-            "No installed font has the characters {characters}: they would be boxes. Install one (on Debian and Ubuntu "
-            "`apt install fonts-noto-cjk` for Chinese, `fonts-noto` for all scripts), or write the map as .html.",
+            "No installed font has the characters {characters}: they would be boxes. Install one (on Debian "
+            "and Ubuntu "
+            "`apt install fonts-noto-cjk` for Chinese, `fonts-noto` for all scripts), or write the map as "
+            ".html.",
             characters=" ".join(letters[:10]),
         )
     return chosen, missing

@@ -12,7 +12,8 @@ from inlaid.shapes import Places, Rows
 NEIGHBORS = 10
 """Nearest words that are compared; fewer on a small map."""
 PAIRS = 400_000_000
-"""Pairs of words that are compared at most: all those of 20,000 words. Of larger maps a sample of words is compared."""
+"""Pairs of words that are compared at most: all those of 20,000 words. Of larger maps a sample of words is
+compared."""
 NUMBERS_HELD = 1 << 22
 """Distances in memory at a time: 32 MB."""
 
@@ -29,11 +30,12 @@ class MapQuality:
     missing: float
     """Share of the `closest` nearest in the space that are not among the k nearest on the map.
 
-    For the k nearest this would equal `false`, since both sides have k places; for the closest it says what the map
-    tore apart.
+    For the k nearest this would equal `false`, since both sides have k places; for the closest it says what
+    the map tore apart.
     """
     trustworthiness: float
-    """1 when no neighbour is false; lower the further away in the space the false ones are (Venna and Kaski 2001)."""
+    """1 when no neighbour is false; lower the further away in the space the false ones are (Venna and Kaski
+    2001)."""
     continuity: float
     """1 when no neighbour is missing; lower the further away on the map the missing ones are."""
     sampled: int
@@ -42,12 +44,14 @@ class MapQuality:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredMap:
-    """The quality of a map and, for each of its words, the share of true neighbours and the nearest in the space."""
+    """The quality of a map and, for each of its words, the share of true neighbours and the nearest in the
+    space."""
 
     quality: MapQuality | None
     """None where there are fewer than three words."""
     true: np.ndarray
-    """(word,) f8: share of the k nearest on the map that are among the k nearest in the space; NaN where not sampled."""
+    """(word,) f8: share of the k nearest on the map that are among the k nearest in the space; NaN where not
+    sampled."""
     nearest: np.ndarray
     """(word, k) i4: the nearest in the space, nearest first; -1 where not sampled."""
 
@@ -63,8 +67,8 @@ def measure_map(
 ) -> MeasuredMap:
     """Compare neighbours in the space, by cosine of these unit vectors, with neighbours on the map.
 
-    Ties count in the order of the words. Where there are more pairs of words than `pairs`, a random sample of words is
-    compared with all.
+    Ties count in the order of the words. Where there are more pairs of words than `pairs`, a random sample of
+    words is compared with all.
     """
     size = len(unit)
     k = min(k, (size - 1) // 2)  # beyond half of the words the two metrics have no worst case to normalize by

@@ -21,7 +21,7 @@ from inlaid.config import Positive, check
 from inlaid.shapes import Doubles, Lengths, Rows
 from inlaid.study.search import ranking
 from inlaid.study.search.ranking import Filter, Penalties
-from inlaid.vectors import Codes, Vectors, lengths
+from inlaid.vectors import Int8Table, Vectors, lengths
 
 By = Literal["cosine", "csls", "frequency"]
 ROWS = 1 << 14
@@ -60,7 +60,7 @@ class Index:
     @functools.cached_property
     def filter(self) -> Filter:
         """int8 codes of the table, with what rounding lost of each row."""
-        return filter_of(self.vectors, Codes.of(self.vectors.table))
+        return filter_of(self.vectors, Int8Table.of(self.vectors.table))
 
     @functools.cached_property
     def mean_similarity(self) -> np.ndarray:
@@ -132,7 +132,7 @@ def frequency(vectors: Vectors) -> FrequencyFit:
     return FrequencyFit(terms, np.linalg.lstsq(terms.T @ terms, sums, rcond=None)[0])
 
 
-def filter_of(vectors: Vectors, codes: Codes) -> Filter:
+def filter_of(vectors: Vectors, codes: Int8Table) -> Filter:
     """Codes with the factor that turns their products into cosines, and the share of each row that rounding
     lost."""
     size = np.where(vectors.lengths == 0, 1, vectors.lengths).astype(np.float32)

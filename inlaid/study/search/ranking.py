@@ -18,7 +18,7 @@ from types import ModuleType
 import numpy as np
 
 from inlaid.shapes import Doubles, Lengths, Rows, Table
-from inlaid.vectors import Codes
+from inlaid.vectors import Int8Table
 
 SCORES = 1 << 22
 """Scores in memory at a time; with their ids and masks they take a few hundred megabytes at most."""
@@ -56,7 +56,7 @@ class Penalties:
 class Filter:
     """int8 codes of a table and a bound on their error: enough to rule out most words without their rows."""
 
-    codes: Codes
+    codes: Int8Table
     factors: Lengths
     """What turns a dot product of codes into a cosine: the scale of the row over its length."""
     errors: Lengths
@@ -65,7 +65,7 @@ class Filter:
     def first(self, top: int) -> Filter:
         """The same for the first words only."""
         return Filter(
-            Codes(self.codes.codes[:top], self.codes.scales[:top]), self.factors[:top], self.errors[:top]
+            Int8Table(self.codes.codes[:top], self.codes.scales[:top]), self.factors[:top], self.errors[:top]
         )
 
 
@@ -243,10 +243,10 @@ def _shared(kernel, rows: np.ndarray, factors: np.ndarray, queries: np.ndarray, 
 def _kernels() -> ModuleType | None:
     """The compiled loops; None on a machine without Numba, where NumPy does all the work."""
     try:
-        from inlaid.kernels import search_cpu
+        from inlaid.kernels.search import cpu
     except ImportError:
         return None
-    return search_cpu
+    return cpu
 
 
 def _unit(queries: Rows) -> Doubles:

@@ -14,16 +14,33 @@ import pytest
 from safetensors.numpy import save_file
 
 from inlaid.errors import SourceError, UnknownName
-from inlaid.neural.architecture import Architecture
+from inlaid.neural.config import make_config
 from inlaid.neural.sizes import attention, feed_forward, parameters
 from inlaid.study.explain.inspect import Tie, inspect
 
 GPT3 = {"model_type": "gpt2", "n_layer": 96, "n_embd": 12288, "n_head": 96, "n_positions": 2048}
+QWEN2 = {
+    "model_type": "qwen2",
+    "hidden_size": 896,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 14,
+    "num_key_value_heads": 2,
+    "intermediate_size": 4864,
+    "tie_word_embeddings": True,
+}
+ROBERTA = {
+    "model_type": "roberta",
+    "architectures": ["RobertaModel"],
+    "max_position_embeddings": 514,
+    "type_vocab_size": 1,
+}
 PUBLISHED = [
     ({"model_type": "gpt2"}, 124_439_808),
     ({"model_type": "bert", "architectures": ["BertModel"]}, 109_482_240),
     ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, 109_514_298),
     ({"model_type": "llama"}, 6_738_415_616),  # the defaults are Llama-2-7B's
+    (QWEN2, 494_032_768),
+    (ROBERTA, 124_645_632),
     (GPT3, 174_604_259_328),
 ]
 
@@ -38,22 +55,24 @@ def config(path: Path, values: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"), PUBLISHED, ids=["gpt2", "bert", "bert-masked", "llama-2-7b", "gpt3"]
+    ("values", "expected"),
+    PUBLISHED,
+    ids=["gpt2", "bert", "bert-masked", "llama-2-7b", "qwen2-0.5b", "roberta-base", "gpt3"],
 )
 def test_published_counts_are_exact(values: dict[str, Any], expected: int, tmp_path: Path):
     found = inspect(config(tmp_path / "one", values))
     assert found.parameters == expected
     assert found.memory == {"float32": 4 * expected, "bfloat16": 2 * expected}
     assert inspect(tmp_path / "one" / "config.json").parameters == expected
-    assert f"{expected:,}  parameters in all" in str(found)
+    assert f"{expected:,}  parameters in total" in str(found)
 
 
 def test_gpt3_by_its_parts(tmp_path: Path):
     found = inspect(config(tmp_path, GPT3))
-    assert found.shape is not None
-    assert found.shape.head_width == 128
+    assert found.config is not None
+    assert found.config.head_dim == 128
     bias = 4 * 12288 + 5 * 12288
-    assert attention(found.shape) + feed_forward(found.shape) == 4 * 12288**2 + 8 * 12288**2 + bias
+    assert attention(found.config) + feed_forward(found.config) == 4 * 12288**2 + 8 * 12288**2 + bias
     assert found.parts["token table"] == 50257 * 12288
     assert found.parts["positions"] == 2048 * 12288
     assert round((found.parts["attention"] + found.parts["feed-forward"]) / 96 / 1e9, 1) == 1.8
@@ -64,7 +83,7 @@ def test_gpt3_by_its_parts(tmp_path: Path):
     importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install 'inlaid[neural]'"
 )
 @pytest.mark.parametrize(
-    "positions", ["none", "learned", "sinusoidal", "shaw", "t5", "xl", "alibi", "rotary"]
+    "positions", ["none", "learned", "sinusoidal", "shaw", "t5", "transformer-xl", "alibi", "rotary"]
 )
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq", "bilm"])
 def test_counts_are_those_of_the_networks(kind: str, positions: str):
@@ -76,43 +95,50 @@ def test_counts_are_those_of_the_networks(kind: str, positions: str):
         one = number & 1
         two = number & 2
         three = number & 4
-        shape = Architecture(
-            kind=kind,
-            positions=positions,
-            words=30,
-            dim=8,
-            layers=2,
-            decoder_layers=3 if kind == "seq2seq" else 0,
-            heads=4,  # pyright: ignore
-            kv_heads=2 if one else 0,
-            head_dim=6 if two else 0,
-            inner=10,
-            gated=bool(one),
-            norm="rms" if two else "layer",
-            final_norm=bool(one),
-            segments=2 if three else 0,
-            linear_bias=bool(two),
-            embedding_norm=bool(three),
-            tied=bool(one),
-            head=("linear", "none", "masked")[number % 3],
-            head_bias=bool(two),
-            pooler=bool(three) and kind == "encoder",
-            length=16,
-            characters=20 if one else 0,
-            character_dim=3,
-            filter_widths=(1, 2),
-            filter_counts=(4, 5),
-            highways=2,
-            reach=5,
-            activation="relu",
+        config = make_config(
+            {
+                "kind": kind,
+                "positions.kind": positions,
+                "vocab_size": 30,
+                "dim": 8,
+                "layers": 2,
+                "decoder_layers": 3 if kind == "seq2seq" else 0,
+                "attention.heads": 4,
+                "attention.kv_heads": 2 if one else 0,
+                "attention.head_dim": 6 if two else 0,
+                "feed_forward.dim": 10,
+                "feed_forward.gated": bool(one),
+                "norm.kind": "rms" if two else "layer",
+                "norm.final": bool(one),
+                "segment_types": 2 if three else 0,
+                "attention.bias": bool(two),
+                "attention.output_bias": bool(one),
+                "feed_forward.bias": bool(two),
+                "norm.embedding": bool(three),
+                "head.tied": bool(one),
+                "head.kind": ("linear", "none", "masked")[number % 3],
+                "head.bias": bool(two),
+                "pooler": bool(three) and kind == "encoder",
+                "positions.max_length": 16,
+                "characters.vocab_size": 20 if one else 0,
+                "characters.dim": 3,
+                "characters.filter_widths": (1, 2),
+                "characters.filter_counts": (4, 5),
+                "characters.highways": 2,
+                "positions.max_distance": 5,
+                "characters.activation": "relu",
+                "lstm.cell_dim": 10,
+            }
         )
-        if (shape.head == "masked" and kind == "bilm") or (
-            shape.positions == "rotary" and shape.head_width % 2
+        if (config.head.kind == "masked" and kind == "bilm") or (
+            positions == "rotary" and config.head_dim % 2
         ):
             continue
         with torch.device("meta"):
-            network = make_network(shape)
-        assert sum(parameters(shape).values()) == sum(parameter.numel() for parameter in network.parameters())
+            network = make_network(config)
+        assert sum(parameters(config).values()) == sum(
+            parameter.numel() for parameter in network.parameters()
+        )
 
 
 def folder(path: Path, tied: bool, head: str | None, dtype: str = "float32") -> Path:
@@ -239,25 +265,25 @@ def test_a_table_for_each_side(
     assert {table.name.removesuffix(".weight"): table.role for table in found.tables} == roles
     counted = sum(found.parts.get(part, 0) for part in ("token table", "target table", "output table"))
     assert counted == sum(table.size for table in stored.values())
-    assert ("6 words read, " in str(found)) == ("target table" in roles.values())
+    assert ("6 words, " in str(found)) == ("target table" in roles.values())
 
 
-def test_slowed_rotations_are_shown(tmp_path: Path):
+def test_rotary_scaling_is_shown(tmp_path: Path):
     rope = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
     found = inspect(config(tmp_path, {"model_type": "llama", "rope_theta": 500000.0, "rope_scaling": rope}))
-    assert "rotations slowed 8 times (llama3)" in str(found)
+    assert "rotary frequencies divided by 8 (llama3)" in str(found)
 
 
-def test_unknown_architectures_are_listed_by_name(tmp_path: Path):
+def test_unknown_families_are_listed_by_name(tmp_path: Path):
     config(tmp_path, {"model_type": "mamba"})
     save_file(
         {"backbone.layers.0.weight": np.zeros((2, 3)), "backbone.embedding.weight": np.zeros((4, 3))},
         tmp_path / "model.safetensors",
     )
     found = inspect(tmp_path)
-    assert found.shape is None
+    assert found.config is None
     assert found.parts == {"backbone.embedding": 12, "backbone.layers": 6}
-    assert "not an architecture Inlaid builds" in str(found)
+    assert "not of a registered family" in str(found)
     with pytest.raises(UnknownName, match="'mamba'"):
         inspect(tmp_path / "config.json")
     with pytest.raises(SourceError, match="no folder"):

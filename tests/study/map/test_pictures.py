@@ -148,7 +148,6 @@ def test_colours_say_which_words_to_trust(matplotlib: Any):
 
 
 # --- captions
-# -------------------------------------------------------------------------------------------------------
 
 
 def test_captions_in_both_languages():
@@ -266,7 +265,7 @@ def test_the_page_opens_and_finds_a_word(browser: str, tmp_path: Path):
     assert re.findall(r'<button dir="auto" type="button">(.*?)</button>', shown) == ["猫", "熊猫"]
     assert '<h2 dir="auto">猫</h2>' in shown
     near = [words[id] for id in made.nearest[0]]
-    first = re.search(r"Nearest in the space</h3><ul>(.*?)</ul>", shown)
+    first = re.search(r"Nearest in the vector space</h3><ul>(.*?)</ul>", shown)
     assert first
     assert re.findall(r'<bdi class="\w+" dir="auto">(.*?)</bdi>', first[1]) == near
     false = [words[id] for id in shown_near(made, 0) if words[id] not in near]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inlaid.study.search import ranking
 from inlaid.study.search.csls import filter_of as filter_for
 from inlaid.study.search.ranking import Filter, Found, Penalties, best
-from inlaid.vectors import Codes, Vectors, lengths
+from inlaid.vectors import Int8Table, Vectors, lengths
 
 
 def plain(
@@ -83,7 +83,7 @@ def test_without_numba_all_still_works(monkeypatch: pytest.MonkeyPatch):
 
 def filter_of(table: np.ndarray) -> Filter:
     vectors = Vectors.of([f"w{id}" for id in range(len(table))], table)
-    codes = Codes.of(vectors.table)
+    codes = Int8Table.of(vectors.table)
     return filter_for(vectors, codes)
 
 

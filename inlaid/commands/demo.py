@@ -1,0 +1,150 @@
+"""`inlaid demo`: four generations of word vectors on the same text and the same questions, in both languages."""
+
+from __future__ import annotations
+
+import locale
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from inlaid.commands.terminal import drawn, print_rows
+from inlaid.errors import InlaidError
+from inlaid.report import Progress, Report
+
+if TYPE_CHECKING:
+    from inlaid.vectors import Vectors
+
+Language = Literal["zh", "en"]
+SHOWN = 5
+"""Neighbors shown of each word."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What the demo asks in one language, and the words around it."""
+
+    title: str
+    methods: Mapping[str, str]
+    """Method -> how it is called in this language."""
+    words: tuple[str, ...]
+    analogies: tuple[str, ...]
+    unseen: str
+    """A word that the text does not have."""
+    nearest: str
+    not_in_text: str
+    equally_far: str
+    no_vector: str
+    next_steps: str
+
+
+QUESTIONS: dict[Language, Questions] = {
+    "en": Questions(
+        title="English",
+        methods={"onehot": "one-hot", "ppmi": "PPMI", "sgns": "Word2Vec", "fasttext": "fastText"},
+        words=("banana", "happy"),
+        analogies=("king - man + woman", "beijing - china + france"),
+        unseen="bananna",
+        nearest="nearest to {word}",
+        not_in_text="{word} (not in the text)",
+        equally_far="all other words are equally far: cosine 0",
+        no_vector="no vector: out of vocabulary",
+        next_steps="Next, on your own text:",
+    ),
+    "zh": Questions(
+        title="中文",
+        methods={"onehot": "one-hot", "ppmi": "PPMI", "sgns": "Word2Vec", "fasttext": "fastText"},
+        words=("芒果", "高兴"),
+        analogies=("国王 - 男人 + 女人", "北京 - 中国 + 法国"),
+        unseen="香蕉汁",
+        nearest="与“{word}”最近的词",
+        not_in_text="“{word}”（文本中没有的词）",
+        equally_far="与其他词的余弦都是 0，一样远",
+        no_vector="没有向量：未登录词",
+        next_steps="接下来，用自己的文本：",
+    ),
+}
+SETTINGS: dict[Language, dict[str, dict[str, Any]]] = {
+    "en": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000}},
+    "zh": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000, "min_n": 1, "max_n": 3}},
+}
+"""The demo's text is small: a few more epochs than by default; Chinese words are short, so n-grams start at one character."""
+
+
+def demo(words: int = 200_000, seed: int = 1) -> None:
+    """Train four generations of word vectors on the embedded world and ask them the same questions.
+
+    Args:
+        words: how many words of text to write, in each language
+        seed: another seed, another text
+    """
+    languages: tuple[Language, ...] = ("zh", "en") if _speaks_chinese() else ("en", "zh")
+    with drawn() as report:
+        spaces = {
+            language: vectors_of(language, words=words, seed=seed, report=report) for language in languages
+        }
+    for language in languages:
+        print_rows([f"\n{QUESTIONS[language].title}", *_answers(QUESTIONS[language], spaces[language])])
+    first = QUESTIONS[languages[0]]
+    print_rows(
+        [
+            f"\n{first.next_steps}",
+            "  inlaid train sgns TEXT.txt -o my.inlaid",
+            f"  inlaid neighbors my.inlaid {first.words[0]}",
+            "  inlaid map my.inlaid -o map.html",
+        ]
+    )
+
+
+def vectors_of(language: Language, *, words: int, seed: int, report: Report) -> dict[str, Vectors]:
+    """Vectors of each method, all learned from the same corpus."""
+    from inlaid import pipeline
+    from inlaid.collect import world
+
+    names = tuple(QUESTIONS[language].methods)
+    dictionary = world.dictionary() if language == "zh" else None
+    corpus = pipeline.corpus(
+        world.sentences(language, words=words, seed=seed), dictionary=dictionary, report=report
+    )
+    made: dict[str, Vectors] = {}
+    for number, name in enumerate(names):
+        report(Progress(f"methods ({language})", number, len(names), "methods"))
+        made[name] = pipeline.train(corpus, name, report=report, **SETTINGS[language].get(name, {}))
+    report(Progress(f"methods ({language})", len(names), len(names), "methods"))
+    return made
+
+
+def _answers(asked: Questions, spaces: Mapping[str, Vectors]) -> list[str | tuple[str, ...]]:
+    from inlaid.study.search.analogy import analogy
+    from inlaid.study.search.neighbors import neighbors
+
+    rows: list[str | tuple[str, ...]] = []
+    for word in asked.words:
+        rows.append(f"  {asked.nearest.format(word=word)}")
+        for method, vectors in spaces.items():
+            rows.append((f"    {asked.methods[method]}", _listed(asked, neighbors(vectors, word, n=SHOWN))))
+    for formula in asked.analogies:
+        rows.append(f"  {formula}")
+        for method, vectors in spaces.items():
+            rows.append((f"    {asked.methods[method]}", _listed(asked, analogy(vectors, formula, n=3))))
+    rows.append(f"  {asked.not_in_text.format(word=asked.unseen)}")
+    for method, vectors in spaces.items():
+        try:
+            answer = _listed(asked, neighbors(vectors, asked.unseen, n=SHOWN))
+        except InlaidError:
+            answer = asked.no_vector
+        rows.append((f"    {asked.methods[method]}", answer))
+    return rows
+
+
+def _listed(asked: Questions, found: Iterable[Any]) -> str:
+    answers = list(found)
+    if all(abs(each.score) < 1e-6 for each in answers):
+        return asked.equally_far
+    return "  ".join(f"{each.word} {each.score:.2f}" for each in answers)
+
+
+def _speaks_chinese() -> bool:
+    """Whether the user's locale is Chinese."""
+    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
+    return (named or locale.getlocale()[0] or "").lower().startswith("zh")

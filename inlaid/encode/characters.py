@@ -1,0 +1,105 @@
+"""The class of every Unicode character for the cleaning kernel: letter, digit, blank, Chinese, hard."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+
+from inlaid.encode.chinese import HAN
+from inlaid.kernels.text import clean_text as text_cpu
+
+CODE_POINTS = 0x110000
+
+UNIFORM = (
+    (0x3400, 0x4DC0, text_cpu.HAN),
+    (0x4E00, 0xA000, text_cpu.HAN),
+    (0xAC00, 0xD7A4, text_cpu.LETTER),
+    (0x20000, 0x2F800, text_cpu.HAN),
+    (0x2FA20, 0x40000, text_cpu.HAN),
+)
+"""Ranges of one class throughout: Chinese characters and Korean syllables."""
+MIXED = (
+    (0, 0x3400),
+    (0x4DC0, 0x4E00),
+    (0xA000, 0xAC00),
+    (0xD7A4, 0xD800),
+    (0xF900, 0x20000),
+    (0x2F800, 0x2FA20),
+    (0xE0000, 0xE0200),
+)
+"""The other ranges Unicode has assigned, except private use, where there are no letters."""
+
+
+@dataclass(frozen=True)
+class CharacterClasses:
+    """Class and lower case of each code point. The last entry is for invalid UTF-8."""
+
+    kinds: np.ndarray
+    lowered: np.ndarray
+
+
+@functools.cache
+def character_classes(words: bool, steps: frozenset[str]) -> CharacterClasses:
+    """Classes for the word tokenizer, or the whitespace tokenizer, under some normalization steps.
+
+    A character is HARD where the kernel cannot decide by that character alone: it composes with others, or
+    its lower case has another length or depends on what follows.
+    """
+    kinds = np.full(CODE_POINTS + 1, text_cpu.BLANK if words else text_cpu.LETTER, np.uint8)
+    lowered = np.arange(CODE_POINTS + 1, dtype=np.int32)
+    for start, stop, kind in UNIFORM:
+        kinds[start:stop] = kind if words else text_cpu.LETTER
+    for point in itertools.chain.from_iterable(range(start, stop) for start, stop in MIXED):
+        character = chr(point)
+        lower = character.lower() if "lower" in steps else character
+        if not _lowers_in_place(character, lower):
+            if lower != character or character == "Σ":
+                kinds[point] = text_cpu.HARD
+            continue
+        lowered[point] = ord(lower)
+        if "nfc" in steps and _composes(character, lower):
+            kinds[point] = text_cpu.HARD
+        else:
+            kinds[point] = _kind(lower, words)
+    kinds[CODE_POINTS] = text_cpu.HARD
+    return CharacterClasses(kinds, lowered)
+
+
+def _lowers_in_place(character: str, lower: str) -> bool:
+    """Whether lower case is one character of as many bytes in any context (Σ is σ, or ς at a word's end)."""
+    same_size = len(lower) == 1 and len(lower.encode()) == len(character.encode())
+    return same_size and character != "Σ"
+
+
+def _kind(character: str, words: bool) -> int:
+    if not words:
+        return text_cpu.BLANK if character.isspace() else text_cpu.LETTER
+    if han_pattern().match(character):
+        return text_cpu.HAN
+    if character.isalnum():
+        return text_cpu.DIGIT if character.isdecimal() else text_cpu.LETTER
+    if unicodedata.category(character)[0] == "M":
+        return text_cpu.LETTER
+    if character in ("'", "’"):
+        return text_cpu.APOSTROPHE
+    if character in (".", ","):
+        return text_cpu.POINT
+    return text_cpu.BLANK
+
+
+def _composes(character: str, lower: str) -> bool:
+    """Whether NFC may change the character, or join it to the one before."""
+    jamo = "\u1161" <= character <= "\u1175" or "\u11a8" <= character <= "\u11c2"
+    mark = unicodedata.combining(character) or unicodedata.category(character)[0] == "M"
+    return bool(jamo or mark) or not unicodedata.is_normalized("NFC", character + lower)
+
+
+@functools.cache
+def han_pattern() -> re.Pattern[str]:
+    """A run of Chinese characters, captured."""
+    return re.compile(f"([{HAN}]+)")

@@ -1,0 +1,1 @@
+"""Tokenizers whose words are parts of words: trained, loaded, and used to encode text."""

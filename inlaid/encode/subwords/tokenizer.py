@@ -1,0 +1,217 @@
+"""Subwords: a tokenizer with a fixed vocabulary of words and parts of words; BPE, WordPiece, Unigram."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tokenizers import Tokenizer as Engine
+from tokenizers import decoders, models, normalizers, pre_tokenizers
+
+from inlaid.encode.subwords.sentencepiece import SPACE
+from inlaid.encode.tokenizers import Token
+from inlaid.errors import FormatError, InlaidError, SourceError, UnknownWord
+
+UNKNOWN = "[UNK]"
+SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
+BATCH = 16384
+"""Texts encoded at once: enough to keep every core busy, few enough to take little memory."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subwords:
+    """A tokenizer with a fixed vocabulary of words and parts of words, each with an id.
+
+    The name of a special token in a text ("[MASK]") is read as plain text by default. Nothing is added,
+    truncated or padded, whatever the tokenizer file says.
+
+    >>> gpt2 = load(Path("gpt2"))
+    >>> gpt2.words("Hello world"), gpt2.ids("Hello world")
+    (['Hello', 'Ġworld'], [15496, 995])
+    """
+
+    engine: Engine
+
+    def __post_init__(self) -> None:
+        self.engine.no_truncation()
+        self.engine.no_padding()
+        self.engine.encode_special_tokens = True  # that is: as plain text
+        if getattr(self.engine.model, "dropout", None):
+            self.engine.model.dropout = None  # the same text always gets the same ids
+        _ = self.vocabulary  # refuses a file with invalid ids now
+
+    def tokenize(self, text: str) -> list[Token]:
+        """The tokens and their character offsets.
+
+        Tokens that are bytes of one character all have the offsets of that character. The "▁" that
+        SentencePiece puts before a text has an empty span.
+        """
+        with _naming_bad_text(text):
+            encoding = self.engine.encode(text, add_special_tokens=False)
+        spans = zip(encoding.ids, encoding.offsets, strict=True)
+        tokens = [Token(self.vocabulary[id], start, end) for id, (start, end) in spans]
+        if len(tokens) > 1 and tokens[0].text == SPACE and tokens[1].start == 0:
+            tokens[0] = Token(SPACE, 0, 0)
+        return tokens
+
+    def words(self, text: str) -> list[str]:
+        return [self.vocabulary[id] for id in self.ids(text)]
+
+    def ids(self, text: str, *, special: bool = False) -> list[int]:
+        """With `special`, the name of a special token in the text becomes that token."""
+        engine = self._engine_with_special if special else self.engine
+        with _naming_bad_text(text):
+            return engine.encode(text, add_special_tokens=False).ids
+
+    def ids_of(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, on all cores."""
+        found: list[list[int]] = []
+        for start in range(0, len(texts), BATCH):
+            batch = list(texts[start : start + BATCH])
+            with _naming_bad_text(*batch):
+                encodings = self.engine.encode_batch_fast(batch, add_special_tokens=False)
+            found += [encoding.ids for encoding in encodings]
+        return found
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`; for lossless tokenizers (bpe, unigram) exactly the text they were made from."""
+        wrong = next((id for id in ids if not 0 <= id < len(self.vocabulary)), None)
+        if wrong is not None:
+            raise UnknownWord(
+                "No word has the id {id}: ids go from 0 to {last}.", id=wrong, last=len(self.vocabulary) - 1
+            )
+        with _naming_bad_text():
+            return self.engine.decode(list(ids), skip_special_tokens=False)
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """All words in the order of their ids; an id without a word is shown as "<id 7>"."""
+        known = self.engine.get_vocab()
+        if not known:
+            raise FormatError("The tokenizer has an empty vocabulary. Train it, or load a trained one.")
+        size = max(known.values()) + 1
+        if size > 2 * len(known):
+            raise FormatError(
+                "The tokenizer has {words:,} words, but ids up to {last:,}: the file is damaged. "
+                "Download or copy it again.",
+                words=len(known),
+                last=size - 1,
+            )
+        words = [f"<id {id}>" for id in range(size)]
+        for word, id in sorted(known.items()):
+            if words[id] != f"<id {id}>":
+                raise FormatError(
+                    "The words '{first}' and '{second}' both have the id {id}: the file is damaged. "
+                    "Download or copy it again.",
+                    first=words[id],
+                    second=word,
+                    id=id,
+                )
+            words[id] = word
+        return words
+
+    @cached_property
+    def special(self) -> Mapping[str, int]:
+        """Special tokens, such as "[MASK]", and their ids."""
+        added = sorted(self.engine.get_added_tokens_decoder().items())
+        return {token.content: id for id, token in added if token.special}
+
+    def to_json(self) -> str:
+        """The whole tokenizer as Hugging Face's tokenizer.json; `from_json` restores it."""
+        return self.engine.to_str()
+
+    @classmethod
+    def from_json(cls, text: str) -> Subwords:
+        with library_errors("This is not a tokenizer.json: {reason}. Pass the text that `to_json` returned."):
+            return cls(engine_from(text))
+
+    @cached_property
+    def _engine_with_special(self) -> Engine:
+        return engine_from(self.to_json())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Subwords) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        return f"Subwords({type(self.engine.model).__name__}, {len(self.vocabulary):,} words)"
+
+    def __reduce__(self) -> tuple[Callable[[str], Subwords], tuple[str]]:
+        # pickling the engine itself would lose how it reads special tokens
+        return Subwords.from_json, (self.to_json(),)
+
+
+def engine_from(text: str) -> Engine:
+    """The engine of a tokenizer.json. The library rounds long scores, so those of unigram are read here."""
+    engine = Engine.from_str(text)
+    if isinstance(engine.model, models.Unigram):
+        model = json.loads(text)["model"]
+        words = [(word, score) for word, score in model["vocab"]]
+        engine.model = models.Unigram(words, model["unk_id"], model.get("byte_fallback", False))
+    return engine
+
+
+def byte_level(model: models.BPE, *, prefix_space: bool = False) -> Engine:
+    engine = Engine(model)
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    engine.decoder = decoders.ByteLevel()
+    return engine
+
+
+def bert_like(
+    model: Any, *, lower: bool, clean: bool, chinese: bool = True, accents: bool | None = None
+) -> Engine:
+    """BERT's normalizer and pre-tokenizer. `accents` None: strip accents if text is lower-cased."""
+    engine = Engine(model)
+    engine.normalizer = normalizers.BertNormalizer(
+        clean_text=clean, handle_chinese_chars=chinese, strip_accents=accents, lowercase=lower
+    )
+    engine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    engine.decoder = decoders.WordPiece()
+    return engine
+
+
+@contextmanager
+def library_errors(sentence: str, **values: Any) -> Iterator[None]:
+    """Turn whatever the libraries raise, including a Rust panic (not an Exception), into a FormatError.
+
+    `sentence` has the placeholder {reason}.
+    """
+    try:
+        yield
+    except (InlaidError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise FormatError(sentence, reason=str(error), **values) from None
+
+
+@contextmanager
+def _naming_bad_text(*texts: str) -> Iterator[None]:
+    """Name the text that is not valid Unicode; the library only says that there is one."""
+    try:
+        with library_errors(
+            "The tokenizer cannot encode a text: {reason}. If its file is damaged, download or copy it again."
+        ):
+            yield
+    except FormatError:
+        for text in texts:
+            refuse_surrogates(text)
+        raise
+
+
+def refuse_surrogates(text: str) -> None:
+    """Raise SourceError for a text that cannot be encoded as UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            "A text holds half a character (a lone surrogate) after '{before}'. "
+            "Read the file as UTF-8 again.",
+            before=text[max(0, error.start - 20) : error.start],
+        ) from None

@@ -1,0 +1,205 @@
+"""Subsampled text: what skip-gram and CBOW are trained on, with the noise distribution and the learning rate.
+
+The text is read in spans of about 65,000 tokens. Subsampling turns each into a stream of the words it keeps,
+with a window drawn for each. Everything is a function of the settings and of the position in the text, so
+that training can be resumed anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from inlaid.encode.corpus import Corpus
+from inlaid.errors import SettingError, SourceError
+from inlaid.kernels import random
+from inlaid.kernels.sgns.cpu import Schedule
+from inlaid.kernels.sgns.stream import Stream, Text, empty_stream, subsample
+from inlaid.shapes import Ids, Offsets
+
+SPAN = 1 << 16
+"""Tokens of a span: its stream stays in the cache."""
+SPANS = 8
+"""Spans in a step, a fraction of a second of work."""
+LOW_RATE = 0.025
+"""The learning rate at which the fewest shared negatives are enough."""
+SHARED = 16
+"""Shared negatives at a higher learning rate, for each time that it is as high."""
+FINAL_RATE = 1e-4
+"""The learning rate decays to this fraction of the initial one."""
+HELD_OUT_EVERY = 200
+MOST_HELD_OUT = 2000
+FEWEST_HELD_OUT = 100
+"""One sentence in 200 is held out to measure the loss on, but no more than 2,000 sentences, and none where
+that makes fewer than 100."""
+USUAL_NEGATIVES = 20
+"""Up to so many negatives are sound whatever the vocabulary; Mikolov et al. 2013 advise 2 to 20."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """Tokens start to stop of the text, read in this epoch."""
+
+    epoch: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SubsampledText:
+    """A corpus as `epochs` passes of training read it."""
+
+    corpus: Corpus
+    window: int
+    negatives: int
+    subsample: float | None
+    noise_exponent: float
+    learning_rate: float
+    epochs: int
+    seed: int
+    fewest_shared: int = SHARED
+    most_shared: int = 64
+    """Negatives that the words of a tile share at a low learning rate, and at most. The variance of a step
+    grows with the learning rate, and falls with their number: at 0.05 analogies of skip-gram are .02 higher
+    with 32 than with 16, at 0.025 they are the same."""
+
+    def __post_init__(self) -> None:
+        offsets = self.corpus.offsets
+        if len(offsets) <= 1_000_000 and (np.diff(offsets) < 2).all():
+            raise SourceError(
+                "No word has a context: every sentence is one word. Put each sentence, not each word, on a line."
+            )
+        most = max(len(self.corpus.vocabulary), USUAL_NEGATIVES)
+        if self.negatives > most:
+            raise SettingError(
+                "negatives is {negatives:,}, and the vocabulary has {words:,} words. Set negatives to at most"
+                " {most:,}; 5 to 20 are usual.",
+                negatives=self.negatives,
+                words=len(self.corpus.vocabulary),
+                most=most,
+            )
+
+    @property
+    def tokens(self) -> int:
+        return len(self.corpus.ids)
+
+    @property
+    def total(self) -> int:
+        """Tokens of all epochs."""
+        return self.tokens * self.epochs
+
+    @property
+    def shared(self) -> int:
+        """Negatives of a tile: at least as many as a pair would have, and more at a higher learning rate."""
+        times = round(self.learning_rate / LOW_RATE)
+        wanted = SHARED * times if times > 1 else self.fewest_shared
+        return max(self._asked_for, min(wanted, self.most_shared))
+
+    @property
+    def shared_to_measure(self) -> int:
+        """Negatives of a tile that is only measured: the same at every learning rate, so that losses can be
+        compared."""
+        return max(self._asked_for, self.most_shared)
+
+    @property
+    def _asked_for(self) -> int:
+        """The setting, in whole multiples that the kernel takes."""
+        return -(-self.negatives // self.fewest_shared) * self.fewest_shared
+
+    @cached_property
+    def keep(self) -> np.ndarray:
+        """(V,) u4: an occurrence of a word is kept if its draw is not above."""
+        return (keep_probability(self.corpus.vocabulary.counts, self.subsample) * 0xFFFFFFFF).astype(
+            np.uint32
+        )
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """The noise distribution: count ** noise_exponent."""
+        return random.alias_table(self.corpus.vocabulary.counts**self.noise_exponent)
+
+    @property
+    def held_out_every(self) -> int:
+        """Every n-th sentence is never trained on; 0: none is held out."""
+        sentences = len(self.corpus.offsets) - 1
+        every = max(HELD_OUT_EVERY, sentences // MOST_HELD_OUT)
+        return every if sentences // every >= FEWEST_HELD_OUT else 0
+
+    def spans_after(self, done: int) -> list[Span]:
+        """The next few spans after `done` tokens, all of one epoch."""
+        epoch, start = divmod(done, self.tokens)
+        spans: list[Span] = []
+        while start < self.tokens and len(spans) < SPANS:
+            spans.append(Span(epoch=epoch, start=start, stop=self._end(start)))
+            start = spans[-1].stop
+        return spans
+
+    def done_after(self, span: Span) -> int:
+        """Tokens done at the end of a span, over all epochs."""
+        return span.epoch * self.tokens + span.stop
+
+    def empty_stream(self) -> Stream:
+        """A stream with space for any span."""
+        return empty_stream(min(SPAN, self.tokens), self.window)
+
+    def read(self, span: Span, stream: Stream) -> Stream:
+        """The stream filled with what subsampling keeps of a span."""
+        offsets = self.corpus.offsets
+        key = random.key_of(self.seed, span.epoch + 1)
+        sentence = int(np.searchsorted(offsets, span.start, "right")) - 1
+        text = Text(self.corpus.ids, offsets, self.keep, self.window, self.held_out_every)
+        return stream._replace(length=subsample(text, span.start, span.stop, sentence, key, stream))
+
+    def read_held_out(self) -> Stream:
+        """A stream of the held-out sentences, with the same windows in every run."""
+        ids, offsets = _held_out_sentences(self.corpus, self.held_out_every)
+        stream = empty_stream(len(ids), self.window)
+        text = Text(ids, offsets, self.keep, self.window, 0)
+        return stream._replace(length=subsample(text, 0, len(ids), 0, random.key_of(0, 0), stream))
+
+    def schedule(self, span: Span) -> Schedule:
+        passed = span.epoch * self.tokens
+        return Schedule(
+            first=self.learning_rate_after(passed + span.start),
+            last=self.learning_rate_after(passed + span.stop),
+            negative_weight=self.negatives / self.shared,
+        )
+
+    def learning_rate_after(self, done: int) -> float:
+        return self.learning_rate * max(1 - done / self.total, FINAL_RATE)
+
+    def _end(self, start: int) -> int:
+        """The last end of a sentence within SPAN tokens; a longer sentence is cut."""
+        offsets = self.corpus.offsets
+        end = int(offsets[np.searchsorted(offsets, start + SPAN, "right") - 1])
+        return end if end > start else min(start + SPAN, self.tokens)
+
+
+def keep_probability(counts: np.ndarray, subsample: float | None) -> np.ndarray:
+    """The probability that subsampling keeps an occurrence of each word, as in word2vec's own code."""
+    if subsample == 0:
+        return np.ones(len(counts))
+    if subsample is None:
+        subsample = max(1e-4, 1 / len(counts))
+    share = np.maximum(counts, 1) / counts.sum()
+    return np.minimum(1, (np.sqrt(share / subsample) + 1) * subsample / share)
+
+
+def in_threads(work: Callable[[int], np.ndarray], workers: int) -> list[np.ndarray]:
+    """work(0), ..., work(workers - 1), each in a thread of its own; the results in this order."""
+    if workers == 1:
+        return [work(0)]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, range(workers)))
+
+
+def _held_out_sentences(corpus: Corpus, every: int) -> tuple[Ids, Offsets]:
+    chosen = range(every - 1, len(corpus.offsets) - 1, every)
+    parts = [corpus.ids[corpus.offsets[n] : corpus.offsets[n + 1]] for n in chosen]
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    return np.concatenate(parts), offsets

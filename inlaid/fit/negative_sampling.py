@@ -1,0 +1,132 @@
+"""Negative sampling: the settings and the training that sgns and fasttext share.
+
+They differ in what a word's vector is made of, one row or many. What they are trained on, and in which steps,
+is the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from inlaid.config import MAX_DIM, Fraction, Range, check
+from inlaid.encode.corpus import Corpus
+from inlaid.feed.subsampled import SubsampledText, in_threads
+from inlaid.jobs.state import State
+from inlaid.jobs.training import Abilities, Step
+from inlaid.kernels.sgns.cpu import LOSS, PAIRS, Schedule
+from inlaid.kernels.sgns.stream import Stream
+from inlaid.messages import Message
+
+UNIT = "words"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeSampling:
+    """Settings of skip-gram and CBOW with negative sampling."""
+
+    abilities: ClassVar = Abilities(steps=True, held_out=True, init_from=True, freeze=True)
+
+    objective: Literal["skipgram", "cbow"] = "skipgram"
+    """Predict contexts from the center, or the center from its contexts."""
+    dim: Annotated[int, Range(1, MAX_DIM)] = 100
+    """Vector dimension."""
+    window: Annotated[int, Range(1, 10_000)] = 5
+    """Maximum window: words on each side that can be contexts. Each center draws its own, from 1 to this."""
+    negatives: Annotated[int, Range(1, 10_000)] = 5
+    """Noise words drawn for each positive pair."""
+    learning_rate: Annotated[float, Range(1e-9)] = 0.05
+    """Initial learning rate; decays linearly."""
+    epochs: Annotated[int, Range(1, 1_000_000)] = 5
+    """Passes over the text."""
+    subsample: Fraction | None = None
+    """Subsampling threshold for frequent words; 0 keeps all. None: 1e-4, or 1 / vocabulary size where that is
+    higher."""
+    noise_exponent: Fraction = 0.75
+    """Exponent of the noise distribution: a noise word is drawn with probability proportional to its count to
+    this power."""
+    seed: Annotated[int, Range(0, (1 << 64) - 1)] = 1
+    """Random seed of initial vectors, windows and negatives."""
+    workers: Annotated[int, Range(1, 1024)] = 1
+    """Threads. One gives the same bits in every run; several update the tables without locks, and runs differ
+    slightly."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def subsampled(self, corpus: Corpus, *, fewest_shared: int, most_shared: int) -> SubsampledText:
+        """The text as training reads it; its tiles share from `fewest_shared` to `most_shared` negatives."""
+        return SubsampledText(
+            corpus=corpus,
+            window=self.window,
+            negatives=self.negatives,
+            subsample=self.subsample,
+            noise_exponent=self.noise_exponent,
+            learning_rate=self.learning_rate,
+            epochs=self.epochs,
+            seed=self.seed,
+            fewest_shared=fewest_shared,
+            most_shared=most_shared,
+        )
+
+
+class SampledTraining(ABC):
+    """Training with negative sampling: tables, and steps that change them in place.
+
+    With one worker, a step is a pure function of the tables, the settings, the corpus and the words done so
+    far.
+    """
+
+    unit = UNIT
+    state: State
+
+    def __init__(self, text: SubsampledText, workers: int) -> None:
+        self.text = text
+        self.workers = workers
+        self.total = text.total
+
+    @abstractmethod
+    def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
+        """Train on a stream with so many negatives a tile, or with learning rate 0 measure it; the loss and
+        the number of positive pairs are added to `sums`."""
+
+    def step(self, done: int) -> Step:
+        """Train on the next few spans after `done` words; each worker takes its share of them."""
+        spans = self.text.spans_after(done)
+        workers = min(self.workers, len(spans))
+
+        def work(worker: int) -> np.ndarray:
+            stream = self.text.empty_stream()
+            sums = np.zeros(2)
+            for span in spans[worker::workers]:
+                self.train(self.text.read(span, stream), self.text.schedule(span), self.text.shared, sums)
+            return sums
+
+        sums = sum(in_threads(work, workers), np.zeros(2))
+        done = self.text.done_after(spans[-1])
+        figures = {"learning_rate": self.text.learning_rate_after(done)}
+        return Step(done, float(sums[LOSS]), float(sums[PAIRS]), figures)
+
+    def held_out_loss(self) -> float | None:
+        """The average loss per pair on the held-out sentences, with the same windows and negatives in every
+        run; None if there are none."""
+        if not self.text.held_out_every:
+            return None
+        sums = np.zeros(2)
+        negatives = self.text.shared_to_measure
+        measure = Schedule(first=0.0, last=0.0, negative_weight=self.text.negatives / negatives)
+        self.train(self.text.read_held_out(), measure, negatives, sums)
+        return float(sums[LOSS] / max(sums[PAIRS], 1))
+
+    def notes(self) -> tuple[str, ...]:
+        """What the card of the vectors says about how they were trained."""
+        if self.workers == 1:
+            return ()
+        note = Message(
+            "{workers} workers without locks: another run gives slightly different numbers.",
+            workers=self.workers,
+        )
+        return (str(note),)

@@ -1,0 +1,184 @@
+"""Line parser: blocks of lines -> words and rows, by a compiled kernel for large files or in plain Python.
+
+Fields end at spaces and tabs; every other whitespace character of Unicode is part of a word. Numbers are read
+as Python's float() reads them, then rounded to float32. A line that the kernel does not parse, because it is
+unusual or wrong, goes through the Python parser, which accepts it or names the error.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+
+from inlaid.errors import FormatError
+from inlaid.formats.lines import SPACES, Block
+from inlaid.formats.reading import LONGEST_WORD, convert_command
+from inlaid.kernels.text.reference import decimals
+from inlaid.messages import Message
+from inlaid.shapes import Rows
+
+NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf)", re.IGNORECASE)
+SHOWN = 60
+"""Bytes of a field that an error shows."""
+
+
+class ParsedBlock(NamedTuple):
+    words: list[bytes]
+    rows: Rows
+
+
+class ParsedLine(NamedTuple):
+    word: bytes
+    row: np.ndarray
+
+
+@dataclass(frozen=True)
+class LineParser:
+    """Parses the lines of one file, each a word and `dim` numbers."""
+
+    path: Path
+    dim: int
+    keep_spaces: bool
+    """Words may contain spaces: numbers are counted from the end of the line."""
+    hint: Message
+    """What the user may have meant if the lines do not have `dim` numbers."""
+
+    def __call__(self, block: Block) -> ParsedBlock:
+        # A header with a wrong dimension must not cost memory: every number needs at least two bytes.
+        plausible = block.lines * (2 * self.dim + 1) <= len(block.text)
+        kernels = load_kernels() if plausible and not block.small else None
+        parsed = self.parse_in_python(block) if kernels is None else self.parse_by_kernel(block, kernels)
+        if max(map(len, parsed.words), default=0) > LONGEST_WORD:
+            number = next(number for number, word in enumerate(parsed.words) if len(word) > LONGEST_WORD)
+            raise FormatError(
+                "{path}:{line}: a word of more than {longest:,} bytes. This is not a text file of vectors.",
+                path=self.path,
+                line=block.first_line + number,
+                longest=LONGEST_WORD,
+            )
+        return parsed
+
+    def parse_by_kernel(self, block: Block, kernels: ModuleType) -> ParsedBlock:
+        bits = np.empty((block.lines, self.dim), np.uint32)
+        places = np.empty((block.lines, 3), np.int64)
+        kernels.parse_lines(np.frombuffer(block.text, np.uint8), self.dim, bits, places)
+        rows = bits.view(np.float32)
+        words = [block.text[start:stop] for start, stop, _ in places.tolist()]
+        for number in np.flatnonzero(places[:, 1] < 0).tolist():
+            start, _, stop = places[number].tolist()
+            line = self.parse_line(block.text[start:stop], block.first_line + number)
+            words[number] = line.word
+            rows[number] = line.row
+        return ParsedBlock(words, rows)
+
+    def parse_in_python(self, block: Block) -> ParsedBlock:
+        texts = enumerate(block.text.split(b"\n")[:-1], block.first_line)
+        lines = [self.parse_line(text, number) for number, text in texts]
+        return ParsedBlock([line.word for line in lines], np.array([line.row for line in lines], np.float32))
+
+    def parse_line(self, line: bytes, number: int) -> ParsedLine:
+        line = line.rstrip(SPACES)
+        fields = split_fields(line)
+        if not fields:
+            raise FormatError("{path}:{line}: an empty line. Remove it.", path=self.path, line=number)
+        word = fields[0]
+        numbers = fields[1:]
+        if self.keep_spaces and len(numbers) > self.dim:
+            numbers = numbers[-self.dim :]
+            word = _left_of(numbers, line)
+        elif line[:1] in (b" ", b"\t"):
+            raise FormatError(
+                "{path}:{line}: expected a word at the start of the line, found a space and then '{found}'.",
+                path=self.path,
+                line=number,
+                found=shown(word),
+            )
+        if len(numbers) != self.dim:
+            raise self._wrong_dimension(number, word, len(numbers))
+        values = decimals(numbers)
+        if values is None:
+            raise self._not_finite(number, word, numbers)
+        return ParsedLine(word, values)
+
+    def _wrong_dimension(self, line: int, word: bytes, found: int) -> FormatError:
+        spaces = Message("")
+        if found > self.dim:
+            spaces = Message(
+                " If words contain spaces: {command}.", command=convert_command(self.path, "spaces", "keep")
+            )
+        return FormatError(
+            "{path}:{line}: expected {expected:,} numbers after the word '{word}', found "
+            "{found:,}.{spaces}{hint}",
+            path=self.path,
+            line=line,
+            expected=self.dim,
+            word=shown(word),
+            found=found,
+            spaces=spaces,
+            hint=self.hint,
+        )
+
+    def _not_finite(self, line: int, word: bytes, numbers: list[bytes]) -> FormatError:
+        bad = next(number for number in numbers if decimals([number]) is None)
+        values = {
+            "path": self.path,
+            "line": line,
+            "word": shown(word),
+            "found": shown(bad),
+            "hint": self.hint,
+        }
+        if re.search(rb"nan|inf", bad, re.IGNORECASE):
+            return FormatError(
+                "{path}:{line}: expected finite numbers after the word '{word}', found '{found}'.{hint}",
+                **values,
+            )
+        if NUMBER.fullmatch(bad):
+            return FormatError(
+                "{path}:{line}: expected numbers within float32 after the word '{word}', found "
+                "'{found}'.{hint}",
+                **values,
+            )
+        return FormatError(
+            "{path}:{line}: expected numbers after the word '{word}', found '{found}'.{hint}", **values
+        )
+
+
+def load_kernels() -> ModuleType | None:
+    """The kernels, or None where Numba is missing; imported only when a large file needs them."""
+    try:
+        from inlaid.kernels.text import decimal_numbers
+    except ImportError:
+        return None
+    return decimal_numbers
+
+
+def split_fields(line: bytes) -> list[bytes]:
+    return [field for field in line.rstrip(SPACES).replace(b"\t", b" ").split(b" ") if field]
+
+
+def count_numbers_at_end(line: bytes) -> int:
+    """How many fields at the end of the line are numbers; the first field never counts."""
+    fields = split_fields(line)
+    for count, field in enumerate(reversed(fields)):
+        if not NUMBER.fullmatch(field):
+            return count
+    return max(len(fields) - 1, 0)
+
+
+def shown(text: bytes) -> str:
+    """The start of a field, for messages."""
+    ellipsis = "…" if len(text) > SHOWN else ""
+    return text[:SHOWN].decode("utf-8", "replace") + ellipsis
+
+
+def _left_of(numbers: list[bytes], line: bytes) -> bytes:
+    """The part of the line before its last numbers."""
+    end = len(line)
+    for number in reversed(numbers):
+        end = line.rindex(number, 0, end)
+    return line[:end].strip(SPACES)

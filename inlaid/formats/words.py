@@ -1,0 +1,149 @@
+"""Words of a file: checked to be UTF-8 and distinct, before they become the words of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from inlaid.encode.vocabulary import Words
+from inlaid.errors import FormatError
+from inlaid.formats.reading import Reading, convert_command
+from inlaid.messages import Message
+from inlaid.report import Note, Report
+
+
+class AcceptedWords(NamedTuple):
+    """The words of a file that were accepted, and the row of each in the file (None: all rows, in order)."""
+
+    words: Words
+    rows: np.ndarray | None
+
+    def select(self, array: np.ndarray) -> np.ndarray:
+        """The entries of the accepted words, of an array with one entry for each word of the file."""
+        return array if self.rows is None else array[self.rows]
+
+
+@dataclass(frozen=True)
+class FoundWords:
+    """Words as they were found in a file, with the number of the row of each."""
+
+    path: Path
+    words: list[bytes]
+    rows: np.ndarray
+    first_line: int | None
+    """The line of the first word, if the file has lines."""
+
+    def place(self, number: int) -> Message:
+        """Where the word `number` is in the file, for messages."""
+        row = int(self.rows[number])
+        if self.first_line is None:
+            return Message("{path}: word {number:,}", path=self.path, number=row + 1)
+        return Message("{path}:{line}", path=self.path, line=row + self.first_line)
+
+    def keep(self, numbers: list[int]) -> FoundWords:
+        return replace(self, words=[self.words[number] for number in numbers], rows=self.rows[numbers])
+
+
+def accept_words(
+    path: Path, found: Sequence[bytes], reading: Reading, report: Report, *, first_line: int | None = None
+) -> AcceptedWords:
+    """Check the words of a file: valid UTF-8 and distinct, or what `reading` accepts instead, with a note.
+
+    `first_line` is the line of the first word, if the file has lines.
+    """
+    words = FoundWords(path, list(found), np.arange(len(found)), first_line)
+    words = _readable(words, reading, report)
+    words = _distinct(words, reading, report)
+    all_accepted = len(words.rows) == len(found)
+    return AcceptedWords(Words.of_bytes(words.words), None if all_accepted else words.rows)
+
+
+def _readable(found: FoundWords, reading: Reading, report: Report) -> FoundWords:
+    words = found.words
+    invalid = [number for number, word in enumerate(words) if not _is_utf8(word)]
+    if not invalid:
+        return found
+    place = found.place(invalid[0])
+    if reading.invalid == "error":
+        raise FormatError(
+            "{place}: {word!r} is not UTF-8 (words like this: {count:,}). "
+            "Use --invalid replace, or --invalid skip to leave them out: {command}.",
+            place=place,
+            word=words[invalid[0]],
+            count=len(invalid),
+            command=convert_command(found.path, "invalid", "replace"),
+        )
+    if reading.invalid == "replace":
+        report(
+            Note(
+                "{count:,} words are not UTF-8, the first at {place}; their invalid bytes were replaced.",
+                count=len(invalid),
+                place=place,
+            )
+        )
+        for number in invalid:
+            words[number] = words[number].decode("utf-8", "replace").encode()
+        return found
+    report(
+        Note(
+            "{count:,} words are not UTF-8, the first at {place}; they were left out.",
+            count=len(invalid),
+            place=place,
+        )
+    )
+    return found.keep(sorted(set(range(len(words))) - set(invalid)))
+
+
+def _distinct(found: FoundWords, reading: Reading, report: Report) -> FoundWords:
+    words = found.words
+    if len(set(words)) == len(words):
+        return found
+    numbers: dict[bytes, int] = {}
+    repeated = 0
+    for number, word in enumerate(words):
+        if word in numbers:
+            repeated += 1
+            if reading.duplicates == "error":
+                raise _duplicate(found, numbers[word], number)
+        if word not in numbers or reading.duplicates == "last":
+            numbers[word] = number
+    if reading.duplicates == "first":
+        report(
+            Note(
+                "{path}: {count:,} words are duplicates; the first row of each was kept.",
+                path=found.path,
+                count=repeated,
+            )
+        )
+    else:
+        report(
+            Note(
+                "{path}: {count:,} words are duplicates; the last row of each was kept.",
+                path=found.path,
+                count=repeated,
+            )
+        )
+    return found.keep(list(numbers.values()))
+
+
+def _duplicate(found: FoundWords, first: int, second: int) -> FormatError:
+    return FormatError(
+        "{place}: '{word}' is there a second time (first: {first}). "
+        "Use --duplicates first or --duplicates last to keep one row: {command}.",
+        place=found.place(second),
+        word=found.words[second].decode(),
+        first=found.place(first),
+        command=convert_command(found.path, "duplicates", "first"),
+    )
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Co-occurrence counts and the sparse matrices made of them"""

@@ -1,0 +1,1 @@
+"""Skip-gram and CBOW over words made of n-grams"""

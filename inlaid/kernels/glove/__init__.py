@@ -1,0 +1,1 @@
+"""GloVe: weighted least squares on the logarithms of co-occurrence counts"""

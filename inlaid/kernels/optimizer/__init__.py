@@ -1,0 +1,1 @@
+"""Adam for the rows of an embedding table"""

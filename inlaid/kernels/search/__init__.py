@@ -1,0 +1,1 @@
+"""Scores of many words for a few queries"""

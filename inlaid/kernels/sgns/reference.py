@@ -1,0 +1,262 @@
+"""Skip-gram and CBOW in plain NumPy, one pair at a time: the specification of the kernels.
+
+The kernels draw the same random numbers and must compute the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from inlaid.kernels import random
+
+GROUP = 4
+"""Words that are trained together: the next four see what these have changed."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The words that subsampling keeps, in their order; the contexts of word n are words low[n] to high[n] -
+    1 without n."""
+
+    words: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    positions: np.ndarray
+    """Where each stood in the text."""
+
+    def contexts(self, center: int) -> list[int]:
+        return [q for q in range(self.low[center], self.high[center]) if q != center]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Negative sampling: each tile of `tile` words draws `shared` negatives, in place of `negatives` for each
+    pair."""
+
+    key: np.uint64
+    noise: np.ndarray
+    tile: int
+    shared: int
+    negatives: int
+
+    @property
+    def negative_weight(self) -> float:
+        """It leaves the expected gradient what it is with `negatives` drawn for each pair."""
+        return self.negatives / self.shared
+
+
+class Tile(NamedTuple):
+    """Words that share their negatives."""
+
+    groups: list[range]
+    negatives: np.ndarray
+    learning_rate: float
+
+
+class Pairs(NamedTuple):
+    """What a group is trained on."""
+
+    others: np.ndarray
+    """Rows of contexts."""
+    labels: np.ndarray
+    """1 for a positive pair, 0 for a negative."""
+    weights: np.ndarray
+    """(other, word): how much each pair counts, 0 where there is none."""
+
+
+LearningRates = tuple[float, float]
+"""At the first word and at the end; linear in between."""
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
+    """The probability that subsampling keeps an occurrence of a word, as in word2vec's own code; 0 keeps
+    all."""
+    if threshold == 0:
+        return np.ones(len(counts))
+    share = counts / counts.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(counts > 0, np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share), 1)
+
+
+def subsample(
+    ids: np.ndarray, offsets: np.ndarray, held_out_every: int, key: np.uint64, keep: np.ndarray, window: int
+) -> Stream:
+    """Leave out every n-th sentence and some of the frequent words; draw each center's window, which stays in
+    its sentence."""
+    words: list[int] = []
+    low: list[int] = []
+    high: list[int] = []
+    positions: list[int] = []
+    for sentence, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        if held_out_every and sentence % held_out_every == held_out_every - 1:
+            continue
+        position = np.arange(start, stop)
+        kept = position[random.draws(key, position, random.KEEP) <= keep[ids[start:stop]]]
+        width = 1 + random.below_each(random.draws(key, kept, random.WINDOW), window)
+        first = len(words)
+        last = len(words) + len(kept)
+        words += ids[kept].tolist()
+        low += [max(n - b, first) for n, b in enumerate(width.tolist(), first)]
+        high += [min(n + b + 1, last) for n, b in enumerate(width.tolist(), first)]
+        positions += kept.tolist()
+    return Stream(np.array(words, int), np.array(low, int), np.array(high, int), np.array(positions, int))
+
+
+def tiles(stream: Stream, sampling: Sampling, rates: LearningRates) -> Iterator[Tile]:
+    count = len(stream.words)
+    for start in range(0, count, sampling.tile):
+        stop = min(start + sampling.tile, count)
+        position = int(stream.positions[start])
+        negatives = random.noise_words(sampling.key, position, sampling.shared, sampling.noise)
+        groups = [range(first, min(first + GROUP, stop)) for first in range(start, stop, GROUP)]
+        yield Tile(groups, negatives, rates[0] + (rates[1] - rates[0]) * start / count)
+
+
+def skipgram(
+    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: LearningRates, frozen: int = 0
+) -> None:
+    """Train on the stream; the tables (vectors, contexts) change in place after each group, but for their
+    first `frozen` rows."""
+    kept = [table[:frozen].copy() for table in tables]
+    for tile in tiles(stream, sampling, rates):
+        for group in tile.groups:
+            pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
+            train(tables, stream.words[group], pairs, tile.learning_rate)
+            _restore(tables, kept)
+
+
+def skipgram_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
+    """The pairs of a group with the centers around it, and with the negatives.
+
+    As in word2vec's own code, every word of a window predicts its center. A positive pair counts once, and
+    each negative `negative_weight` times for every positive pair; a negative that is the center itself does
+    not.
+    """
+    centers = [center for center in range(len(stream.words)) if set(stream.contexts(center)) & set(group)]
+    others = np.concatenate([stream.words[centers], negatives]).astype(int)
+    labels = np.repeat([1, 0], [len(centers), len(negatives)])
+    weights = np.zeros((len(others), len(group)))
+    for n, center in enumerate(centers):
+        for i, word in enumerate(group):
+            if word in stream.contexts(center):
+                weights[n, i] = 1
+                weights[len(centers) :, i] += negative_weight * (negatives != stream.words[center])
+    return Pairs(others, labels, weights)
+
+
+def gradients_of(tables: list[np.ndarray], rows: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """The gradient (other, word) of the logistic loss by each score, times the weight of the pair."""
+    vectors, contexts = tables
+    predicted = sigmoid(contexts[pairs.others] @ vectors[rows].T)
+    return pairs.weights * (pairs.labels[:, None] - predicted)
+
+
+def train(tables: list[np.ndarray], rows: np.ndarray, pairs: Pairs, learning_rate: float) -> None:
+    """One step of gradient descent: all gradients first, then one other after another is updated and adds to
+    the update of the rows."""
+    vectors, contexts = tables
+    gradients = learning_rate * gradients_of(tables, rows, pairs)
+    old = vectors[rows]
+    updates = np.zeros_like(old)
+    for other, gradient in zip(pairs.others, gradients, strict=True):
+        updates += gradient[:, None] * contexts[other]
+        contexts[other] += gradient @ old
+    np.add.at(vectors, rows, updates)
+
+
+def cbow(
+    stream: Stream,
+    tables: list[np.ndarray],
+    sampling: Sampling,
+    rates: LearningRates,
+    mean: bool,
+    frozen: int = 0,
+) -> None:
+    """As `skipgram`, but the mean, or sum, of the contexts of a center predicts it.
+
+    Every context is updated by the update of that hidden vector: by all of it for the mean, by an equal share
+    for the sum, as in word2vec's own code.
+    """
+    vectors, contexts = tables
+    kept = [table[:frozen].copy() for table in tables]
+    for tile in tiles(stream, sampling, rates):
+        for group in tile.groups:
+            around = [stream.words[stream.contexts(center)] for center in group]
+            shares = np.array([1 / max(len(each), 1) for each in around])
+            hidden = np.array([vectors[each].sum(axis=0) for each in around])
+            if mean:
+                hidden *= shares[:, None]
+            pairs = cbow_pairs(stream, group, tile.negatives, sampling.negative_weight)
+            updated = hidden.copy()
+            train([updated, contexts], np.arange(len(group)), pairs, tile.learning_rate)
+            updates = updated - hidden
+            if not mean:
+                updates *= shares[:, None]
+            for each, change in zip(around, updates, strict=True):
+                np.add.at(vectors, each, change)
+            _restore(tables, kept)
+
+
+def cbow_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
+    """Each center once, each negative `negative_weight` times unless it is that center; none for a center
+    without contexts."""
+    others = np.concatenate([stream.words[group], negatives])
+    labels = np.repeat([1, 0], [len(group), len(negatives)])
+    weights = np.zeros((len(others), len(group)))
+    for i, center in enumerate(group):
+        if stream.contexts(center):
+            weights[i, i] = 1
+            weights[len(group) :, i] = negative_weight * (negatives != stream.words[center])
+    return Pairs(others, labels, weights)
+
+
+def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -> tuple[float, float]:
+    """The loss of skip-gram, summed over positive pairs, and their number."""
+    vectors, contexts = tables
+    loss = 0.0
+    count = 0.0
+    for tile in tiles(stream, sampling, (0.0, 0.0)):
+        for group in tile.groups:
+            pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
+            scores = contexts[pairs.others] @ vectors[stream.words[group]].T
+            right = np.where(pairs.labels[:, None] == 1, scores, -scores)
+            loss -= float((pairs.weights * np.log(sigmoid(right))).sum())
+            count += float(pairs.weights[pairs.labels == 1].sum())
+    return loss, count
+
+
+def softmax(stream: Stream, tables: list[np.ndarray], rates: LearningRates) -> tuple[float, int]:
+    """Skip-gram by the book: each center predicts its contexts among all words; returns the loss and the
+    number of pairs.
+
+    The gradient of a word is how often it was a context, less how often it was expected to be.
+    """
+    vectors, contexts = tables
+    loss = 0.0
+    pairs = 0
+    for n, center in enumerate(stream.words):
+        around = stream.words[stream.contexts(n)]
+        rate = rates[0] + (rates[1] - rates[0]) * n / len(stream.words)
+        scores = contexts @ vectors[center]
+        expected = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+        gradients = np.bincount(around, minlength=len(vectors)) - len(around) * expected
+        loss -= float(np.log(expected[around]).sum())
+        pairs += len(around)
+        old = vectors[center].copy()
+        vectors[center] += rate * gradients @ contexts
+        contexts += rate * np.outer(gradients, old)
+    return loss, pairs
+
+
+def _restore(tables: list[np.ndarray], kept: list[np.ndarray]) -> None:
+    for table, rows in zip(tables, kept, strict=True):
+        table[: len(rows)] = rows

@@ -1,0 +1,1 @@
+"""Vector instructions, written in LLVM: the parts that kernels are made of"""

@@ -1,0 +1,1 @@
+"""Text to words, ids, numbers, n-grams and phrases"""

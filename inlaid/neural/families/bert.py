@@ -1,0 +1,103 @@
+"""BERT: post-norm encoder, learned positions, segments, a masked head (Devlin et al. 2019)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from inlaid.encode.subword_files import of_model
+from inlaid.neural.config import Config
+from inlaid.neural.families.family import (
+    JSON,
+    THEIR_ACTIVATIONS,
+    Family,
+    read_activation,
+    read_padding,
+)
+from inlaid.neural.families.names import Names, blocks
+
+BLOCK = {
+    "attention.query": "attention.self.query",
+    "attention.key": "attention.self.key",
+    "attention.value": "attention.self.value",
+    "attention.output": "attention.output.dense",
+    "attention_norm": "attention.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward_norm": "output.LayerNorm",
+}
+OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+"""The first BERT files were converted from TensorFlow."""
+
+
+class Bert(Family):
+    model_type = "bert"
+    keys: ClassVar = {
+        "vocab_size": ("vocab_size", 30522),
+        "dim": ("hidden_size", 768),
+        "layers": ("num_hidden_layers", 12),
+        "attention.heads": ("num_attention_heads", 12),
+        "feed_forward.dim": ("intermediate_size", 3072),
+        "positions.max_length": ("max_position_embeddings", 512),
+        "segment_types": ("type_vocab_size", 2),
+        "norm.eps": ("layer_norm_eps", 1e-12),
+        "dropout": ("hidden_dropout_prob", 0.1),
+        "attention.dropout": ("attention_probs_dropout_prob", 0.1),
+        "special.padding": ("pad_token_id", 0),
+        "head.tied": ("tie_word_embeddings", True),
+    }
+    fixed: ClassVar = {
+        "kind": "encoder",
+        "norm.placement": "post",
+        "norm.final": False,
+        "norm.embedding": True,
+        "positions.kind": "learned",
+    }
+    required: ClassVar = {
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "position_embedding_type": "absolute",
+    }
+    classes: ClassVar = {"masked": "BertForMaskedLM", "none": "BertModel"}
+
+    def read_more(self, raw: JSON) -> dict[str, Any]:
+        has_head = self.class_name(raw) != self.classes["none"]
+        return {
+            "feed_forward.activation": read_activation(raw.get("hidden_act", "gelu"), "hidden_act"),
+            "special.padding": read_padding(raw, default=0),
+            "head.bias": has_head,
+            "pooler": not has_head,
+        }
+
+    def write_more(self, config: Config) -> dict[str, Any]:
+        return {"hidden_act": THEIR_ACTIVATIONS[config.feed_forward.activation]}
+
+    def names(self, config: Config) -> Names:
+        return Names(
+            prefix="bert.",
+            without_prefix=("cls.",),
+            parts={
+                "tokens": "bert.embeddings.word_embeddings",
+                "stack.positions.table": "bert.embeddings.position_embeddings.weight",
+                "stack.segments": "bert.embeddings.token_type_embeddings",
+                "stack.embedding_norm": "bert.embeddings.LayerNorm",
+                "pooler": "bert.pooler.dense",
+                "head.transform": "cls.predictions.transform.dense",
+                "head.norm": "cls.predictions.transform.LayerNorm",
+                "head.output.bias": "cls.predictions.bias",
+                "head.output.table": "cls.predictions.decoder.weight",
+                **blocks("stack", "bert.encoder.layer", BLOCK),
+            },
+            input_table="bert.embeddings.word_embeddings.weight",
+            output_table="cls.predictions.decoder.weight",
+            copies={"cls.predictions.decoder.bias": "cls.predictions.bias"},
+            unused=r"bert\.embeddings\.position_ids|cls\.seq_relationship\..*|bert\.pooler\.dense\..*",
+            old_names=OLD_NAMES,
+        )
+
+    def read_tokenizer(self, path: Path, config: Config) -> Any:
+        """A vocab.txt counts too: "[CLS]" and "[SEP]" are put around the text."""
+        return of_model(path, reads_both_ways=True)
+
+
+BERT = Bert()

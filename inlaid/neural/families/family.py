@@ -1,0 +1,200 @@
+"""Family: how one model type writes its config.json, names its tensors and tokenizes; no torch needed.
+
+A family is one file with one subclass, and one line in the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from inlaid.encode.subword_files import of_model
+from inlaid.errors import FormatError, InlaidError, SettingError, UnknownName
+from inlaid.formats import huggingface
+from inlaid.formats.huggingface import Folder
+from inlaid.neural.config import Config, make_config
+from inlaid.neural.families.names import Names
+from inlaid.neural.tables import config_by_tensors
+
+JSON = Mapping[str, Any]
+
+ACTIVATIONS = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""Their names -> ours."""
+THEIR_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
+MAY_BE_NONE = ("special.padding", "special.start")
+SHARED = "share_encoder_decoder_embeddings"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A checkpoint as it was read: its config, its tensors by our names, and what is worth noting."""
+
+    config: Config
+    tensors: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+class Family:
+    """A model type of `transformers`. A subclass gives the tables below, and methods for what they cannot
+    say."""
+
+    model_type: ClassVar[str]
+    keys: ClassVar[Mapping[str, tuple[str, Any]]] = {}
+    """Our field -> their key, and its default there."""
+    fixed: ClassVar[Mapping[str, Any]] = {}
+    """Our fields that are the same in the whole family."""
+    required: ClassVar[Mapping[str, Any]] = {}
+    """Their keys that must have this value, or be absent: other values are not supported."""
+    has_config_json: ClassVar[bool] = True
+    """Folders have a config.json with this model type; otherwise `recognizes` tells by other files."""
+    classes: ClassVar[Mapping[str, str]] = {}
+    """Our kind of head -> their class that has it; the first is the default."""
+
+    def read(self, raw: JSON) -> Config:
+        """The config that a config.json describes; one that is not supported raises FormatError."""
+        try:
+            return self._read(raw).resolved()
+        except FormatError:
+            raise
+        except (SettingError, UnknownName, TypeError, ValueError, AttributeError, KeyError) as error:
+            raise FormatError(
+                "config.json: no {model_type} model can be built from it. {reason}",
+                model_type=self.model_type,
+                reason=error,
+            ) from None
+
+    def write(self, config: Config) -> dict[str, Any]:
+        """A config.json that `read` turns back into `config`."""
+        return {
+            **{key: config.field(name) for name, (key, _) in self.keys.items()},
+            "model_type": self.model_type,
+            "architectures": [self.classes.get(config.head.kind, "")],
+            **self.required,
+            **self.write_more(config),
+        }
+
+    def fits(self, config: Config) -> bool:
+        """Whether a config.json of this family can express all of `config`."""
+        if config.head.kind not in self.classes:
+            return False
+        try:
+            return self.read(self.write(config)) == config.resolved()
+        except InlaidError:
+            return False
+
+    def read_more(self, raw: JSON) -> dict[str, Any]:
+        """Our fields that `keys` cannot express."""
+        return {}
+
+    def write_more(self, config: Config) -> dict[str, Any]:
+        """Their keys that `keys` cannot express."""
+        return {}
+
+    def names(self, config: Config) -> Names:
+        """What the tensors of such a network are called."""
+        raise NotImplementedError
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether a folder without a config.json is of this family, by its files."""
+        return False
+
+    def read_folder(self, path: Path) -> Config:
+        """The config of a folder, or of a config.json alone."""
+        return self.read(huggingface.read_config(path))
+
+    def config_by_tensors(self, config: Config, folder: Folder) -> Config:
+        """The config, completed with what only the tensors tell: a pooler, a second input table."""
+        return config_by_tensors(config, self.names, folder)
+
+    def load(self, path: Path, *, tied: bool | None) -> Loaded:
+        """The checkpoint in a folder; `tied` overrides what its config says."""
+        from inlaid.neural.weights import load_folder
+
+        return load_folder(self, huggingface.open_folder(path), tied=tied)
+
+    def tensors_to_write(self, config: Config, tensors: Mapping[str, Any]) -> dict[str, Any]:
+        """Our tensors by their names and in their layout."""
+        from inlaid.neural.weights import write_tensors
+
+        without_head = config.head.kind == "none"
+        return write_tensors(self.names(config), tensors, without_prefix=without_head, tied=config.head.tied)
+
+    def read_tokenizer(self, path: Path, config: Config) -> Any:
+        """The tokenizer of a folder, or None."""
+        return of_model(path, reads_both_ways=False)
+
+    def _read(self, raw: JSON) -> Config:
+        for key, value in self.required.items():
+            if raw.get(key, value) != value:
+                raise FormatError(
+                    "config.json: {key} is {found!r}; {model_type} is only supported with {expected!r}.",
+                    key=key,
+                    found=raw[key],
+                    model_type=self.model_type,
+                    expected=value,
+                )
+        fields = {name: raw.get(key, default) for name, (key, default) in self.keys.items()}
+        fields |= {"head.kind": self._head(raw), **self.fixed, **self.read_more(raw)}
+        given = {name: value for name, value in fields.items() if value is not None or name in MAY_BE_NONE}
+        return make_config(given)
+
+    def class_name(self, raw: JSON) -> str:
+        """The class a folder was saved from."""
+        return (raw.get("architectures") or [next(iter(self.classes.values()))])[0]
+
+    def _head(self, raw: JSON) -> str:
+        """The head of the class the folder was saved from; a class we do not know is not guessed at."""
+        found = self.class_name(raw)
+        for head, known in self.classes.items():
+            if found == known:
+                return head
+        raise FormatError(
+            "config.json: architectures says {found}; of {model_type}, {known} are supported.",
+            found=found,
+            model_type=self.model_type,
+            known=", ".join(self.classes.values()),
+        )
+
+
+def read_activation(name: str, key: str) -> str:
+    """Our name of an activation."""
+    if name not in ACTIVATIONS:
+        raise FormatError(
+            "config.json: {key} is {found!r}; supported are {known}.",
+            key=key,
+            found=name,
+            known=", ".join(ACTIVATIONS),
+        )
+    return ACTIVATIONS[name]
+
+
+def read_end(raw: JSON, default: int | None) -> tuple[int, ...]:
+    """eos_token_id may be one id, a list, or null."""
+    end = raw.get("eos_token_id", default)
+    if end is None:
+        return ()
+    return tuple(end) if isinstance(end, list) else (end,)
+
+
+def write_end(config: Config) -> int | list[int] | None:
+    end = config.special.end
+    if not end:
+        return None
+    return end[0] if len(end) == 1 else list(end)
+
+
+def read_padding(raw: JSON, default: int | None = None) -> int | None:
+    """Some configs give a padding id outside the table (-1) to say that there is none."""
+    padding = raw.get("pad_token_id", default)
+    if padding is None or not 0 <= padding < raw.get("vocab_size", padding + 1):
+        return None
+    return padding

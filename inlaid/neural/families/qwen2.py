@@ -1,0 +1,102 @@
+"""Qwen2: Llama with a bias in the query, key and value projections only (Yang et al. 2024)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
+
+from inlaid.encode.subword_files import of_model
+from inlaid.errors import FormatError
+from inlaid.neural.config import Config
+from inlaid.neural.families.family import JSON
+from inlaid.neural.families.llama import Llama
+
+BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
+FULL = "full_attention"
+ADDED = "added_tokens_decoder"
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""What byte pairs are never merged across: contractions, words, single digits, punctuation, spaces."""
+
+
+class Qwen2(Llama):
+    model_type = "qwen2"
+    keys: ClassVar = {
+        **{name: key for name, key in Llama.keys.items() if name not in BIAS},
+        "vocab_size": ("vocab_size", 151936),
+        "attention.kv_heads": ("num_key_value_heads", 32),
+        "feed_forward.dim": ("intermediate_size", 22016),
+        "positions.max_length": ("max_position_embeddings", 32768),
+        "special.start": ("bos_token_id", None),
+    }
+    fixed: ClassVar = {
+        **Llama.fixed,
+        "attention.bias": True,
+        "attention.output_bias": False,
+        "feed_forward.bias": False,
+    }
+    required: ClassVar = {"use_sliding_window": False}
+    classes: ClassVar = {"linear": "Qwen2ForCausalLM", "none": "Qwen2Model"}
+    default_end = None
+
+    def read_more(self, raw: JSON) -> dict[str, Any]:
+        other = sorted(set(raw.get("layer_types") or ()) - {FULL})
+        if other:
+            raise FormatError(
+                "config.json: layer_types has {found}; only {expected} is supported.",
+                found=", ".join(map(str, other)),
+                expected=FULL,
+            )
+        return super().read_more(raw)
+
+    def write_more(self, config: Config) -> dict[str, Any]:
+        return {**super().write_more(config), "layer_types": [FULL] * config.layers}
+
+    def read_tokenizer(self, path: Path, config: Config) -> Any:
+        """vocab.json and merges.txt do not say how text is split, nor which special tokens there are."""
+        tokenizer = of_model(path, reads_both_ways=False)
+        if isinstance(tokenizer, Tokenizer) and not (path / "tokenizer.json").is_file():
+            tokenizer.normalizer = normalizers.NFC()
+            tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+                [
+                    pre_tokenizers.Split(Regex(WORDS), "isolated"),
+                    pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+                ]
+            )
+            _add_special_tokens(tokenizer, path / "tokenizer_config.json")
+        return tokenizer
+
+
+def _add_special_tokens(tokenizer: Tokenizer, path: Path) -> None:
+    """Add the tokens that tokenizer_config.json lists after the vocabulary, if there is such a file."""
+    if not path.is_file():
+        return
+    try:
+        listed = {
+            int(id): entry["content"] for id, entry in json.loads(path.read_text("utf-8"))[ADDED].items()
+        }
+    except KeyError:
+        return
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(
+            "{path}: {key} cannot be read ({reason}).", path=path, key=ADDED, reason=error
+        ) from None
+    for id, token in sorted(listed.items()):
+        tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False)])
+        if tokenizer.token_to_id(token) != id:
+            raise FormatError(
+                "{path}: {token} should have id {id}, but comes after {size:,} words. Get tokenizer.json "
+                "as well.",
+                path=path,
+                token=token,
+                id=id,
+                size=tokenizer.get_vocab_size() - 1,
+            )
+
+
+QWEN2 = Qwen2()

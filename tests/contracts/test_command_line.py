@@ -1,0 +1,248 @@
+"""What every name of the registry promises to a user who types it: it trains, converts, tokenizes, scores or
+answers through the command line, not only through Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import inlaid
+from inlaid import cli, registry
+
+METHODS = [entry.name for entry in registry.entries("method")]
+LONG = [
+    entry.name
+    for entry in registry.entries("method")
+    if "epochs" in {field.name for field in dataclasses.fields(entry.load())}
+]
+"""Methods that learn in epochs: they save checkpoints and can be resumed."""
+TINY = {"dim": "8", "epochs": "2", "window": "2", "buckets": "1000", "seed": "3"}
+"""Settings of a tiny training, for the methods that have them."""
+ALIASES: dict[str, tuple[str, list[str]]] = {
+    "word2vec": ("sgns", []),
+    "skipgram": ("sgns", ["--objective", "skipgram"]),
+    "cbow": ("sgns", ["--objective", "cbow"]),
+}
+"""Names of the field that lead to a method: the method, and the flags an alias stands for."""
+
+
+@pytest.fixture(autouse=True)
+def here(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workshop)
+
+
+def settings(name: str) -> dict[str, str]:
+    known = {field.name for field in dataclasses.fields(registry.find("method", name))}
+    return {setting: value for setting, value in TINY.items() if setting in known}
+
+
+def flags(name: str) -> list[str]:
+    given = settings(name) | {"min-count": "1"}
+    return [word for setting, value in given.items() for word in (f"--{setting}", value)]
+
+
+def table(path: Path) -> np.ndarray[Any, Any]:
+    return np.asarray(inlaid.load(path).table)
+
+
+@pytest.mark.parametrize("name", METHODS)
+class TestTrain:
+    def test_help_lists_every_setting(self, name: str, typed: Any):
+        shown = typed("train", name, "--help").out
+        for field in dataclasses.fields(registry.find("method", name)):
+            assert f"--{field.name.replace('_', '-')}" in shown
+        assert "--output" in shown
+        assert "--min-count" in shown
+
+    def test_a_tiny_training(self, name: str, typed: Any, tmp_path: Path):
+        output = tmp_path / "v.inlaid"
+        shown = typed("train", name, "text.txt", "-o", output, *flags(name))
+        vectors = inlaid.load(output)
+        assert f"{len(vectors):,} words x {vectors.dim}" in shown.out
+        assert np.isfinite(np.asarray(vectors.table)).all()
+        assert vectors.card.method == name
+        assert [path.name for path in tmp_path.iterdir()] == ["v.inlaid"]
+
+    def test_a_config_file_gives_what_flags_give(self, name: str, typed: Any, tmp_path: Path):
+        lines = [f"{setting} = {value}" for setting, value in settings(name).items()]
+        (tmp_path / "run.toml").write_text("\n".join([*lines, "min_count = 1"]), "utf-8")
+        typed("train", name, "text.txt", "-o", tmp_path / "file.inlaid", "--config", tmp_path / "run.toml")
+        typed("train", name, "text.txt", "-o", tmp_path / "flags.inlaid", *flags(name))
+        info = json.loads(typed("info", tmp_path / "file.inlaid").out)
+        assert {key: str(info["card"]["settings"][key]) for key in settings(name)} == settings(name)
+        assert table(tmp_path / "file.inlaid").tobytes() == table(tmp_path / "flags.inlaid").tobytes()
+
+    def test_a_misspelt_setting_is_refused_in_one_line(self, name: str, typed: Any, tmp_path: Path):
+        shown = typed("train", name, "text.txt", "-o", tmp_path / "v.inlaid", "--min-cuont", "1", code=2)
+        assert "--min-cuont" in shown.err
+        assert shown.err.count("\n") == 1
+        assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_an_interrupted_run_is_resumed_to_the_bit(
+    name: str, typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    whole = tmp_path / "whole.inlaid"
+    output = tmp_path / "v.inlaid"
+    checkpoint = tmp_path / "v.inlaid.checkpoint"
+    words = [
+        "train",
+        name,
+        "corpus",
+        *(word for key, value in settings(name).items() for word in (f"--{key}", value)),
+    ]
+    words += ["--epochs", "40", "--checkpoint-minutes", "0"]
+    typed(*words, "-o", whole)
+    replace = os.replace
+
+    def replace_and_press_ctrl_c(source: Any, target: Any) -> None:
+        replace(source, target)
+        if Path(target) == checkpoint:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_and_press_ctrl_c)
+        typed(*words, "-o", output, code=130)
+    assert checkpoint.exists()
+    assert table(output).tobytes() != table(whole).tobytes()
+    typed(*words, "-o", output, "--resume")
+    assert table(output).tobytes() == table(whole).tobytes()
+    assert not checkpoint.exists()
+
+
+def test_an_alias_trains_what_it_names(typed: Any, tmp_path: Path):
+    for entry in registry.entries("method"):
+        for alias in getattr(entry, "aliases", ()):
+            assert alias in ALIASES, f"say in ALIASES which method and flags {alias} stands for"
+            name, more = ALIASES[alias]
+            typed("train", alias, "text.txt", "-o", tmp_path / "alias.inlaid", *flags(name))
+            typed("train", name, "text.txt", "-o", tmp_path / "name.inlaid", *flags(name), *more)
+            assert table(tmp_path / "alias.inlaid").tobytes() == table(tmp_path / "name.inlaid").tobytes()
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.entries("format")])
+def test_a_format_is_converted_to_and_back(name: str, typed: Any, tmp_path: Path):
+    endings = getattr(registry.find("format", name), "SUFFIXES", ()) or ("",)
+    there = tmp_path / f"there{endings[0]}"
+    typed("convert", "two-tables.inlaid", there, "--format", name)
+    shown = typed("convert", there, tmp_path / "back.inlaid")
+    before = inlaid.load("two-tables.inlaid")
+    after = inlaid.load(tmp_path / "back.inlaid")
+    assert f"{len(after):,} words x {after.dim}" in shown.out
+    assert list(after.words)[: len(before)] == list(before.words)
+    assert np.asarray(after.table)[: len(before)].tobytes() == np.asarray(before.table).tobytes()
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.entries("tokenizer")])
+def test_a_tokenizer_shows_its_tokens_and_makes_a_corpus(name: str, typed: Any, tmp_path: Path):
+    shown = typed("tokenize", "the cat 吃 苹果", "--tokenizers", name)
+    assert f"{name}: t" in shown.out
+    shown = typed("corpus", "text.txt", "-o", tmp_path / "corpus", "--tokenizer", name)
+    assert "outside the vocabulary" in shown.out
+    typed("verify", tmp_path / "corpus")
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.entries("subwords")])
+def test_subwords_are_learned_and_used(name: str, typed: Any, tmp_path: Path):
+    typed("corpus", "text.txt", "-o", tmp_path / "corpus", "--tokenizer", name, "--subwords", "2000")
+    shown = typed(
+        "tokenize", "the cat eats apples", "--tokenizer-file", tmp_path / "corpus" / "tokenizer.json"
+    )
+    assert "eat" in shown.out
+    info = json.loads(typed("info", tmp_path / "corpus").out)
+    assert info["words"]["used"] <= 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("nfc", "cafe\u0301", "café"),
+        ("nfkc", "ﬁne", "fine"),
+        ("width", "ＡＢＣ", "ABC"),
+        ("lower", "ABC", "abc"),
+        ("simplified", "漢語", "汉语"),
+    ],
+)
+def test_a_normalizer_changes_what_is_tokenized(name: str, text: str, expected: str, typed: Any):
+    shown = typed("tokenize", text, "--tokenizers", "whitespace", "--normalize", name)
+    assert f"whitespace: {expected}" in shown.out
+
+
+def test_every_normalizer_is_in_the_test_above():
+    marks = getattr(test_a_normalizer_changes_what_is_tokenized, "pytestmark", [])
+    assert {row[0] for row in marks[0].args[1]} == {entry.name for entry in registry.entries("normalizer")}
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.entries("task")])
+def test_a_task_scores_vectors(name: str, typed: Any):
+    assert name in typed("evaluate", "a.inlaid", name).out
+    scores = json.loads(typed("evaluate", "a.inlaid", name, "--json").out)
+    assert {score["task"] for score in scores} == {name}
+
+
+EXAMPLES: dict[str, list[str]] = {
+    "align": ["a.inlaid", "b.inlaid", "same.txt", "--words", "king"],
+    "analogy": ["a.inlaid", "king - man + woman", "-n", "3"],
+    "axis": [
+        "a.inlaid",
+        "--from",
+        "man",
+        "boy",
+        "king",
+        "--to",
+        "woman",
+        "girl",
+        "queen",
+        "--words",
+        "apple",
+    ],
+    "compare": ["a.inlaid", "b.inlaid", "--words", "king"],
+    "convert": ["a.inlaid", "OUT.vec"],
+    "cooccurrence": ["corpus", "king", "queen"],
+    "corpus": ["text.txt", "-o", "OUT"],
+    "demo": ["--words", "20000"],
+    "dimensions": ["a.inlaid", "world-fields", "--steps", "2", "--runs", "2"],
+    "doctor": ["a.inlaid", "--corpus", "corpus"],
+    "evaluate": ["a.inlaid", "pairs.txt"],
+    "explain": ["a.inlaid", "king", "queen", "--corpus", "corpus", "-n", "2"],
+    "fill": ["two-tables.inlaid", "the ___ eats an apple", "-n", "3"],
+    "geometry": ["a.inlaid"],
+    "info": ["corpus"],
+    "inspect": ["config.json"],
+    "map": ["a.inlaid", "-o", "OUT.html", "--method", "pca", "--top", "50"],
+    "neighbors": ["a.inlaid", "king", "苹果", "-n", "3"],
+    "odd-one-out": ["a.inlaid", "apple", "banana", "king"],
+    "phrases": ["corpus", "-o", "OUT"],
+    "similarity": ["a.inlaid", "king", "queen"],
+    "tokenize": ["我喜欢 apples"],
+    "train": ["ppmi", "text.txt", "-o", "OUT.inlaid", "--dim", "4"],
+    "vector": ["a.inlaid", "king"],
+    "verify": ["a.inlaid"],
+    "world": ["-o", "OUT.txt", "--words", "100"],
+}
+"""What a user would type after the name of each command. A new command or analysis needs a line here."""
+ANALYSES = [entry.name.replace("_", "-") for entry in registry.entries("analysis")]
+COMMANDS = sorted({*cli.COMMANDS, *ANALYSES})
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_answers(name: str, typed: Any, tmp_path: Path):
+    """In words; and for programs in JSON, where it offers that, as every analysis does."""
+    if name not in EXAMPLES:
+        pytest.fail(f"`inlaid {name}` has no example: add what a user would type to EXAMPLES")
+    words = [word.replace("OUT", str(tmp_path / "out")) for word in EXAMPLES[name]]
+    shown = typed(name, *words)
+    assert shown.out.strip() or name == "world"
+    assert "nan" not in shown.out.split()
+    offers_json = "--json" in typed(name, "--help").out
+    assert offers_json or name not in ANALYSES, f"the analysis {name} has no --json"
+    if offers_json:
+        assert json.loads(typed(name, *words, "--json").out)

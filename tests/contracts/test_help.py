@@ -1,0 +1,115 @@
+"""Every command explains itself: in a terminal of 80 columns, and where there is none. Progress is drawn in a
+terminal and leaves it clean."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from fcntl import ioctl
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from inlaid import cli, registry
+
+COLUMNS = 80
+COMMANDS = sorted({*cli.COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))})
+HELP = [
+    ["--help"],
+    *([name, "--help"] for name in COMMANDS),
+    *(["train", entry.name, "--help"] for entry in registry.entries("method")),
+]
+STYLES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+"""Colours and movements of the cursor."""
+
+
+class Ended(NamedTuple):
+    """A process that ran in a terminal: its exit code and everything that was shown."""
+
+    code: int
+    shown: str
+
+
+def in_terminal(code: str, folder: Path) -> Ended:
+    """Run Python code in a terminal of 80 columns and 24 rows."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "CI")
+    }
+    environment["TERM"] = "xterm-256color"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    ) as program:
+        os.close(theirs)
+        shown = b""
+        while block := _read(ours):
+            shown += block
+    os.close(ours)
+    return Ended(program.returncode, shown.decode("utf-8"))
+
+
+def _read(terminal: int) -> bytes:
+    """What was written since; nothing once the program has ended."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says EIO when the other end is closed
+        return b""
+
+
+def too_wide(shown: str) -> list[str]:
+    """Lines of frames and columns that would break; a sentence outside a frame is wrapped by the terminal."""
+    lines = STYLES.sub("", shown).replace("\r", "").splitlines()
+    return [line for line in lines if len(line) > COLUMNS and line.lstrip().startswith(("│", "╭", "╰", "-"))]
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_without_a_terminal(words: list[str], typed: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    shown = typed(*words)
+    assert not shown.err
+    assert shown.out.startswith("usage: inlaid")
+    assert "\x1b" not in shown.out
+    assert not too_wide(shown.out)
+
+
+def test_help_in_a_terminal_of_80_columns(tmp_path: Path):
+    """All of them in one process: starting one takes longer than helping."""
+    code = f"""
+from inlaid.cli import main
+for words in {HELP!r}:
+    try:
+        code = main(words)
+    except SystemExit as stop:
+        code = stop.code
+    print("ended with", code or 0)
+"""
+    ended = in_terminal(code, tmp_path)
+    assert ended.code == 0, ended.shown
+    assert ended.shown.count("ended with 0") == len(HELP), ended.shown
+    assert not too_wide(ended.shown)
+
+
+def test_progress_is_drawn_in_a_terminal(workshop: Path, tmp_path: Path):
+    words = ["train", "sgns", str(workshop / "corpus"), "-o", str(tmp_path / "v.inlaid"), "--dim", "16"]
+    words += ["--epochs", "60"]
+    ended = in_terminal(f"import sys\nfrom inlaid.cli import main\nsys.exit(main({words!r}))", tmp_path)
+    assert ended.code == 0, ended.shown
+    assert "━" in ended.shown
+    assert "training" in ended.shown
+    assert "%" in ended.shown
+    last = STYLES.sub("", ended.shown).replace("\r", "\n").strip().splitlines()[-1]
+    assert re.search(r"v\.inlaid: [\d,]+ words x 16|inlaid ", last), ended.shown
+    assert (tmp_path / "v.inlaid").exists()

@@ -1,0 +1,104 @@
+"""Nothing vanishes: tests that did not run are counted and printed with a reason, and fail the run in CI."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
+FILES = {
+    "test_body.py": (
+        "import pytest\n\ndef test_skips():\n    pytest.skip('no browser')\n\ndef test_runs():\n    pass\n"
+    ),
+    "test_mark.py": (
+        "import pytest\n\n@pytest.mark.skipif(True, reason='no browser')\ndef test_skips():\n    pass\n"
+    ),
+    "test_data.py": "def test_real_text(data):\n    pass\n",
+    "test_module.py": (
+        "import pytest\npytest.importorskip('no_such_peer', reason='a peer is missing')\n\n"
+        "def test_one():\n    pass\n\nclass TestIt:\n    def test_two(self):\n        pass\n"
+    ),
+    "gpu/test_gpu.py": (
+        "import pytest\npytest.skip('needs a GPU', allow_module_level=True)\n\ndef test_one():\n    pass\n"
+    ),
+    "ignored/conftest.py": "collect_ignore = ['test_ignored.py']\n",
+    "ignored/test_ignored.py": "def test_one():\n    pass\n\ndef test_two():\n    pass\n",
+    "test_never.py": (
+        "import pytest\n\n@pytest.mark.xfail(run=False, reason='crashes')\ndef test_it():\n    pass\n"
+    ),
+    "test_xfail.py": "import pytest\n\n@pytest.mark.xfail\ndef test_it():\n    assert False\n",
+}
+EXPECTED = {
+    "no browser": 2,
+    "INLAID_DATA is not set: it names a folder of real data that is not in the repository": 1,
+    "a peer is missing": 2,
+    "needs a GPU": 1,
+    "left out by collect_ignore in a conftest.py": 2,
+    "[NOTRUN] crashes": 1,
+}
+
+
+def run(folder: Path, *arguments: str, ci: bool) -> subprocess.CompletedProcess[str]:
+    """pytest in a process of its own, on a few files under this project's conftest."""
+    (folder / "conftest.py").write_text(CONFTEST.read_text("utf-8"), "utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -q -p no:cacheprovider --import-mode=importlib\n")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment.pop("INLAID_DATA", None)
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # a second per process
+    environment["CI"] = "true" if ci else "false"
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(FILES[name], "utf-8")
+
+
+def reasons(shown: str) -> dict[str, int]:
+    """The counted reasons of the summary: `    2 no browser (test_body.py, test_mark.py)`."""
+    lines = [line.strip() for line in shown.splitlines() if line.endswith(".py)")]
+    return {line.partition(" ")[2].rpartition(" (")[0]: int(line.split()[0]) for line in lines}
+
+
+@pytest.mark.parametrize("arguments", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"])
+def test_every_omission_is_counted_and_fails_in_ci(arguments: tuple[str, ...], tmp_path: Path):
+    write(tmp_path, *FILES)
+    ended = run(tmp_path, *arguments, ci=True)
+    assert reasons(ended.stdout) == EXPECTED, ended.stdout + ended.stderr
+    assert f"{sum(EXPECTED.values())} tests did not run" in ended.stdout
+    assert f"CI=true: {sum(EXPECTED.values()) - 1} of these fail the run" in ended.stdout
+    assert ended.returncode == 1
+
+
+def test_outside_ci_they_are_counted_and_pass(tmp_path: Path):
+    write(tmp_path, *FILES)
+    ended = run(tmp_path, ci=False)
+    assert reasons(ended.stdout) == EXPECTED
+    assert "CI=true" not in ended.stdout
+    assert ended.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["test_body.py", "test_data.py", "test_module.py", "ignored/test_ignored.py"]
+)
+def test_one_omission_alone_fails_in_ci(name: str, tmp_path: Path):
+    write(tmp_path, "test_xfail.py", name, *(["ignored/conftest.py"] if "ignored" in name else []))
+    assert run(tmp_path, ci=True).returncode == 1
+
+
+def test_a_missing_gpu_passes_in_ci(tmp_path: Path):
+    write(tmp_path, "gpu/test_gpu.py", "test_xfail.py")
+    ended = run(tmp_path, ci=True)
+    assert reasons(ended.stdout) == {"needs a GPU": 1}
+    assert ended.returncode == 0, ended.stdout
