@@ -12,7 +12,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.ngrams import NGrams
 from inlaid.errors import Diverged, SettingError, SourceError, UnknownWord
 from inlaid.feed import subsampled
-from inlaid.fit.fasttext import Bags, FastText, Training
+from inlaid.fit.fasttext import Bags, FastText, FastTextTraining
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +25,14 @@ def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subsampled, "SPAN", 3000)
 
 
-def _finished(training: Training) -> Training:
+def _finished(training: FastTextTraining) -> FastTextTraining:
     done = 0
     while done < training.total:
         done = training.step(done).done
     return training
 
 
-def _bits(training: Training) -> list[bytes]:
+def _bits(training: FastTextTraining) -> list[bytes]:
     return [array.tobytes() for array in training.state.values()]
 
 

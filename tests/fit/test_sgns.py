@@ -11,7 +11,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import Diverged, SettingError, SourceError
 from inlaid.feed import subsampled
 from inlaid.fit import sgns
-from inlaid.fit.sgns import SGNS, Training
+from inlaid.fit.sgns import SGNS, SGNSTraining
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,14 @@ def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subsampled, "SPAN", 3000)
 
 
-def _finished(training: Training) -> Training:
+def _finished(training: SGNSTraining) -> SGNSTraining:
     done = 0
     while done < training.total:
         done = training.step(done).done
     return training
 
 
-def _bits(training: Training) -> list[bytes]:
+def _bits(training: SGNSTraining) -> list[bytes]:
     return [array.tobytes() for array in training.state.values()]
 
 

@@ -19,9 +19,8 @@ from inlaid.errors import FormatError
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
-from inlaid.neural.architecture import Architecture  # noqa: E402
-
 from inlaid.neural.checkpoint import save_model  # noqa: E402
+from inlaid.neural.config import Config, make_config  # noqa: E402
 from inlaid.neural.families import read_config  # noqa: E402
 from inlaid.neural.model import Model  # noqa: E402
 from inlaid.neural.network import make_network  # noqa: E402
@@ -35,7 +34,8 @@ MARIAN: dict[str, Any] = {"model_type": "marian", "vocab_size": SIZE, "d_model":
 MARIAN |= {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
 MARIAN |= {"decoder_attention_heads": 2, "decoder_start_token_id": 0}
 LAYERS = {"num_hidden_layers": 1, "num_attention_heads": 2}
-CONFIGS: dict[str, dict[str, Any] | Architecture] = {
+OWN = {"vocab_size": SIZE, "dim": 8, "attention.heads": 2, "positions.kind": "alibi"}
+CONFIGS: dict[str, dict[str, Any] | Config] = {
     "bert": {"model_type": "bert", "vocab_size": SIZE, "hidden_size": 8, "intermediate_size": 12, **LAYERS},
     "gpt2": {"model_type": "gpt2", "vocab_size": SIZE, "n_embd": 8, "n_layer": 1, "n_head": 2},
     "llama": {"model_type": "llama", "vocab_size": SIZE, "hidden_size": 8, **LAYERS},
@@ -43,10 +43,8 @@ CONFIGS: dict[str, dict[str, Any] | Architecture] = {
     "t5-sides": {**T5, "share_encoder_decoder_embeddings": False},
     "marian": MARIAN,
     "marian-sides": {**MARIAN, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 7},
-    "own": Architecture(kind="decoder", words=SIZE, dim=8, heads=2, positions="alibi", norm="rms"),
-    "own-sides": Architecture(
-        kind="seq2seq", words=SIZE, dim=8, heads=2, positions="alibi", decoder_layers=1, target_words=SIZE
-    ),
+    "own": make_config({**OWN, "kind": "decoder", "norm.kind": "rms"}),
+    "own-sides": make_config({**OWN, "kind": "seq2seq", "decoder_layers": 1, "target_vocab_size": SIZE}),
 }
 
 
@@ -60,10 +58,10 @@ def tokenizer() -> Any:
 
 def saved(kind: str, path: Path, *, words: bool = True) -> Model:
     config = CONFIGS[kind]
-    shape = config if isinstance(config, Architecture) else read_config(config)
+    chosen = config if isinstance(config, Config) else read_config(config)
     torch.manual_seed(1)
     card = Card(method="masked", scores={"loss": 2.5}, notes=("trained for a test",))
-    model = Model(make_network(shape), tokenizer() if words else None, card)
+    model = Model(make_network(chosen), tokenizer() if words else None, card)
     save_model(model, path)
     return model
 
@@ -126,8 +124,8 @@ def test_torch_is_not_imported(tmp_path: Path):
 @pytest.mark.parametrize("name", ["spiece.model", "tokenizer.model"])
 def test_words_of_a_sentencepiece_model(name: str, tmp_path: Path, data: Path):
     pytest.importorskip("sentencepiece")
-    shape = read_config({**T5, "vocab_size": 1010})
-    model = Model(make_network(shape))
+    chosen = read_config({**T5, "vocab_size": 1010})
+    model = Model(make_network(chosen))
     save_model(model, tmp_path / "model")
     shutil.copy(data / "vocab_sentencepiece" / "test_model.model", tmp_path / "model" / name)
     found = inlaid.load(tmp_path / "model")
@@ -139,10 +137,22 @@ def test_words_of_a_sentencepiece_model(name: str, tmp_path: Path, data: Path):
 def test_a_model_that_spells_its_words_has_no_input_table(tmp_path: Path, data: Path):
     with pytest.raises(FormatError, match="characters"):
         inlaid.load(data / "pretrained_elmo_fixture")
-    spelled = Architecture(
-        kind="bilm", words=262, dim=8, layers=1, inner=12, positions="none", head="none", characters=262,
-        character_dim=4, token_length=10, filter_widths=(1, 2), filter_counts=(3, 4), highways=1,
-    )  # fmt: skip
+    spelled = make_config(
+        {
+            "kind": "bilm",
+            "vocab_size": 262,
+            "dim": 8,
+            "lstm.cell_dim": 12,
+            "positions.kind": "none",
+            "head.kind": "none",
+            "characters.vocab_size": 262,
+            "characters.dim": 4,
+            "characters.max_length": 10,
+            "characters.filter_widths": (1, 2),
+            "characters.filter_counts": (3, 4),
+            "characters.highways": 1,
+        }
+    )
     save_model(Model(make_network(spelled)), tmp_path / "model")
     with pytest.raises(FormatError, match="characters"):
         inlaid.load(tmp_path / "model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from inlaid.encode.subword_files import of_model
+from inlaid.encode.subwords.loading import of_model
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import (
     JSON,

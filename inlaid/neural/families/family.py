@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from inlaid.encode.subword_files import of_model
+from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError, InlaidError, SettingError, UnknownName
 from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder

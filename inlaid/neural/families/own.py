@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inlaid.encode.subword_files import of_model
+from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError, InlaidError
 from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
-from inlaid.encode.subword_files import of_model
+from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import JSON

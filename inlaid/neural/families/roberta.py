@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from tokenizers import Tokenizer, processors
 
-from inlaid.encode.subword_files import of_model
+from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.families.bert import BLOCK, OLD_NAMES, Bert
