@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import inspect
 import itertools
 import math
@@ -59,7 +60,7 @@ MAX_WINDOW = 1 << 20
 
 def check(settings: object) -> None:
     """Raise SettingError naming the first field whose value its type or range does not allow."""
-    hints = typing.get_type_hints(type(settings), include_extras=True)
+    hints = _hints(type(settings))
     for field in dataclasses.fields(typing.cast("Any", settings)):
         name = field.name
         hint = hints[name]
@@ -79,8 +80,14 @@ def settings_of(kind: type[T], values: Mapping[str, Any]) -> T:
     for name in values:
         if name not in known:
             raise unknown_setting(name, known)
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     return kind(**{name: _shaped(value, hints[name]) for name, value in values.items()})
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of the fields; resolving them takes longer than a search of a small vocabulary."""
+    return typing.get_type_hints(kind, include_extras=True)
 
 
 SYNONYMS = {

@@ -227,7 +227,7 @@ ENTRIES = (
         "analysis",
         "inspect",
         "study.explain.inspect:inspect",
-        "tables, parameters and memory of a checkpoint, without loading it",
+        "what a checkpoint holds: tables, parameters, memory; without loading it",
     ),
     Entry(
         "analysis",
@@ -300,7 +300,7 @@ ENTRIES = (
         "analysis",
         "map",
         "study.map.map:map",
-        "words on a plane, as a picture or a page, and how far to trust it",
+        "words on a plane, as a picture or page, and how far to trust it",
         called_elsewhere=("plot", "tsne", "umap", "pca"),
     ),
     Entry(

@@ -1,4 +1,4 @@
-"""Flags that several commands share, and what they become."""
+"""Flags that several commands share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from inlaid.errors import SettingError
 
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-Number = Annotated[int, tyro.conf.arg(aliases=["-n"])]
 
 
 def reading_options(**groups: object) -> type:
-    """Options of a command that reads text: where from, where to, and groups of settings with their
-    defaults."""
+    """Options of a command that reads text: input, output, and groups of settings with their defaults."""
     fixed = [
         ("text", Annotated[Text, tyro.conf.arg(help="files or folders of text, or the folder of a corpus")]),
         ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),
@@ -34,7 +32,7 @@ def reading_options(**groups: object) -> type:
 
 
 def config_values(words: list[str]) -> dict[str, Any]:
-    """The settings of the file named by --config, which must be known before the flags can be read."""
+    """The settings in the file named by --config: the defaults of the flags, so it is read before them."""
     if "--config" not in words[:-1]:
         return {}
     return read_toml(Path(words[words.index("--config") + 1]))

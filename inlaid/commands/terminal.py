@@ -7,6 +7,7 @@ import functools
 import io
 import itertools
 import re
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
 
 T = TypeVar("T")
+WIDTH = 80
+"""Columns that help fits into."""
 LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
@@ -67,9 +70,13 @@ def _problem(box: str) -> Message:
 
 
 def listed(lines: dict[str, str]) -> str:
-    """Names and what they mean, in two columns."""
-    width = max(map(len, lines), default=0) + 2
-    return "\n".join(f"  {name:<{width}}{line}" for name, line in lines.items())
+    """Names and what they mean, in two columns that fit a terminal."""
+    width = max(map(len, lines), default=0) + 4
+    rows = [
+        textwrap.fill(line, WIDTH, initial_indent=f"  {name}".ljust(width), subsequent_indent=" " * width)
+        for name, line in lines.items()
+    ]
+    return "\n".join(rows)
 
 
 def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:

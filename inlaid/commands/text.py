@@ -15,7 +15,7 @@ from inlaid.commands.terminal import drawn, parse, print_report, print_tokens
 
 
 def tokenize(words: list[str]) -> None:
-    """Show how a text is cut: tokens, ids and places, for one tokenizer or several side by side."""
+    """Show how a text is tokenized: tokens, ids and offsets."""
     from inlaid import pipeline
     from inlaid.encode.corpus import Encoding, open_corpus
 
@@ -39,19 +39,18 @@ def tokenize(words: list[str]) -> None:
     if options.encoding.tokenizer_file:
         shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
     else:
-        others = settings | {"dictionary": None}  # only words take one
-        shown = {
-            name: pipeline.tokenize(
-                options.text, **(settings if name == "word" else others) | {"tokenizer": name}
-            )
-            for name in options.tokenizers
-        }
+        shown = {}
+        for name in options.tokenizers:
+            own = settings | {"tokenizer": name}
+            if name != "word":
+                own["dictionary"] = None  # only the word tokenizer has one
+            shown[name] = pipeline.tokenize(options.text, **own)
     known = open_corpus(options.corpus).vocabulary.words if options.corpus else None
     print_tokens(shown, known.find if known else {}.get)
 
 
 def corpus(words: list[str]) -> None:
-    """Turn text into ids, once, for all methods."""
+    """Encode text into ids, once, for all methods."""
     from inlaid import pipeline
     from inlaid.config import settings_of
     from inlaid.encode.corpus import Encoding
@@ -95,13 +94,13 @@ def world(
     seed: int = 1,
     dictionary: Path | None = None,
 ) -> None:
-    """Write text of the embedded world, one sentence a line.
+    """Write text of the embedded world, one sentence per line.
 
     Args:
         output: the file to write
         language: which of its two languages
         words: how many words, at least
-        seed: another seed, another text
+        seed: seed of the text
         dictionary: also write its Chinese words to this file, for `inlaid train ... --dictionary`
     """
     from inlaid import files

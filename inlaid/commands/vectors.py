@@ -57,7 +57,7 @@ def convert(words: list[str]) -> None:
 
 
 def info(path: Positional[Path]) -> None:
-    """What a file of vectors or a corpus holds and how it came to be.
+    """What a file of vectors or a corpus holds, and where it comes from.
 
     Args:
         path: a file of vectors, or the folder of a corpus

@@ -35,11 +35,9 @@ name `inlaid.neighbors`. The contract:
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import inspect
-import itertools
 import math
 import re
 import textwrap
@@ -50,7 +48,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, runtime_checkable
 
-from inlaid.config import settings_of, unknown_setting
+from inlaid.config import field_help, settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.messages import Message
@@ -122,7 +120,7 @@ class Analysis:
 
     def settings_help(self) -> dict[str, str]:
         """The docstring of every setting."""
-        return {} if self.settings is None else field_docs(self.settings)
+        return {} if self.settings is None else field_help(self.settings)
 
 
 def analysis(function: Callable[..., R]) -> Callable[..., R]:
@@ -258,29 +256,6 @@ def _argument_docs(function: Callable[..., Any]) -> dict[str, str]:
         return {}
     found = re.findall(r"^(\w+): (.*?)(?=^\w+: |\Z)", textwrap.dedent(section[1]), re.DOTALL | re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
-
-
-@functools.cache
-def field_docs(kind: type) -> dict[str, str]:
-    """The docstring under each field of a dataclass, base classes included."""
-    docs: dict[str, str] = {}
-    for each in reversed(kind.__mro__):
-        if dataclasses.is_dataclass(each):
-            tree = ast.parse(textwrap.dedent(inspect.getsource(each))).body[0]
-            docs |= dict(_documented(typing.cast("ast.ClassDef", tree).body))
-    return docs
-
-
-def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
-    for statement, after in itertools.pairwise(body):
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            text = (
-                after.value.value
-                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-                else None
-            )
-            if isinstance(text, str):
-                yield statement.target.id, " ".join(text.split())
 
 
 # --- what results share

@@ -62,7 +62,7 @@ def lower_and_upper(vectors: Any) -> Any:
 def test_word_pairs(spaces: dict[str, Any], data: Path, language: str, file: str, top: int, oov: Any):
     vectors = lower_and_upper(spaces[language])
     pearson, spearman, missing = vectors.evaluate_word_pairs(
-        str(data / file), restrict_vocab=top, dummy4oov=oov == "wrong"
+        str(data / file), restrict_vocab=top, dummy4unknown=oov == "wrong"
     )
     found = scored(vectors, data / file, EvaluateSettings(top=top, fold_case=True, oov=oov))
     assert found.value == pytest.approx(
@@ -90,7 +90,7 @@ def test_analogies(
         "utf-8",
     )
     vectors = lower_and_upper(spaces[language]) if doubled else spaces[language]
-    total, sections = vectors.evaluate_word_analogies(str(part), dummy4oov=oov == "wrong")
+    total, sections = vectors.evaluate_word_analogies(str(part), dummy4unknown=oov == "wrong")
     found = scored(vectors, part, EvaluateSettings(top=GENSIM.top, fold_case=True, oov=oov))
     assert found.value == total
     theirs = {

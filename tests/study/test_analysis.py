@@ -15,7 +15,7 @@ from inlaid.config import Positive, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, UnknownName
 from inlaid.report import Report, silent
-from inlaid.study.analysis import Result, analysis, analysis_of, field_docs, plain
+from inlaid.study.analysis import Result, analysis, analysis_of, plain
 from inlaid.vectors import Vectors
 
 
@@ -110,7 +110,10 @@ def test_inputs_for_the_command_line():
 
 
 def test_docstrings_of_fields():
-    assert field_docs(ToySettings) == {"n": "How many.", "name": "A name, and a docstring of two lines."}
+    assert analysis_of(toy).settings_help() == {
+        "n": "How many.",
+        "name": "A name, and a docstring of two lines.",
+    }
 
 
 def test_a_result_for_json():

@@ -1,8 +1,8 @@
-"""The best n of many words for many queries: exact, in blocks, equal scores in the order of their ids.
+"""The best n words for many queries: exact, in blocks, ties in the order of ids.
 
-Fast float32 scores, whose error has a known bound, say which words may be among the best. Those few are
-scored again in float64, each from its own row alone. So neither blocks, threads, BLAS nor kernels can change
-a result: only the time.
+Fast float32 scores, whose error has a known bound, select the words that may be among the best. Those few
+are scored again in float64, each from its own row alone. So blocks, threads, BLAS and kernels change the
+time, but never the result.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from inlaid.shapes import Doubles, Lengths, Rows, Table
 from inlaid.vectors import Int8Table
 
 SCORES = 1 << 22
-"""Scores held at once; with their ids and masks they stay under some hundred megabytes."""
+"""Scores in memory at a time; with their ids and masks they take a few hundred megabytes at most."""
 QUERIES = 256
-"""Queries that share one reading of the table."""
+"""Queries that share one pass over the table."""
 FEW = 16
-"""Up to so many queries the table is read as fast as memory gives it; for more, BLAS multiplies faster."""
+"""Up to so many queries, a kernel limited by memory bandwidth; for more, BLAS is faster."""
 SMALL = 1 << 22
-"""Below so many multiplications loading Numba would take longer than the work."""
+"""With fewer multiplications than this, loading Numba would take longer than the work."""
 WIDEST = 130_000
-"""Dimensions whose sum of products of codes fits 32 bits."""
+"""Most dimensions for which a dot product of int8 codes fits into 32 bits."""
 GATHERED = 1 << 13
-"""Rows scored in float64 at once."""
+"""Rows scored in float64 at a time."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Penalties:
-    """What is taken off the cosine of each query and word: words @ queries, of few columns."""
+    """What is subtracted from the cosine of each query and word: a product of low rank, words @ queries."""
 
     words: Doubles
     """(word, k)"""
@@ -54,14 +54,13 @@ class Penalties:
 
 @dataclass(frozen=True)
 class Filter:
-    """Int8 codes of a table, and how far each row is from them: enough to rule out most words without reading
-    their rows."""
+    """int8 codes of a table and a bound on their error: enough to rule out most words without their rows."""
 
     codes: Int8Table
     factors: Lengths
-    """What turns a whole number into a cosine: the scale of the row over its length."""
+    """What turns a dot product of codes into a cosine: the scale of the row over its length."""
     errors: Lengths
-    """Length of what rounding lost, of a row of length 1."""
+    """Length of the rounding error, for a row of length 1."""
 
     def first(self, top: int) -> Filter:
         """The same for the first words only."""
@@ -80,29 +79,28 @@ def best(
     penalties: Penalties | None = None,
     filter: Filter | None = None,
 ) -> list[Found]:
-    """The `n` words with the highest cosine minus penalties, for each query; `without` lists ids each may
-    not find.
+    """The `n` words with the highest cosine minus penalty, for each query, without the ids in `without`.
 
-    A row of zeros has cosine 0 with everything. Fewer than `n` come back where there are fewer words.
+    A row of zeros has cosine 0 with everything. Fewer than `n` are returned where there are fewer words.
     """
     found: list[Found] = []
     left_out = without or [()] * len(queries)
     for start in range(0, len(queries), QUERIES):
         here = slice(start, start + QUERIES)
-        taken = penalties and Penalties(penalties.words, penalties.queries[here])
-        asked = _Asked(table, lengths, _unit(queries[here]), n, left_out[here], taken)
-        kernels = (
-            _kernels()
-            if filter and not penalties and len(asked.queries) <= FEW and table.shape[1] <= WIDEST
-            else None
-        )
-        found += _by_codes(asked, filter, kernels) if filter and kernels else _by_floats(asked)
+        of_block = penalties and Penalties(penalties.words, penalties.queries[here])
+        block = _QueryBlock(table, lengths, _unit(queries[here]), n, left_out[here], of_block)
+        few = len(block.queries) <= FEW and table.shape[1] <= WIDEST
+        kernels = _kernels() if filter and few and not penalties else None
+        if filter and kernels:
+            found += _by_codes(block, filter, kernels)
+        else:
+            found += _by_floats(block)
     return found
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """One block of queries, of length 1 and in float64, and what they are asked of."""
+class _QueryBlock:
+    """One block of unit queries in float64, and the table they are searched in."""
 
     table: Table
     lengths: Lengths
@@ -112,8 +110,7 @@ class _Asked:
     penalties: Penalties | None
 
     def exact(self, query: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Scores of pairs of a query and a word in float64. A sum over one row is the same wherever the row
-        stands."""
+        """Scores of pairs of a query and a word in float64: sums over one row, whatever block it is in."""
         scores = np.empty(len(ids))
         for start in range(0, len(ids), GATHERED):
             some = slice(start, start + GATHERED)
@@ -121,22 +118,20 @@ class _Asked:
             lengths = np.sqrt((rows * rows).sum(axis=1))
             scores[some] = (rows * self.queries[query[some]]).sum(axis=1) / np.where(lengths == 0, 1, lengths)
             if self.penalties:
-                scores[some] -= (self.penalties.words[ids[some]] * self.penalties.queries[query[some]]).sum(
-                    axis=1
-                )
+                of_words = self.penalties.words[ids[some]]
+                scores[some] -= (of_words * self.penalties.queries[query[some]]).sum(axis=1)
         return scores
 
     def slack(self) -> np.ndarray:
-        """No float32 score of a query is further than this from the exact one: each operation may lose 2^-24
-        of what it handles."""
+        """A bound on the error of float32 scores for each query: an operation loses up to 2^-24."""
         size = np.ones(len(self.queries))
         if self.penalties and len(self.penalties.words):
             size += np.abs(self.penalties.queries) @ np.abs(self.penalties.words).max(axis=0)
         return (self.table.shape[1] + 16) * 2.0**-24 * size
 
 
-def _by_floats(asked: _Asked) -> list[Found]:
-    """Block after block of words: fast scores, then exact ones of all that may still be among the best."""
+def _by_floats(asked: _QueryBlock) -> list[Found]:
+    """For each block of words: fast scores, then exact scores of all that may still be among the best."""
     words = len(asked.table)
     count = len(asked.queries)
     slack = asked.slack()
@@ -156,8 +151,8 @@ def _by_floats(asked: _Asked) -> list[Found]:
     return best.split(count)
 
 
-def _by_codes(asked: _Asked, filter: Filter, kernels: ModuleType) -> list[Found]:
-    """One query after the other: the best by codes set a bar, and only rows that may pass it are read."""
+def _by_codes(asked: _QueryBlock, filter: Filter, kernels: ModuleType) -> list[Found]:
+    """For each query: the best by codes give a threshold, and only rows that may exceed it are read."""
     found: list[Found] = []
     for number, query in enumerate(asked.queries):
         scale = np.abs(query).max() / 127
@@ -173,18 +168,14 @@ def _by_codes(asked: _Asked, filter: Filter, kernels: ModuleType) -> list[Found]
         )
         _leave_out(scores, asked.without[number : number + 1], 0)
         first = np.flatnonzero(scores[0] >= max(_reached(scores, asked.n)[0], np.finfo(np.float32).min))
-        bar = _Best(
-            np.full(len(first), number), first, asked.exact(np.full(len(first), number), first)
-        ).joined(None, asked.n)
-        # By Cauchy and Schwarz: what the row lost times the query, and what the query lost times the rounded
-        # row.
+        same_query = np.full(len(first), number)
+        by_codes = _Best(same_query, first, asked.exact(same_query, first)).joined(None, asked.n)
+        # Cauchy-Schwarz: the row's error times the query, and the query's error times the rounded row.
         scores[0] += filter.errors * np.float32(1 + lost)
-        enough = bar.scores[-1] - lost - 1e-5 if len(bar.ids) == asked.n else -np.inf
-        ids = np.flatnonzero((scores[0] >= enough) & (scores[0] > -np.inf))
-        best = _Best(np.zeros(len(ids), np.int64), ids, asked.exact(np.full(len(ids), number), ids)).joined(
-            None, asked.n
-        )
-        found += best.split(1)
+        threshold = by_codes.scores[-1] - lost - 1e-5 if len(by_codes.ids) == asked.n else -np.inf
+        ids = np.flatnonzero((scores[0] >= threshold) & (scores[0] > -np.inf))
+        exact = asked.exact(np.full(len(ids), number), ids)
+        found += _Best(np.zeros(len(ids), np.int64), ids, exact).joined(None, asked.n).split(1)
     return found
 
 
@@ -215,7 +206,7 @@ class _Best:
         return _Best(query[kept], ids[order][kept], scores[order][kept])
 
     def last(self, n: int, queries: int) -> np.ndarray:
-        """The score of the n-th word of each query; minus infinity where there are fewer yet."""
+        """The score of the n-th word of each query; minus infinity where there are fewer so far."""
         place = np.searchsorted(self.query, np.arange(queries), "right") - 1
         full = np.bincount(self.query, minlength=queries) >= n
         return np.where(full, self.scores[place], -np.inf) if len(self.query) else np.full(queries, -np.inf)
@@ -226,7 +217,7 @@ class _Best:
 
 
 def _cosines(table: Table, lengths: Lengths, queries: Rows) -> np.ndarray:
-    """(query, word), in float32; the rows are never copied, their lengths divide the products."""
+    """(query, word), in float32. Rows are not copied: their lengths divide the dot products."""
     with np.errstate(divide="ignore"):
         factors = np.where(lengths > 0, 1 / lengths, 0).astype(np.float32)
     fast = len(queries) <= FEW and table.size * len(queries) >= SMALL and _kernels()
@@ -240,7 +231,7 @@ def _cosines(table: Table, lengths: Lengths, queries: Rows) -> np.ndarray:
 
 
 def _shared(kernel, rows: np.ndarray, factors: np.ndarray, queries: np.ndarray, out: np.ndarray) -> None:
-    """A kernel over all rows, each thread its part of them."""
+    """Run a kernel over all rows, a part of them in each thread."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cuts = np.linspace(0, len(rows), cores + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(cores) as pool:
@@ -250,7 +241,7 @@ def _shared(kernel, rows: np.ndarray, factors: np.ndarray, queries: np.ndarray, 
 
 @functools.cache
 def _kernels() -> ModuleType | None:
-    """The compiled loops, or nothing on a machine without Numba: NumPy then does all the work."""
+    """The compiled loops; None on a machine without Numba, where NumPy does all the work."""
     try:
         from inlaid.kernels.search import cpu
     except ImportError:
@@ -272,16 +263,15 @@ def _leave_out(scores: np.ndarray, without: Sequence[Sequence[int]], start: int)
 
 
 def _reached(scores: np.ndarray, n: int) -> np.ndarray:
-    """For each query a score that at least `n` words reach, close to the n-th best; one reading and no
-    sorting of words.
+    """For each query a score that at least `n` words reach, close to the n-th best, without sorting.
 
-    The words are taken in groups: where n groups have a best word that good, there are n words that good.
+    The words are divided into groups: if the best words of n groups reach a score, n words reach it.
     """
     queries, words = scores.shape
     if words < n:
         return np.full(queries, -np.inf)
     size = max(1, min(256, words // (16 * n)))
     groups = words // size
-    # A group is every `groups`-th word: so the maximum is taken of whole rows at once.
+    # A group is every `groups`-th word, so that the maximum is over whole rows.
     top = scores[:, : groups * size].reshape(queries, size, groups).max(axis=1) if size > 1 else scores
     return np.partition(top, groups - n, axis=1)[:, groups - n].astype(np.float64)

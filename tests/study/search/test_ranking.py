@@ -106,9 +106,11 @@ def test_codes_spare_most_rows(monkeypatch: pytest.MonkeyPatch):
     random = np.random.default_rng(1)
     table = random.standard_normal((5000, 100), dtype=np.float32)
     read = []
-    exact = ranking._Asked.exact
+    exact = ranking._QueryBlock.exact
     monkeypatch.setattr(
-        ranking._Asked, "exact", lambda self, query, ids: (read.append(len(ids)), exact(self, query, ids))[1]
+        ranking._QueryBlock,
+        "exact",
+        lambda self, query, ids: (read.append(len(ids)), exact(self, query, ids))[1],
     )
     best(table, lengths(table), table[:1], n=10, filter=filter_of(table))
     assert sum(read) < 200
