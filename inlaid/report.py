@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ class Note(Message):
         return str(self)
 
 
+COMPILING = Note("Compiling kernels for their first use. This takes some seconds, once.")
 Event = Progress | Note
 Report = Callable[[Event], None]
 """Whoever listens. The library sends events; only the command line draws them."""
@@ -51,6 +53,30 @@ def log(event: Event) -> None:
         logger.warning(event.text)
     else:
         logger.debug("%s: %s of %s %s", event.stage, event.done, event.total, event.unit)
+
+
+_compilation_listeners: list[Callable[[str], None]] = []
+_announced = False
+
+
+@contextlib.contextmanager
+def hearing_compilations(listener: Callable[[str], None]) -> Iterator[None]:
+    """`listener` is called with the name of each kernel that is compiled meanwhile, before that begins."""
+    _compilation_listeners.append(listener)
+    try:
+        yield
+    finally:
+        _compilation_listeners.remove(listener)
+
+
+def announce_compilation(kernel: str) -> None:
+    """A kernel is about to be compiled. Whoever listens hears of it; otherwise the log says it once."""
+    global _announced
+    for listener in _compilation_listeners:
+        listener(kernel)
+    if not _compilation_listeners and not _announced:
+        _announced = True
+        log(COMPILING)
 
 
 def counted(items: Iterable[T], stage: str, *, unit: str, report: Report, every: int = 1000) -> Iterator[T]:

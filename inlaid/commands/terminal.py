@@ -16,7 +16,7 @@ import tyro
 
 from inlaid.errors import SettingError
 from inlaid.messages import Message
-from inlaid.report import Event, Note, Progress, Report, time_in_words
+from inlaid.report import COMPILING, Event, Note, Progress, Report, hearing_compilations, time_in_words
 
 if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
@@ -172,7 +172,9 @@ def drawn() -> Iterator[Report]:
     with progress.Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bars:
-        yield _Drawing(bars, console)
+        drawing = _Drawing(bars, console)
+        with hearing_compilations(drawing.compiling):
+            yield drawing
 
 
 class _Drawing:
@@ -185,10 +187,23 @@ class _Drawing:
         self.began: dict[str, tuple[float, int]] = {}
         """When the first event of a stage came, and how much was done by then: resumed work does not start at
         0."""
+        self.compiled = 0
+        """Kernels compiled so far."""
+        self.bar: Any = None
         self.printed = time.monotonic()
         """When the last line was printed."""
 
+    def compiling(self, kernel: str) -> None:
+        """Say once that kernels are compiled, and draw which one; a bar without an end, as nobody knows how many follow."""
+        if not self.compiled:
+            self(COMPILING)
+            self.bar = self.bars.add_task("compiling", total=None, figures="")
+        self.compiled += 1
+        self.bars.update(self.bar, figures=f"{kernel} ({self.compiled})")
+
     def __call__(self, event: Event) -> None:
+        if self.compiled and isinstance(event, Progress):
+            self.bars.update(self.bar, visible=False)
         if isinstance(event, Note):
             self.console.print(f"note: {event.text}", highlight=False, markup=False, soft_wrap=True)
             return
@@ -212,7 +227,7 @@ class _Drawing:
         """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has
         none."""
         when, done = self.began[event.stage]
-        speed = event.figures.get("speed", (event.done - done) / max(now - when, 1e-3))
+        speed = event.figures.get("speed", max(event.done - done, 0) / max(now - when, 1e-3))
         remaining = ((event.total or 0) - event.done) / speed if speed else 0
         left = event.figures.get("left", remaining)
         shown = [f"{speed:,.0f} {event.unit}/s"] if speed else []

@@ -21,12 +21,11 @@ from inlaid.fit.negative_sampling import NegativeSampling, SampledTraining
 from inlaid.jobs.init_from import context_table
 from inlaid.jobs.state import State
 from inlaid.kernels import random
-from inlaid.kernels.compile import is_compiled
 from inlaid.kernels.fasttext import cpu
 from inlaid.kernels.sgns.cpu import SKIPGRAM, Config, Schedule
 from inlaid.kernels.sgns.stream import Stream
 from inlaid.kernels.simd.rows import aligned_table, row_width
-from inlaid.report import Note, Report, silent
+from inlaid.report import Report, silent
 from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
 
@@ -71,8 +70,6 @@ class FastText(NegativeSampling):
 
     def start(self, data: Corpus, report: Report = silent) -> FastTextTraining:
         """Initial tables; no step taken."""
-        if not is_compiled(cpu.train_kernel):
-            report(Note("Compiling the training kernels; this takes some seconds, once."))
         return FastTextTraining(self, data)
 
     def memory_for(self, data: Corpus) -> int:

@@ -18,7 +18,6 @@ from inlaid.fit.negative_sampling import NegativeSampling, SampledTraining
 from inlaid.jobs.init_from import context_table
 from inlaid.jobs.state import State
 from inlaid.kernels import random
-from inlaid.kernels.compile import is_compiled
 from inlaid.kernels.sgns.cpu import (
     CBOW_MEAN,
     CBOW_SUM,
@@ -27,12 +26,11 @@ from inlaid.kernels.sgns.cpu import (
     Schedule,
     Tables,
     train,
-    train_kernel,
 )
-from inlaid.kernels.sgns.softmax import softmax_kernel, train_softmax
+from inlaid.kernels.sgns.softmax import train_softmax
 from inlaid.kernels.sgns.stream import Stream
 from inlaid.kernels.simd.rows import aligned_table, row_width
-from inlaid.report import Note, Report, silent
+from inlaid.report import Report, silent
 from inlaid.vectors import Card, Vectors
 
 TILE = {"skipgram": 16, "cbow": 8}
@@ -56,8 +54,6 @@ class SGNS(NegativeSampling):
 
     def start(self, data: Corpus, report: Report = silent) -> SGNSTraining:
         """Initial tables; no step taken."""
-        if not is_compiled(train_kernel if self.loss == "sampled" else softmax_kernel):
-            report(Note("Compiling the training kernels; this takes some seconds, once."))
         return SGNSTraining(self, data)
 
     def memory_for(self, data: Corpus) -> int:

@@ -1,14 +1,20 @@
-"""@kernel and @part: the one place that knows our Numba flags."""
+"""@kernel and @part: the one place that knows our Numba flags, where compiled kernels are kept, and who hears of
+a compilation."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
+
+from inlaid.report import announce_compilation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,6 +32,52 @@ SOURCES = sorted(
 them has changed."""
 
 
+def cache_folder(package: Path = FOLDER) -> Path | None:
+    """Where compiled kernels are kept; None: beside their sources, which is Numba's own choice.
+
+    In a read-only installation it is the user's cache folder; where that cannot be written either, a private
+    folder for temporary files, so that the package always works.
+    """
+    if os.access(package, os.W_OK):
+        return None
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    for folder in (Path(base) / "inlaid", Path(tempfile.gettempdir()) / f"inlaid-{user}"):
+        if _is_ours(folder):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="inlaid-"))
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether we can write into a folder and nobody else can: compiled code is loaded from it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return False
+    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+
+
+class _Compilations(event.Listener):
+    """Says when one of our kernels is compiled; loading it from the disk is no compilation."""
+
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        if function in KERNELS:
+            announce_compilation(f"{function.__module__.removeprefix('inlaid.kernels.')}.{function.__name__}")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+KERNELS: set[Any] = set()
+event.register("numba:compile", _Compilations())
+if not numba.config.CACHE_DIR:  # pyright: ignore
+    numba.config.CACHE_DIR = str(cache_folder() or "")  # pyright: ignore
+
+
 def kernel(function: F) -> F:
     """Compile a loop over arrays: cached on disk, the GIL released, no bounds checks.
 
@@ -34,8 +86,10 @@ def kernel(function: F) -> F:
     with an atomic instruction, twice, which was a tenth of the time of training. The caller has the threads,
     too: one call works on its part of the arrays, several calls in several threads share the whole.
     """
+    plain = _plain(function)
+    KERNELS.add(plain)
     compiled: Any = njit(
-        _plain(function),
+        plain,
         cache=True,
         nogil=True,
         fastmath=FAST,
@@ -55,15 +109,6 @@ def part(function: F) -> F:
         _plain(function), inline="always", fastmath=FAST, error_model="numpy", boundscheck=False, _nrt=False
     )
     return compiled
-
-
-def is_compiled(function: Any) -> bool:
-    """Whether a kernel is compiled already, by this process or an earlier one: if not, the first call takes
-    seconds."""
-    try:
-        return bool(function.signatures or function._cache._cache_file._load_index())
-    except (AttributeError, OSError):  # private in Numba, and may change: then a note too many is shown
-        return False
 
 
 def _plain(function: F) -> F:

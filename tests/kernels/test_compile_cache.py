@@ -1,0 +1,58 @@
+"""Compiled kernels are kept where they can be written, and a compilation is announced once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inlaid import report
+from inlaid.commands.terminal import drawn
+from inlaid.kernels import compile as compiling
+
+USE = "import numpy as np; from inlaid.kernels.cooccurrence import cpu; s = np.empty(1); "
+USE += "cpu.row_sums(np.array([0, 2]), np.ones(2), s); print(s[0])"
+
+
+def test_beside_the_sources_where_that_is_possible(tmp_path: Path):
+    assert compiling.cache_folder(tmp_path) is None
+
+
+def test_a_read_only_installation_uses_the_cache_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compiling.os, "access", lambda *_: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert compiling.cache_folder(tmp_path) == tmp_path / "cache" / "inlaid"
+    assert (tmp_path / "cache" / "inlaid").stat().st_mode & 0o077 == 0
+
+
+def test_without_a_home_a_private_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compiling.os, "access", lambda *_: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
+    found = compiling.cache_folder(tmp_path)
+    assert found == tmp_path / f"inlaid-{os.getuid()}"
+    found.chmod(0o777)  # anyone could put code there: it is not used
+    other = compiling.cache_folder(tmp_path)
+    assert other not in (None, found)
+    assert other.stat().st_mode & 0o077 == 0
+
+
+def test_kernels_run_and_are_announced_once_without_any_home(tmp_path: Path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "HOME": "/proc/none"}
+    runs = [
+        subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, env=environment, check=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["2.0\n", "2.0\n"]
+    assert runs[0].stderr.count("Compiling kernels for their first use") == 1
+    assert "Compiling" not in runs[1].stderr  # loaded from the disk
+
+
+def test_the_command_line_says_it_once(capsys: pytest.CaptureFixture[str]):
+    with drawn():
+        for name in ("sgns.train", "sgns.subsample"):
+            report.announce_compilation(name)
+    assert capsys.readouterr().err.count("Compiling kernels for their first use") == 1
