@@ -87,6 +87,8 @@ def _job(
         raise SettingError(
             "freeze is set, but there are no earlier vectors to keep fixed. Name them with init_from."
         )
+    if isinstance(method, type):
+        method = cast("Method", method())
     if isinstance(method, str):
         name = registry.entry("method", method).name
         of_method, of_encoding = split_settings(settings, registry.find("method", method))
@@ -96,7 +98,7 @@ def _job(
         of_method, of_encoding = split_settings(settings, type(method))
         chosen = dataclasses.replace(cast("Any", method), **of_method)
     if of_encoding:
-        encoding = settings_of(Encoding, of_encoding)
+        encoding = _merged(encoding, of_encoding)
     if isinstance(text, Corpus) and encoding is not None:
         raise SettingError(
             "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
@@ -104,6 +106,14 @@ def _job(
         )
     earlier = None if init_from is None else InitFrom(init_from, freeze)
     return Job(name=name, method=chosen, safety=safety or Safety(), init_from=earlier), encoding
+
+
+def _merged(encoding: Encoding | None, settings: dict[str, Any]) -> Encoding:
+    """The encoding with some settings changed; the defaults where there is none."""
+    if encoding is None:
+        return settings_of(Encoding, settings)
+    fields = {field.name: getattr(encoding, field.name) for field in dataclasses.fields(encoding)}
+    return settings_of(Encoding, {**fields, **settings})
 
 
 def method_of(name: str, settings: dict[str, Any]) -> Any:
@@ -141,7 +151,7 @@ def corpus(
                 text=text,
             )
         return open_corpus(Path(text))
-    chosen = encoding or settings_of(Encoding, settings)
+    chosen = _merged(encoding, settings)
     target = Path(out) if out is not None else None
     return encode(text, chosen, report, workers=workers, out=target)
 
