@@ -355,7 +355,7 @@ def verify(path: str | Path) -> int:
     """Read every byte of a native file or a corpus and compare checksums; the number of bytes read."""
     path = Path(path)
     if not path.exists():
-        raise SourceError(f"There is no file '{path}'.")
+        raise SourceError("There is no file '{path}'. Check the path.", path=path)
     return open_arrays(path / FILE if is_corpus(path) else path).verify()
 
 

@@ -27,7 +27,6 @@ from inlaid.report import Report
 from inlaid.shapes import Ids
 
 VERSION = 1
-NO_WORDS = "No words were found: the text is empty, or holds only punctuation."
 LONG_WORD = 100
 LONG_SENTENCE = 10_000
 """Bytes and tokens above which words and sentences are counted in the report; they are kept all the same."""
@@ -145,7 +144,7 @@ class _Selected:
 def _all_words(scanned: Scanned, words: list[str]) -> _Selected:
     """The fixed vocabulary of a subword tokenizer: every id stays, nothing is dropped."""
     if not scanned.counts.any():
-        raise SourceError(NO_WORDS)
+        raise _no_words()
     ids = np.arange(len(words), dtype=np.int32)
     return _Selected(Vocabulary(Words.of(words), scanned.counts), ids, {})
 
@@ -154,7 +153,7 @@ def _select_words(scanned: Scanned, encoding: Encoding) -> _Selected:
     """The words that are frequent enough, in the order of their ids."""
     counts = scanned.counts
     if not len(counts):
-        raise SourceError(NO_WORDS)
+        raise _no_words()
     special = _special_ids(encoding)
     frequent = np.flatnonzero(counts >= encoding.min_count)
     words = scanned.words(frequent)
@@ -194,6 +193,12 @@ def _counts_by_id(ids: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
     """The counts of the words read, summed by their new ids."""
     used = ids >= 0
     return np.bincount(ids[used], weights=counts[used], minlength=size).astype(np.int64)
+
+
+def _no_words() -> SourceError:
+    return SourceError(
+        "No words were found: the text is empty, or has only punctuation. Check the file, or add text."
+    )
 
 
 def _no_words_left(scanned: Scanned, encoding: Encoding, special: int) -> InlaidError:

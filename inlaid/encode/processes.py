@@ -149,7 +149,7 @@ class _Child:
             )
         if answer.failed:
             error = json.loads(data)
-            raise SourceError(error["sentence"], **error["values"])
+            raise SourceError.from_parts(error["sentence"], error["values"])
         return CleanedBlock(padded(data), answer.size, answer.invalid, answer.python_share)
 
     def _send(self, data: bytes) -> None:

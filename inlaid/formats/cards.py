@@ -11,7 +11,12 @@ from typing import Any
 from inlaid.config import settings_of
 from inlaid.errors import FormatError
 from inlaid.report import Note, Report
-from inlaid.vectors import Card
+from inlaid.vectors import Card, Outcome
+
+
+REQUIRED_IN_OUTCOME = {
+    field.name for field in dataclasses.fields(Outcome) if field.default is dataclasses.MISSING
+}
 
 
 def read_card(path: Path, text: str | bytes, report: Report) -> Card:
@@ -30,8 +35,12 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
             path=path,
             found=type(values).__name__,
         )
-    fields = {field.name: field for field in dataclasses.fields(Card)}
-    unknown = sorted(values.keys() - fields.keys())
+    known, unknown = _known_fields(Card, values)
+    if isinstance(known.get("outcome"), dict):
+        outcome, more = _known_fields(Outcome, known["outcome"])
+        unknown += [f"outcome.{name}" for name in more]
+        # another version may record other things: without these there is no outcome to show
+        known["outcome"] = outcome if outcome.keys() >= REQUIRED_IN_OUTCOME else None
     if unknown:
         report(
             Note(
@@ -41,9 +50,15 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
                 names=", ".join(unknown),
             )
         )
-    known = {name: value for name, value in values.items() if name in fields}
     _check_types(path, known)
     return settings_of(Card, known)
+
+
+def _known_fields(kind: type, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The values of fields that `kind` has, and the names of the others."""
+    fields = {field.name for field in dataclasses.fields(kind)}
+    known = {name: value for name, value in values.items() if name in fields}
+    return known, sorted(values.keys() - fields)
 
 
 def _check_types(path: Path, values: Mapping[str, Any]) -> None:

@@ -125,26 +125,19 @@ class LineParser:
 
     def _not_finite(self, line: int, word: bytes, numbers: list[bytes]) -> FormatError:
         bad = next(number for number in numbers if decimals([number]) is None)
-        values = {
-            "path": self.path,
-            "line": line,
-            "word": shown(word),
-            "found": shown(bad),
-            "hint": self.hint,
-        }
+        expected = Message("numbers")
         if re.search(rb"nan|inf", bad, re.IGNORECASE):
-            return FormatError(
-                "{path}:{line}: expected finite numbers after the word '{word}', found '{found}'.{hint}",
-                **values,
-            )
-        if NUMBER.fullmatch(bad):
-            return FormatError(
-                "{path}:{line}: expected numbers within float32 after the word '{word}', found "
-                "'{found}'.{hint}",
-                **values,
-            )
+            expected = Message("finite numbers")
+        elif NUMBER.fullmatch(bad):
+            expected = Message("numbers within float32")
         return FormatError(
-            "{path}:{line}: expected numbers after the word '{word}', found '{found}'.{hint}", **values
+            "{path}:{line}: expected {expected} after the word '{word}', found '{found}'.{hint}",
+            path=self.path,
+            line=line,
+            expected=expected,
+            word=shown(word),
+            found=shown(bad),
+            hint=self.hint,
         )
 
 

@@ -39,11 +39,14 @@ class Job:
         if self.init_from is not None and not can.init_from:
             raise SettingError(
                 "{name} cannot continue from earlier vectors: init_from is for {others}.",
-                **self._named("init_from"),
+                name=self.name,
+                others=_methods_with("init_from"),
             )
         if self.init_from is not None and self.init_from.freeze and not can.freeze:
             raise SettingError(
-                "{name} cannot keep earlier vectors fixed: freeze is for {others}.", **self._named("freeze")
+                "{name} cannot keep earlier vectors fixed: freeze is for {others}.",
+                name=self.name,
+                others=_methods_with("freeze"),
             )
         if self.init_from is not None:
             self.init_from.check_dim(getattr(self.method, "dim", self.init_from.vectors.dim))
@@ -54,15 +57,10 @@ class Job:
             )
         if self.safety.patience and not can.held_out:
             raise SettingError(
-                "{name} holds no sentences out, so that patience has no loss to watch: patience is for {others}.",
-                **self._named("held_out"),
+                "{name} holds no sentences out, so patience has no loss to watch: patience is for {others}.",
+                name=self.name,
+                others=_methods_with("held_out"),
             )
-
-    def _named(self, ability: str) -> dict[str, str]:
-        from inlaid import registry
-
-        able = [each.name for each in registry.entries("method") if getattr(each.load().abilities, ability)]
-        return {"name": self.name, "others": ", ".join(able)}
 
     def train(self, corpus: Corpus, report: Report) -> Any:
         """The vectors or model, with a card that says how the training ended.
@@ -72,7 +70,7 @@ class Job:
         self.check()
         if len(corpus.vocabulary) < 2:
             raise SourceError(
-                "The vocabulary has one word, '{word}': there is nothing to compare it with. Bring more text.",
+                "The vocabulary has one word, '{word}': there is nothing to compare it with. Add more text.",
                 word=corpus.vocabulary.words[0],
             )
         if self.init_from is not None:
@@ -141,3 +139,11 @@ def _suggest_workers(method: Any, corpus: Corpus, report: Report) -> None:
                 cores=cores,
             )
         )
+
+
+def _methods_with(ability: str) -> str:
+    """The names of the methods that have an ability, for messages."""
+    from inlaid import registry
+
+    entries = registry.entries("method")
+    return ", ".join(each.name for each in entries if getattr(each.load().abilities, ability))

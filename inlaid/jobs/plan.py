@@ -195,7 +195,9 @@ def check_memory(
         fits = Message(
             " dim {dim:,} or {words:,} words would fit.", dim=int(dim * share), words=int(words * share)
         )
-    copied = Message(" (two copies of the tables, as patience needs)" if safety.patience else "")
+    copied = Message("")
+    if safety.patience:
+        copied = Message(" (two copies of the tables, as patience needs)")
     raise SettingError(
         "This run needs about {needed} of memory{copied}, and {available} are free.{fits} Lower dim (now {dim}), "
         "or have fewer words (now {words:,}) with a larger min_count or with max_size.",

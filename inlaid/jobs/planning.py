@@ -57,11 +57,11 @@ def announce(text: Text | Corpus, method: Method, encoding: Encoding | None, rep
         return
     try:
         found = plan(text, method, encoding)
-    except InlaidError:  # what is wrong with the text or the settings is said by the run itself
+    except InlaidError:  # the run itself reports what is wrong with the text or the settings
         return
     if found.total_seconds >= LONG_RUN:
         message = found.message()
-        report(Note(message.sentence, **message.values))
+        report(Note.from_parts(message.sentence, message.values))
 
 
 def _plan_for_corpus(corpus: Corpus, method: Method) -> Plan:
