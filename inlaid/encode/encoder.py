@@ -22,7 +22,7 @@ from inlaid.encode.subwords import scanning as subword_scanning
 from inlaid.encode.tokenizers import Whitespace
 from inlaid.encode.vocabulary import Vocabulary, Words, by_count
 from inlaid.errors import InlaidError, SettingError, SourceError
-from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.kernels.text import hash_table
 from inlaid.report import Report
 from inlaid.shapes import Ids
 
@@ -237,16 +237,16 @@ def _renumber(scanned: Scanned, new_ids: Ids, folder: Path | None) -> _Renumbere
     ids = files.Spool(np.int32, folder)
     offsets = files.Spool(np.int64, folder)
     offsets.append(np.zeros(1, np.int64))
-    state = np.zeros(6, np.int64)
+    progress = hash_table.RenumberProgress(0, 0, 0, 0, 0, 0)
     maps = [new_ids[map] for map in scanned.maps]
     last = (np.full(1, END, np.int32), 0)  # the text may stop without an END
     for piece, owner in itertools.chain(zip(scanned.ids.pieces(), scanned.owners, strict=True), [last]):
         kept = np.empty(len(piece), np.int32)
         ends = np.empty(len(piece), np.int64)
-        words_cpu.renumber(piece, maps[owner], kept, ends, state)
-        ids.append(kept[: state[0]].copy())
-        offsets.append(ends[: state[1]].copy())
-    return _Renumbered(ids, offsets, int(state[4]))
+        progress = hash_table.renumber(piece, maps[owner], kept, ends, progress)
+        ids.append(kept[: progress.ids].copy())
+        offsets.append(ends[: progress.ends].copy())
+    return _Renumbered(ids, offsets, progress.sentences)
 
 
 # ---- What the manifest records

@@ -15,7 +15,7 @@ from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.numbering import FastNumbering, padded
 from inlaid.encode.processes import CleanerPool
 from inlaid.files import Spool
-from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.kernels.text import hash_table
 from inlaid.report import Note, Report
 from inlaid.shapes import Counts, Ids
 
@@ -49,7 +49,8 @@ class RepeatedLines:
 
     def __init__(self) -> None:
         self.table = np.zeros(FIRST_SLOTS, np.uint64)
-        self.held = np.zeros(1, np.int64)
+        self.held = 0
+        """Distinct lines in the table."""
         self.lines = 0
         self.count = 0
         self.exact_lines: int | None = None
@@ -60,18 +61,19 @@ class RepeatedLines:
         return self.exact_lines is None
 
     def add(self, hashes: np.ndarray) -> None:
-        while 2 * (self.held[0] + len(hashes)) > len(self.table) and len(self.table) < MOST_SLOTS:
+        while 2 * (self.held + len(hashes)) > len(self.table) and len(self.table) < MOST_SLOTS:
             self._grow()
-        self.count += words_cpu.repeated(hashes, self.table, self.held)
-        if self.exact and 2 * self.held[0] >= len(self.table):
+        found = hash_table.repeated(hashes, self.table, self.held)
+        self.count += found.found
+        self.held = found.held
+        if self.exact and 2 * self.held >= len(self.table):
             self.exact_lines = self.lines
         self.lines += len(hashes)
 
     def _grow(self) -> None:
         lines = self.table[self.table != 0]
         self.table = np.zeros(2 * len(self.table), np.uint64)
-        self.held[0] = 0
-        words_cpu.repeated(lines, self.table, self.held)
+        self.held = hash_table.repeated(lines, self.table, 0).held
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _note_lower_bound(repeated: RepeatedLines, report: Report) -> None:
             "lines was full ({held:,} lines), so new lines after that were not compared with each other.",
             count=repeated.count,
             exact=repeated.exact_lines,
-            held=int(repeated.held[0]),
+            held=repeated.held,
         )
     )
 
@@ -169,5 +171,5 @@ def _merged(
 
 def _line_hashes(block: Block) -> np.ndarray:
     hashes = np.empty(len(block.data) // 2 + 1, np.uint64)
-    filled = words_cpu.line_hashes(padded(block.data), len(block.data), hashes)
+    filled = hash_table.line_hashes(padded(block.data), len(block.data), hashes)
     return hashes[:filled].copy()

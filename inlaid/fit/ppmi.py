@@ -105,23 +105,19 @@ class PPMI:
         return self._rows(basis @ left, strength)
 
     def _associations(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-        """Positive PMI of each cell, and the same matrix turned over (smoothing makes it lopsided)."""
+        """Positive PMI of each cell, and of its transpose (smoothing makes the matrix asymmetric)."""
         sums = cells.sums()
-        with np.errstate(
-            divide="ignore"
-        ):  # a word that meets no other has no cells, so its -inf is never read
+        with np.errstate(divide="ignore"):
+            # a word that co-occurs with no other has no cells, so its -inf is never read
             word = np.log(sums / sums.sum())
             context = np.log(sums**self.smoothing / (sums**self.smoothing).sum())
-        least = float(np.log(sums.sum() * self.shift))
+        shifted_total = float(np.log(sums.sum() * self.shift))
+        counted = cpu.CountedCells(cells.starts, cells.columns, cells.counts)
 
         def values(word: np.ndarray, context: np.ndarray) -> np.ndarray:
             values = np.empty(len(cells), np.float32)
-            self._share(
-                cells.starts,
-                cpu.ppmi_values,
-                (cells.starts, cells.columns, cells.counts, word, context, least),
-                values,
-            )
+            logs = cpu.LogProbabilities(word, context, shifted_total)
+            self._share(cells.starts, cpu.ppmi_values, (counted, logs), values)
             return values
 
         return values(word, context), values(context, word)

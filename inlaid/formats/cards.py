@@ -13,7 +13,6 @@ from inlaid.errors import FormatError
 from inlaid.report import Note, Report
 from inlaid.vectors import Card, Outcome
 
-
 REQUIRED_IN_OUTCOME = {
     field.name for field in dataclasses.fields(Outcome) if field.default is dataclasses.MISSING
 }
