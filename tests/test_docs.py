@@ -146,7 +146,7 @@ def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("page", with_code("python"))
 def test_python_runs(page: Path, folder: Path):
-    """In a process of its own, as a reader runs it: without the type checks of the tests, warnings as errors."""
+    """In a process of its own, as a reader runs it: without the tests' type checks, warnings as errors."""
     program = blocks(page, "python")
     modules = [_missing(ast.parse(textwrap.dedent(block.text))) for block in program]
     runnable = list(itertools.takewhile(lambda pair: not pair[1], zip(program, modules, strict=True)))

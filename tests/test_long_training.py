@@ -222,7 +222,10 @@ def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: P
     assert (tmp_path / "v.inlaid.checkpoint").exists()
 
 
-FULL = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+FULL = (
+    "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process are of POSIX")

@@ -1,4 +1,4 @@
-"""The class of every Unicode character for the cleaning kernel: letter, digit, between words, Chinese, hard."""
+"""The class of every Unicode character for the cleaning kernel: letter, digit, space, Chinese, hard."""
 
 from __future__ import annotations
 

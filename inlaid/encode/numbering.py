@@ -18,7 +18,7 @@ PADDING = 64
 
 
 class PlainNumbering:
-    """A dict: the definition of FastNumbering, and what numbers token lists, whose tokens may contain spaces."""
+    """A dict: the definition of FastNumbering. Also for token lists, whose tokens may contain spaces."""
 
     def __init__(self) -> None:
         self.first: dict[str, int] = {}

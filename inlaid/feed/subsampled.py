@@ -71,7 +71,8 @@ class SubsampledText:
         offsets = self.corpus.offsets
         if len(offsets) <= 1_000_000 and (np.diff(offsets) < 2).all():
             raise SourceError(
-                "No word has a context: every sentence is one word. Put each sentence, not each word, on a line."
+                "No word has a context: every sentence is one word. "
+                "Put each sentence, not each word, on a line."
             )
         most = max(len(self.corpus.vocabulary), USUAL_NEGATIVES)
         if self.negatives > most:

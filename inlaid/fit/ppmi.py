@@ -62,7 +62,7 @@ class PPMI:
         size = len(data.vocabulary)
         if self.dim > size:
             raise SettingError(
-                "dim is {dim}, but {size} words have at most {size} dimensions. Lower dim, or bring more text.",
+                "dim is {dim}, but {size} words have at most {size} dimensions. Lower dim, or add more text.",
                 dim=self.dim,
                 size=size,
             )
@@ -71,7 +71,8 @@ class PPMI:
         )
         if not len(cells):
             raise SourceError(
-                "No two words occur together: every sentence is one word. Put each sentence, not each word, on a line."
+                "No two words co-occur: every sentence is one word. "
+                "Put each sentence, not each word, on a line."
             )
         return OneStep(lambda: self._vectors(data, cells, report))
 

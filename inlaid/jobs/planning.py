@@ -37,8 +37,8 @@ def plan(text: Text | Corpus, method: Method, encoding: Encoding | None) -> Plan
     sampled = _lines(text, encoding or Encoding())
     if sampled is None:
         raise SettingError(
-            "The length of this text is not known before it is read. Encode it first with `inlaid corpus`, and plan "
-            "for the corpus."
+            "The length of this text is not known before it is read. Encode it first with `inlaid corpus`, "
+            "and plan for the corpus."
         )
     lines, scale = sampled
     chosen = _in_memory(encoding or Encoding())

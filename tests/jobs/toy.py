@@ -1,5 +1,7 @@
-"""A training whose answer is known: a linear congruential generator, one iteration a step. Run as a program, it
-is killed and resumed."""
+"""A training whose answer is known: a linear congruential generator, one iteration a step.
+
+Run as a program, it is killed and resumed.
+"""
 
 from __future__ import annotations
 

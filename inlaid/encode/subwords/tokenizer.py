@@ -200,7 +200,8 @@ def _naming_bad_text(*texts: str) -> Iterator[None]:
 
     def failed(reason: str) -> FormatError:
         return FormatError(
-            "The tokenizer cannot encode a text: {reason}. If its file is damaged, download or copy it again.",
+            "The tokenizer cannot encode a text: {reason}. "
+            "If its file is damaged, download or copy it again.",
             reason=reason,
         )
 

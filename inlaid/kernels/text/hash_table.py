@@ -159,7 +159,8 @@ def number(text, size, progress, table, ids, found):
 
 @part
 def _find_words(text, size, scan, found):
-    # Find words until almost AHEAD of them have begun. One that has begun and not ended comes first next time.
+    # Find words until almost AHEAD of them have begun. One that has not ended yet is the first of the next
+    # call.
     here = scan.here
     begun = scan.begun - scan.stopped
     if begun > 0:

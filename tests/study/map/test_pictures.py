@@ -131,7 +131,8 @@ def test_labels_do_not_overlap(matplotlib: Any, monkeypatch: pytest.MonkeyPatch)
     assert meet.sum() == len(boxes)  # each with itself
     assert heard == [
         Note(
-            f"{500 - len(boxes)} of 500 words have no label, for lack of space. The .html form shows each under the pointer."
+            f"{500 - len(boxes)} of 500 words have no label, for lack of space. "
+            "The .html form shows each under the pointer."
         )
     ]
 
@@ -173,8 +174,7 @@ def test_the_language_of_most_words():
     assert language_of(("cat", "dog", "猫")) == "en"
 
 
-# --- pages
-# --------------------------------------------------------------------------------------------------------------
+# --- pages ------------------------------------------------------------------------------------------------
 
 
 def test_no_word_breaks_the_page():
