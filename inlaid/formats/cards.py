@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.config import settings_of
-from inlaid.errors import FormatError
+from inlaid.errors import FormatError, InlaidError
 from inlaid.report import Note, Report
 from inlaid.vectors import Card, Outcome
-
-REQUIRED_IN_OUTCOME = {
-    field.name for field in dataclasses.fields(Outcome) if field.default is dataclasses.MISSING
-}
 
 
 def read_card(path: Path, text: str | bytes, report: Report) -> Card:
@@ -34,12 +30,8 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
             path=path,
             found=type(values).__name__,
         )
-    known, unknown = _known_fields(Card, values)
-    if isinstance(known.get("outcome"), dict):
-        outcome, more = _known_fields(Outcome, known["outcome"])
-        unknown += [f"outcome.{name}" for name in more]
-        # another version may record other things: without these there is no outcome to show
-        known["outcome"] = outcome if outcome.keys() >= REQUIRED_IN_OUTCOME else None
+    fields = {field.name: field for field in dataclasses.fields(Card)}
+    unknown = sorted(values.keys() - fields.keys())
     if unknown:
         report(
             Note(
@@ -49,15 +41,27 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
                 names=", ".join(unknown),
             )
         )
+    known = {name: value for name, value in values.items() if name in fields}
     _check_types(path, known)
+    known["outcome"] = _outcome(path, known.get("outcome"), report)
     return settings_of(Card, known)
 
 
-def _known_fields(kind: type, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The values of fields that `kind` has, and the names of the others."""
-    fields = {field.name for field in dataclasses.fields(kind)}
-    known = {name: value for name, value in values.items() if name in fields}
-    return known, sorted(values.keys() - fields)
+def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
+    """How the training ended; None, with a note, where another version of Inlaid recorded it differently."""
+    if values is None:
+        return None
+    try:
+        return settings_of(Outcome, values)
+    except (InlaidError, TypeError, ValueError):
+        report(
+            Note(
+                "{path}: how its training ended is recorded in a way that this version of Inlaid does not "
+                "know. It is ignored; the vectors are complete.",
+                path=path,
+            )
+        )
+        return None
 
 
 def _check_types(path: Path, values: Mapping[str, Any]) -> None:

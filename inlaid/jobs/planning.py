@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -103,7 +103,8 @@ def _bytes(text: Text) -> int:
         isinstance(each, (str, Path)) for each in paths[:1000]
     ):
         return 0
-    files = [Path(each) for each in paths[:1000] if isinstance(each, Path) or len(each) < 1000]  # pyright: ignore
+    names = cast("Sequence[str | Path]", paths[:1000])
+    files = [Path(each) for each in names if isinstance(each, Path) or len(each) < 1000]
     found = [each for path in files for each in ([path] if path.is_file() else path.rglob("*"))]
     return sum(path.stat().st_size for path in found if path.is_file())
 

@@ -20,8 +20,8 @@ MAY_HAVE_MORE_PARAMETERS = {
     "kernels/simd/bags.py": {"mean", "add"},
     "kernels/simd/rows.py": {"update"},
 }
-"""Triton kernels take pointers and sizes one by one; they cannot take a tuple of them. LLVM intrinsics get the
-typing context, and arrays, rows and columns as separate values: their meaning is in one docstring each."""
+"""Triton kernels take pointers and sizes one by one; they cannot take a tuple of them. LLVM intrinsics get
+the typing context, then arrays, rows and columns as separate values, explained in their docstrings."""
 
 Rule = Callable[[Path, ast.Module], Iterator[int]]
 """The lines of a file that break it."""
