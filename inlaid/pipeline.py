@@ -113,7 +113,7 @@ def method_of(name: str, settings: dict[str, Any]) -> Any:
     for setting, value in preset.items():
         if settings.get(setting, value) != value:
             raise SettingError(
-                "{name} stands for {method} with {setting} {value}, but {setting} is {given}. Use "
+                "{name} means {method} with {setting} {value}, but {setting} is {given}. Use "
                 "`{method}`, or leave out {setting}.",
                 name=name,
                 method=entry.name,
@@ -147,7 +147,7 @@ def corpus(
 
 
 def tokenize(text: str, **settings: Any) -> Tokenized:
-    """Normalise and cut one text as a corpus with these settings would, and say where each token stands.
+    """Normalize and tokenize one text as a corpus with these settings would, with the position of each token.
 
     >>> [token.text for token in tokenize("我喜欢Apple手机").tokens]
     ['我', '喜欢', 'apple', '手机']
@@ -339,7 +339,7 @@ def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[w
 
 
 def info(path: str | Path) -> dict[str, Any]:
-    """What a file of vectors or a corpus holds, and how it came to be."""
+    """What a file of vectors or a corpus contains, and how it was made."""
     if is_corpus(Path(path)):
         return {"kind": "corpus", **open_corpus(Path(path)).manifest}
     vectors = load(path)

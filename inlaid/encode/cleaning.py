@@ -17,7 +17,7 @@ import numpy as np
 
 from inlaid.collect.normalize import normalizer
 from inlaid.collect.sentences import split
-from inlaid.collect.sources import Block
+from inlaid.collect.sources import TextBlock
 from inlaid.encode import chinese
 from inlaid.encode.characters import character_classes, han_pattern
 from inlaid.encode.numbering import PADDING, padded
@@ -58,7 +58,7 @@ class Cleaner:
         """Otherwise Python normalizes before the kernel runs."""
         return KERNEL_STEPS.issuperset(self.normalize)
 
-    def clean(self, block: Block) -> CleanedBlock:
+    def clean(self, block: TextBlock) -> CleanedBlock:
         data = block.data if block.data.endswith((b"\n", b"\r")) else block.data + b"\n"
         invalid = 0
         in_python = self.sentences == "split" or not self.kernel_normalizes
@@ -68,7 +68,7 @@ class Cleaner:
             return self._clean_by_kernel(data, block, invalid, float(in_python))
         return self._clean_in_python(data, block, invalid)
 
-    def _prepared(self, data: bytes, block: Block) -> tuple[bytes, int]:
+    def _prepared(self, data: bytes, block: TextBlock) -> tuple[bytes, int]:
         """Sentences split and text normalized, where the kernel cannot do it; bytes that were not UTF-8."""
         text, invalid = self._decode(data, block, 0)
         if self.sentences == "split":
@@ -77,7 +77,9 @@ class Cleaner:
             text = normalizer(self.normalize)(text)
         return text.encode("utf-8", "surrogatepass"), invalid
 
-    def _clean_by_kernel(self, data: bytes, block: Block, invalid: int, python_share: float) -> CleanedBlock:
+    def _clean_by_kernel(
+        self, data: bytes, block: TextBlock, invalid: int, python_share: float
+    ) -> CleanedBlock:
         steps = frozenset(self.normalize) if self.kernel_normalizes else frozenset[str]()
         characters = character_classes(isinstance(self.tokenizer, Word), steps)
         size = len(data)
@@ -93,7 +95,7 @@ class Cleaner:
             cleaned = self._with_chinese(cleaned, runs[: found.run_bytes], size)
         return cleaned
 
-    def _clean_in_python(self, data: bytes, block: Block, invalid: int) -> CleanedBlock:
+    def _clean_in_python(self, data: bytes, block: TextBlock, invalid: int) -> CleanedBlock:
         """Every line by the tokenizer itself."""
         text, more = self._decode(data, block, 0)
         lines = self._words_of_lines(text.replace("\r", "\n").removesuffix("\n").split("\n"))
@@ -101,7 +103,7 @@ class Cleaner:
         return CleanedBlock(padded(done), len(done), invalid + more, 1.0)
 
     def _with_hard_lines(
-        self, data: bytes, cleaned: np.ndarray, hard: np.ndarray, block: Block, invalid: int
+        self, data: bytes, cleaned: np.ndarray, hard: np.ndarray, block: TextBlock, invalid: int
     ) -> CleanedBlock:
         """The kernel's output with the hard lines replaced by what the tokenizer makes of them."""
         spans: list[tuple[int, int]] = [(start, stop) for start, stop in hard.tolist()]
@@ -131,7 +133,7 @@ class Cleaner:
         out[filled : filled + PADDING] = clean_text.NEWLINE
         return CleanedBlock(out, filled, cleaned.invalid, max(cleaned.python_share, len(runs) / size))
 
-    def lines(self, block: Block) -> tuple[list[str], int]:
+    def lines(self, block: TextBlock) -> tuple[list[str], int]:
         """The sentences of a block, normalized but not tokenized, for subwords; bytes that were not UTF-8."""
         text, invalid = self._decode(block.data, block, 0)
         sentences = split(text) if self.sentences == "split" else text.replace("\r", "\n").split("\n")
@@ -146,7 +148,7 @@ class Cleaner:
             return words_of_lines("\n".join(lines), self.tokenizer.dictionary)
         return "\n".join(" ".join(self.tokenizer.words(line)) for line in lines)
 
-    def _decode(self, data: bytes, block: Block, start: int) -> tuple[str, int]:
+    def _decode(self, data: bytes, block: TextBlock, start: int) -> tuple[str, int]:
         """The text, and the number of bytes that were not UTF-8; `invalid` says whether that is an error."""
         try:
             return data.decode("utf-8"), 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inlaid.collect.sources import Block
+from inlaid.collect.sources import TextBlock
 from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.numbering import FastNumbering, padded
 from inlaid.encode.processes import CleanerPool
@@ -27,7 +27,7 @@ MOST_SLOTS = 1 << 25
 
 @dataclass
 class Scanned:
-    """All text that was read: ids with an END after each sentence, and the words they stand for."""
+    """All text that was read: ids with an END after each sentence, and their words."""
 
     ids: Spool
     """Array by array; maps[owners[n]] gives the common ids of array n."""
@@ -87,7 +87,7 @@ class _ScannedBlock:
 
 
 def scan(
-    blocks: Iterable[Block], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
+    blocks: Iterable[TextBlock], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
 ) -> Scanned:
     """Number the words of all blocks. Each worker has its own numbering; they are merged at the end."""
     numberings = [FastNumbering() for _ in range(workers)]
@@ -101,7 +101,7 @@ def scan(
 
     with CleanerPool(cleaner, workers) as pool:
 
-        def scan_block(block: Block) -> _ScannedBlock:
+        def scan_block(block: TextBlock) -> _ScannedBlock:
             cleaned = pool.clean(block)
             owner = free.get()
             try:
@@ -140,13 +140,13 @@ def _note_lower_bound(repeated: RepeatedLines, report: Report) -> None:
 
 
 def _in_order(
-    blocks: Iterable[Block], scan_block: Callable[[Block], _ScannedBlock], workers: int
-) -> Iterator[tuple[Block, _ScannedBlock]]:
+    blocks: Iterable[TextBlock], scan_block: Callable[[TextBlock], _ScannedBlock], workers: int
+) -> Iterator[tuple[TextBlock, _ScannedBlock]]:
     """Blocks and their results in order, with at most a few blocks in progress."""
     if workers == 1:
         yield from ((block, scan_block(block)) for block in blocks)
         return
-    pending: list[tuple[Block, Future[_ScannedBlock]]] = []
+    pending: list[tuple[TextBlock, Future[_ScannedBlock]]] = []
     with ThreadPoolExecutor(workers) as pool:
         for block in blocks:
             pending.append((block, pool.submit(scan_block, block)))
@@ -169,7 +169,7 @@ def _merged(
     return Scanned(spool, owners, maps, total, main.lengths(), main.words, lint)
 
 
-def _line_hashes(block: Block) -> np.ndarray:
+def _line_hashes(block: TextBlock) -> np.ndarray:
     hashes = np.empty(len(block.data) // 2 + 1, np.uint64)
     filled = hash_table.line_hashes(padded(block.data), len(block.data), hashes)
     return hashes[:filled].copy()

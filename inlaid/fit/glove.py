@@ -1,8 +1,8 @@
 """GloVe: vectors whose dot products are the logarithms of co-occurrence counts.
 
 For a word and a context, word . context + bias + bias should be the logarithm of their co-occurrence count.
-Frequent pairs weigh more than rare ones, up to a bound. The weighted squared error is minimised by AdaGrad
-(Pennington, Socher and Manning 2014).
+Frequent pairs have larger weights than rare ones, up to a bound. The weighted squared error is minimised by
+AdaGrad (Pennington, Socher and Manning 2014).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class GloVe:
     x_max: Annotated[float, Range(1)] = 100.0
     """Co-occurrence count from which all pairs have the same weight."""
     alpha: Fraction = 0.75
-    """Exponent of the weighting: smaller counts weigh (count / x_max) ** alpha."""
+    """Exponent of the weighting: smaller counts have the weight (count / x_max) ** alpha."""
     learning_rate: Annotated[float, Range(1e-6)] = 0.05
     """Initial learning rate; AdaGrad lowers it for each parameter."""
     epochs: Positive = 50

@@ -81,7 +81,7 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
             report(Progress("writing", stop, len(words), "words"))
 
 
-class Block(NamedTuple):
+class WordBlock(NamedTuple):
     """Some words and their rows."""
 
     words: list[bytes]
@@ -121,7 +121,7 @@ class _Reader:
     header: Header
     reading: Reading
 
-    def blocks(self, data: bytes) -> Iterator[Block]:
+    def blocks(self, data: bytes) -> Iterator[WordBlock]:
         """Words and rows, some at a time; after the last row only a newline may follow."""
         wanted = self.header.count if self.reading.top is None else min(self.reading.top, self.header.count)
         row_bytes = self.header.dim * FLOAT32.itemsize
@@ -132,7 +132,7 @@ class _Reader:
             words, starts = _scan(data, here, wanted - seen, row_bytes)
             raw = b"".join([data[start : start + row_bytes] for start in starts])
             rows = np.frombuffer(raw, FLOAT32).reshape(len(words), self.header.dim)
-            block = Block(words, rows.astype(np.float32, copy=False))
+            block = WordBlock(words, rows.astype(np.float32, copy=False))
             self._check(block, seen, offset, starts)
             yield block
             seen += len(words)
@@ -153,7 +153,7 @@ class _Reader:
             if rest not in (b"", b"\n"):
                 raise self._more_follows(offset + here)
 
-    def _check(self, block: Block, seen: int, offset: int, starts: list[int]) -> None:
+    def _check(self, block: WordBlock, seen: int, offset: int, starts: list[int]) -> None:
         """Refuse a word that cannot be one, and a row that is not finite."""
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(block.rows.sum(axis=1, dtype=np.float64))

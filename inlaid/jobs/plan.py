@@ -282,7 +282,7 @@ def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | N
             stats = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
             names = ("inactive_file", "active_file")
             cached = sum(int(stats.get(f"total_{name}", stats.get(name, 0))) for name in names)
-            most = int((folder / limit).read_text())  # "max" is no number: no limit
+            most = int((folder / limit).read_text())  # "max", no limit, is not a number
             yield most - int((folder / usage).read_text()) + cached
         except (OSError, ValueError):
             yield None

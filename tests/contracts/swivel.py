@@ -1,6 +1,6 @@
 """Swivel: a method written as one file, with one line in the registry; the proof that no more is needed.
 
-The PMI matrix is factorised block by block. A pair that occurs is pulled to its PMI; a pair that does not is
+The PMI matrix is factorised block by block. A pair that occurs is fitted to its PMI; a pair that does not is
 only pushed below the PMI it would have with one occurrence (Shazeer et al. 2016).
 """
 

@@ -24,7 +24,7 @@ from inlaid.errors import FormatError, SettingError, SourceError
 
 FORMS = (
     "tokenizer.json; vocab.json with merges.txt, or encoder.json with vocab.bpe (GPT-2); vocab.txt (BERT); "
-    "a file ending in .model or .spm (SentencePiece)"
+    "a file with the suffix .model or .spm (SentencePiece)"
 )
 PARTNERS = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}
 

@@ -112,7 +112,7 @@ def _train_bpe(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
 
 
 def _train_wordpiece(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
-    """BERT's kind: words end at blanks and punctuation, Chinese characters are words, "##" continues one."""
+    """BERT's kind: words end at spaces and punctuation, Chinese characters are words, "##" continues one."""
     seen = _distinct_words(text)
     inside = sorted({"##" + character for word in seen for character in word[1:]})
     least = len({character for word in seen for character in word} | set(special)) + len(inside)

@@ -1,4 +1,4 @@
-"""Sixteen pairs at once: which words are in whose window, how much each pair weighs, and its gradient.
+"""Sixteen pairs at once: which words are in whose window, the weight of each pair, and its gradient.
 
 The weights of pairs are stored group by group: 4 q + i is the pair of other q and word i of four, so that a
 vector of 16 holds the pairs of four others with four words. Every intrinsic has its meaning in plain NumPy

@@ -144,7 +144,7 @@ def test_colours_say_which_words_to_trust(matplotlib: Any):
     ]
     for view, color in zip(views, (*pictures.COLORS[::2], pictures.UNKNOWN), strict=True):
         wanted = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-        dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend stands to the right
+        dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend is to the right
         assert dots.sum() > 7 * 50
 
 
