@@ -2,10 +2,10 @@
 
     INLAID_DATA=... python benchmarks/align_quality.py [--method sgns] [--dim 100] [--shares 0.125 0.25 0.5 1]
 
-Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its defaults.
-Trained on four fifths of the MUSE dictionary of the 5,000 most frequent words, tested on the last fifth, on
-which no setting was chosen. The baseline is SciPy's orthogonal Procrustes on the vectors as they are, by
-cosine. Vectors are cached.
+Both slices of Wikipedia, those of `quality.py`, or the first share of their lines; every method at its
+defaults. Trained on four fifths of the MUSE dictionary of the 5,000 most frequent words, tested on the last
+fifth, on which no setting was chosen. The baseline is SciPy's orthogonal Procrustes on the vectors as they
+are, by cosine. Vectors are cached.
 """
 
 from __future__ import annotations
@@ -79,10 +79,8 @@ def main() -> None:
             rows.setdefault(f"{each.mapping}, {each.by}", []).append(each)
         for name, scores in rows.items():
             cells = " | ".join(f"{each.value:.3f} ({each.low:.3f} to {each.high:.3f})" for each in scores)
-            print(
-                f"| {share:g} | {scores[0].used:,} of {scores[0].total:,} | {made.pairs:,} | {name} | {cells} |",
-                flush=True,
-            )
+            tested = f"{scores[0].used:,} of {scores[0].total:,}"
+            print(f"| {share:g} | {tested} | {made.pairs:,} | {name} | {cells} |", flush=True)
         result = {
             "share": share,
             "method": options.method,

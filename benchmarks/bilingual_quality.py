@@ -3,9 +3,9 @@ translations?
 
     python benchmarks/bilingual_quality.py [words of text in each language: 300000] [seeds: 5]
 
-The embedded world, whose translations are known; every seed is another text and another initialization. Aligned
-spaces are tested by five-fold cross-validation, so that no test pair was trained on. Means over seeds with 95 %
-intervals (Student's t).
+The embedded world, whose translations are known; every seed is another text and another initialization.
+Aligned spaces are tested by five-fold cross-validation, so that no test pair was trained on. Means over seeds
+with 95 % intervals (Student's t).
 """
 
 from __future__ import annotations

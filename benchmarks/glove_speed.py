@@ -71,7 +71,8 @@ def measure(corpus: Corpus, workers: int, same_text: bool) -> None:
     middle = [statistics.median(each) for each in (counting, ready, trained)]
     peer = f"   C / ours {C_READY / middle[1]:.1f} and {C_EPOCH / middle[2]:.1f}" if same_text else ""
     print(
-        f"{workers} workers   {cells / 1e6:.1f} M cells   counting {middle[0]:5.2f} s   ready to train {middle[1]:5.2f} s   "
+        f"{workers} workers   {cells / 1e6:.1f} M cells   counting {middle[0]:5.2f} s   "
+        f"ready to train {middle[1]:5.2f} s   "
         f"epoch {middle[2]:5.2f} s{peer}"
     )
 
@@ -87,7 +88,8 @@ def products(corpus: Corpus) -> None:
     ]
     ours, theirs = (statistics.median(each) for each in zip(*pairs, strict=True))
     print(
-        f"sparse times dense, {len(cells) / 1e6:.1f} M cells   inlaid {ours:.2f} s   SciPy {theirs:.2f} s   x {theirs / ours:.1f}"
+        f"sparse times dense, {len(cells) / 1e6:.1f} M cells   "
+        f"inlaid {ours:.2f} s   SciPy {theirs:.2f} s   x {theirs / ours:.1f}"
     )
 
 

@@ -287,7 +287,7 @@ def _captured(work: Callable[[], None]) -> Callable[[], None]:
 
 
 def beam(device: str) -> None:
-    """Beam-4 decoding of a model of OPUS-MT's size, random weights: one text, and eight, all to full length."""
+    """Beam-4 decoding by a model of OPUS-MT's size, random weights: one text and eight, to full length."""
     settings = {
         "d_model": 512,
         "encoder_layers": 6,

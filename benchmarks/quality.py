@@ -206,7 +206,7 @@ def code() -> str:
 
 
 def kept(name: str, language: str, setting: str, seed: int) -> Path:
-    """Where the vectors of one run lie."""
+    """Where the vectors of one run are."""
     train, more = TRAINERS[name]
     version = code() if train is ours else ""
     said = json.dumps(

@@ -2,9 +2,9 @@
 
     python benchmarks/understand_speed.py [words: 50000] [dim: 100] [only these analyses: compare align ...]
 
-Two spaces of clusters and noise, the second a rotated and noisy copy of the first; counts follow Zipf's law, and
-the first words are those of the embedded world. Every command runs in its own process. CPU seconds say more
-than wall time on a shared machine; memory is the peak of the process, including memory-mapped files.
+Two spaces of clusters and noise, the second a rotated and noisy copy of the first; counts follow Zipf's law,
+and the first words are those of the embedded world. Every command runs in its own process. CPU seconds say
+more than wall time on a shared machine; memory is the peak of the process, including memory-mapped files.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def commands(folder: Path) -> dict[str, list[str]]:
 
 
 def measured(arguments: list[str], sender: Any) -> None:
-    """Run one command and listen to its events; send its exit status, CPU seconds, megabytes, the longest time
-    without an event and where it was."""
+    """Run one command and listen to its events; send its exit status, CPU seconds, megabytes, the longest
+    time without an event and where it was."""
     from inlaid.commands import terminal
 
     heard = [("start", time.process_time())]

@@ -77,9 +77,9 @@ def write(path: Path, arrays: Mapping[str, np.ndarray | Raw | Stream], metadata:
     # Widest items first keeps every array aligned without gaps, which the format forbids.
     order = sorted(streams, key=lambda name: (-streams[name].dtype.itemsize, name))
     streams = {name: streams[name] for name in order}
-    blank = {name: "0" * DIGITS * -(-stream.nbytes // CHUNK) for name, stream in streams.items()}
+    zeros = {name: "0" * DIGITS * -(-stream.nbytes // CHUNK) for name, stream in streams.items()}
     with writing(path) as file:
-        file.write(_header(streams, metadata, blank))
+        file.write(_header(streams, metadata, zeros))
         sums = {name: _write_stream(file, name, stream) for name, stream in streams.items()}
         file.seek(0)
         file.write(_header(streams, metadata, sums))

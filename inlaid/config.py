@@ -203,7 +203,7 @@ def _plain_problem(value: Any, hint: Any) -> str:
 
 
 def _shaped(value: Any, hint: Any) -> Any:
-    """TOML and JSON have lists where we have tuples, text where we have paths, tables where we have dataclasses."""
+    """TOML and JSON have lists for our tuples, strings for our paths, tables for our dataclasses."""
     choices = (hint, *get_args(hint))
     origins = {get_origin(each) or each for each in choices}
     if isinstance(value, list) and tuple in origins:

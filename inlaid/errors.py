@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from inlaid.messages import Message, render
+
+Kind = TypeVar("Kind", bound="InlaidError")
 
 
 class InlaidError(Exception):
     """An error that a user can fix: its sentence says what was found, what was expected and what to do.
 
-    The sentence has named placeholders and its values stand beside it (see `messages`):
+    The sentence has named placeholders, and the error keeps their values (see `messages`):
 
     >>> str(FormatError("{path}: expected {expected} numbers.", path="a.txt", expected=5))
     'a.txt: expected 5 numbers.'
@@ -24,6 +26,11 @@ class InlaidError(Exception):
         super().__init__(sentence)
         self.sentence = sentence
         self.values = values
+
+    @classmethod
+    def from_parts(cls: type[Kind], sentence: str, values: Mapping[str, Any]) -> Kind:
+        """An error of this kind with the sentence and the values of another, or from another process."""
+        return cls(sentence, **values)
 
     def __str__(self) -> str:
         return render(self.sentence, self.values)
@@ -53,14 +60,14 @@ class FormatError(InlaidError):
 
 
 class WriteError(InlaidError):
-    """A result that could not be written; what stood there before is untouched."""
+    """A result that could not be written; the file that was there before is unchanged."""
 
 
 class Diverged(InlaidError):
     """A training whose loss or tables became NaN or infinite, or whose loss rose without bound."""
 
     outcome: Any = None
-    """How far the last good state had come; None where there is none. The training holds that state again."""
+    """The outcome of the last good state, which the training is restored to; None where there is none."""
     result: Any = None
     """The vectors or model of that state."""
 
@@ -73,7 +80,7 @@ def _rebuilt(
     kind: type[InlaidError], sentence: str, values: dict[str, Any], more: dict[str, Any]
 ) -> InlaidError:
     """An error that came from another process."""
-    error = kind(sentence, **values)
+    error = kind.from_parts(sentence, values)
     error.__dict__.update(more)
     return error
 
@@ -88,7 +95,7 @@ def need(module: str, *, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
-            raise  # it is there, but broken inside: that is another story
+            raise  # it is installed, but one of its own imports fails
         raise MissingExtra(
             "{module} is not installed: run `pip install 'inlaid[{extra}]'`", module=module, extra=extra
         ) from None

@@ -9,7 +9,9 @@ sentence to another language: the sentence itself is the key.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound="Message")
 
 
 class Message:
@@ -18,6 +20,11 @@ class Message:
     def __init__(self, sentence: str, /, **values: Any) -> None:
         self.sentence = sentence
         self.values = values
+
+    @classmethod
+    def from_parts(cls: type[Kind], sentence: str, values: Mapping[str, Any]) -> Kind:
+        """A message of this kind with the sentence and the values of another."""
+        return cls(sentence, **values)
 
     def __str__(self) -> str:
         return render(self.sentence, self.values)
@@ -36,7 +43,9 @@ class Message:
 
 
 def render(sentence: str, values: Mapping[str, Any], catalogue: Mapping[str, str] | None = None) -> str:
-    """The sentence, from the catalogue if it has it, with its values filled in; values may be messages themselves.
+    """The sentence, in the catalogue's language if it is there, with its values filled in.
+
+    Values may be messages themselves.
 
     >>> render("{count:,} words in {path}.", {"count": 1234, "path": "a.txt"})
     '1,234 words in a.txt.'

@@ -52,8 +52,8 @@ def train(
     """Learn vectors from text, or from a corpus encoded earlier, with a method and its settings.
 
     The method is a name with settings beside it, or a settings object. `safety` is how a long run is kept
-    safe: checkpoints, early stopping, a limit of time. `init_from` are earlier vectors to continue from: their
-    words keep their ids, new words follow; with `freeze` the earlier vectors do not change.
+    safe: checkpoints, early stopping, a limit of time. `init_from` are earlier vectors to continue from:
+    their words keep their ids, new words follow; with `freeze` the earlier vectors do not change.
 
     >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
     >>> vectors = train("text.txt", SGNS(dim=300), min_count=2)
@@ -68,7 +68,7 @@ def train(
 def plan(
     text: Text | Corpus, method: str | Method = "ppmi", *, encoding: Encoding | None = None, **settings: Any
 ) -> Plan:
-    """The time and memory that `train` with the same arguments would take, from a trial on a sample of the text."""
+    """The time and memory of `train` with the same arguments, from a trial on a sample of the text."""
     job, encoding = _job(text, method, encoding, None, None, False, settings)
     return planning.plan(text, job.method, encoding)
 
@@ -117,14 +117,14 @@ def _merged(encoding: Encoding | None, settings: dict[str, Any]) -> Encoding:
 
 
 def method_of(name: str, settings: dict[str, Any]) -> Any:
-    """The settings object of a method by its name; an alias such as `cbow` brings the settings it stands for."""
+    """The settings object of a method by its name; an alias such as `cbow` adds the settings it implies."""
     entry = registry.entry("method", name)
     preset = entry.aliases.get(name, {})
     for setting, value in preset.items():
         if settings.get(setting, value) != value:
             raise SettingError(
-                "{name} stands for {method} with {setting} {value}, but {setting} is {given}. Use `{method}`, or leave out "
-                "{setting}.",
+                "{name} means {method} with {setting} {value}, but {setting} is {given}. Use "
+                "`{method}`, or leave out {setting}.",
                 name=name,
                 method=entry.name,
                 setting=setting,
@@ -143,7 +143,7 @@ def corpus(
     report: Report = log,
     **settings: Any,
 ) -> Corpus:
-    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it again."""
+    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it."""
     if isinstance(text, (str, Path)) and is_corpus(Path(text)):
         if settings or out or encoding is not None:
             raise SettingError(
@@ -157,7 +157,7 @@ def corpus(
 
 
 def tokenize(text: str, **settings: Any) -> Tokenized:
-    """Normalise and cut one text as a corpus with these settings would, and say where each token stands.
+    """Normalize and tokenize one text as a corpus with these settings would, with the position of each token.
 
     >>> [token.text for token in tokenize("我喜欢Apple手机").tokens]
     ['我', '喜欢', 'apple', '手机']
@@ -349,7 +349,7 @@ def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[w
 
 
 def info(path: str | Path) -> dict[str, Any]:
-    """What a file of vectors or a corpus holds, and how it came to be."""
+    """What a file of vectors or a corpus contains, and how it was made."""
     if is_corpus(Path(path)):
         return {"kind": "corpus", **open_corpus(Path(path)).manifest}
     vectors = load(path)
@@ -365,7 +365,7 @@ def verify(path: str | Path) -> int:
     """Read every byte of a native file or a corpus and compare checksums; the number of bytes read."""
     path = Path(path)
     if not path.exists():
-        raise SourceError(f"There is no file '{path}'.")
+        raise SourceError("There is no file '{path}'. Check the path.", path=path)
     return open_arrays(path / FILE if is_corpus(path) else path).verify()
 
 

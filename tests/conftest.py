@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# Before NumPy is imported: the tests run in two processes, and BLAS threads that wait for a core spin on it. The
-# spaces of study/compare/test_align.py took 22 s of processor time with two threads and 6 s with one, on two cores
-# that others used too.
+# Before NumPy is imported: the tests run in two processes, and BLAS threads that wait for a core spin on it.
+# The spaces of study/compare/test_align.py took 22 s of processor time with two threads and 6 s with one, on
+# two cores that others used too.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: every mistake is one line and exit code 2, and nothing is left
+"""The command line as a user sees it: every mistake is one line and exit code 2, and nothing is left
 behind."""
 
 from __future__ import annotations

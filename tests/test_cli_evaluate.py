@@ -1,4 +1,4 @@
-"""`inlaid evaluate` as a user meets it: a table, JSON, two models, several runs, and mistakes in one line."""
+"""`inlaid evaluate` as a user sees it: a table, JSON, two models, several runs, and mistakes in one line."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ NOT_RUN_BLOCKS = {
 COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz)\b|pip |python3? )")
 
 
-class Block(NamedTuple):
+class CodeBlock(NamedTuple):
     """A block of code of a page: its language, its text, and the line of the page before its first."""
 
     page: Path
@@ -75,14 +75,14 @@ class Command(NamedTuple):
     output: str | None
 
 
-def read_blocks(page: Path) -> list[Block]:
+def read_blocks(page: Path) -> list[CodeBlock]:
     tokens = MarkdownIt("commonmark").parse(page.read_text("utf-8"))
-    found = list[Block]()
+    found = list[CodeBlock]()
     for token in tokens:
         if token.type == "fence":
-            found.append(Block(page, _start(token) + 1, token.info.strip(), token.content))
+            found.append(CodeBlock(page, _start(token) + 1, token.info.strip(), token.content))
         elif token.type == "code_block":
-            found.append(Block(page, _start(token), _indented_language(token.content), token.content))
+            found.append(CodeBlock(page, _start(token), _indented_language(token.content), token.content))
     return found
 
 
@@ -109,7 +109,7 @@ def _is_program(text: str) -> bool:
 BLOCKS = {page: read_blocks(page) for page in PAGES}
 
 
-def blocks(page: Path, language: str) -> list[Block]:
+def blocks(page: Path, language: str) -> list[CodeBlock]:
     return [block for block in BLOCKS[page] if block.language == language]
 
 
@@ -146,7 +146,7 @@ def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("page", with_code("python"))
 def test_python_runs(page: Path, folder: Path):
-    """In a process of its own, as a reader runs it: without the type checks of the tests, warnings as errors."""
+    """In a process of its own, as a reader runs it: without the tests' type checks, warnings as errors."""
     program = blocks(page, "python")
     modules = [_missing(ast.parse(textwrap.dedent(block.text))) for block in program]
     runnable = list(itertools.takewhile(lambda pair: not pair[1], zip(program, modules, strict=True)))

@@ -1,5 +1,5 @@
-"""Training that goes wrong: every mistake is named, and what was killed, stopped or ran out of disk goes on
-or stays whole."""
+"""Training that goes wrong: every mistake is named, and what was killed, stopped or ran out of disk
+continues or stays whole."""
 
 from __future__ import annotations
 
@@ -224,7 +224,10 @@ def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: P
     assert (tmp_path / "v.inlaid.checkpoint").exists()
 
 
-FULL = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+FULL = (
+    "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process are of POSIX")
@@ -301,7 +304,7 @@ def test_an_alias_refuses_the_other_objective(tmp_path: Path, capsys: pytest.Cap
         "skipgram",
     ]
     assert main(words) == 2
-    assert "cbow stands for sgns with objective cbow, but objective is skipgram" in capsys.readouterr().err
+    assert "cbow means sgns with objective cbow, but objective is skipgram" in capsys.readouterr().err
 
 
 def test_a_settings_object_is_as_good_as_a_name(corpus: Corpus):

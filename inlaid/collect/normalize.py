@@ -37,7 +37,7 @@ def nfkc(text: str) -> str:
 
 
 def width(text: str) -> str:
-    """Full-width letters, digits, signs and blanks to half-width; nothing else changes."""
+    """Full-width letters, digits, signs and spaces to half-width; nothing else changes."""
     return text.translate(HALF_WIDTH)
 
 

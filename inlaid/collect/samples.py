@@ -1,4 +1,4 @@
-"""Samples: the beginning of a text, and how much longer the whole is; for plans made before anything is read."""
+"""Samples: the beginning of a text, and how much longer the whole text is; for plans made before a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TextSample:
 
 
 def sample_of(text: Text, *, field: str = "text", size: int = SIZE) -> TextSample | None:
-    """The first `size` bytes of text files; None for a text in memory or on standard input, whose length is unknown."""
+    """The first `size` bytes of text files; None for text in memory or on standard input."""
     read: list[Progress] = []
 
     def listen(event: Event) -> None:

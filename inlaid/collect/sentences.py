@@ -50,8 +50,9 @@ _MARK = re.compile(
     rf"[{re.escape(STRONG + WEAK + CLOSERS)}]*)\s*"
 )
 _FIRST_WORD = re.compile(
-    r"(?:A|After|Although|An|And|As|At|But|By|For|From|He|Her|His|How|However|I|If|In|It|Its|On|She|Since|That"
-    r"|The|Their|Then|There|These|They|This|Those|Though|We|What|When|Where|Which|While|Who|Why|With|You)\b"
+    r"(?:A|After|Although|An|And|As|At|But|By|For|From|He|Her|His|How|However|I|If|In|It|Its|On|She|Since"
+    r"|That|The|Their|Then|There|These|They|This|Those|Though|We|What|When|Where|Which|While|Who|Why|With"
+    r"|You)\b"
     r"(?![.'’-])"
 )
 _LIST_NUMBER = re.compile(r"[(\[（]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})")

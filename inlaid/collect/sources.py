@@ -33,7 +33,7 @@ ARCHIVES = {".zip", ".tar", ".tgz", ".7z", ".rar"}
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Some lines of UTF-8. Invalid UTF-8 is passed on: `Encoding.invalid` decides about it."""
 
     data: bytes
@@ -75,7 +75,7 @@ class Source:
             raise unexpected_text(self.text)
         return cast("Iterable[str | Tokens]", self.text)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[TextBlock]:
         """The blocks of all files, in order."""
         paths = [found for path in _paths(self.text) or [] for found in _files(path, self.report)]
         total = sum(path.stat().st_size for path in paths if path != STDIN) or None
@@ -98,7 +98,7 @@ class Source:
             done += raw.size
         self.report(Progress("reading", done, done, "bytes"))
 
-    def _file_blocks(self, path: Path, file: DecompressedFile) -> Iterator[Block]:
+    def _file_blocks(self, path: Path, file: DecompressedFile) -> Iterator[TextBlock]:
         suffix = path.with_suffix("").suffix.lower() if file.compression else path.suffix.lower()
         if suffix in ARCHIVES:
             raise SourceError(
@@ -110,7 +110,7 @@ class Source:
             self.documents += 1
             yield from _line_blocks(file, path.name)
 
-    def _document_blocks(self, documents: Iterable[str], name: str) -> Iterator[Block]:
+    def _document_blocks(self, documents: Iterable[str], name: str) -> Iterator[TextBlock]:
         """Blocks of whole documents, one or more lines each."""
         held: list[bytes] = []
         size = 0
@@ -123,16 +123,16 @@ class Source:
                 raise unexpected_sentence(document, number) from None
             size += len(held[-1])
             if size >= BLOCK:
-                yield Block(b"\n".join(held) + b"\n", name, first)
+                yield TextBlock(b"\n".join(held) + b"\n", name, first)
                 held = []
                 size = 0
                 first = number + 1
         self.documents += number
         if held:
-            yield Block(b"\n".join(held) + b"\n", name, first)
+            yield TextBlock(b"\n".join(held) + b"\n", name, first)
 
 
-def blocks_of(sentences: Iterable[str], name: str = "text") -> Iterator[Block]:
+def blocks_of(sentences: Iterable[str], name: str = "text") -> Iterator[TextBlock]:
     """Blocks of sentences that the caller passed."""
     return Source(())._document_blocks(sentences, name)
 
@@ -236,7 +236,7 @@ def _size_and_time(path: Path) -> tuple[int, int]:
 # ---- Blocks of lines
 
 
-def _line_blocks(file: Readable, name: str) -> Iterator[Block]:
+def _line_blocks(file: Readable, name: str) -> Iterator[TextBlock]:
     """Blocks that end at a line end. A line longer than LONGEST is passed on in pieces."""
     held = b""
     line = 1
@@ -247,19 +247,19 @@ def _line_blocks(file: Readable, name: str) -> Iterator[Block]:
         if not ends_line and len(held) >= LONGEST:
             cut = _cut_between_words(held)
         if cut:
-            yield Block(held[:cut], name, line, ends_line)
+            yield TextBlock(held[:cut], name, line, ends_line)
             newlines = np.frombuffer(held, np.uint8, cut) == ord("\n")  # three times as fast as bytes.count
             line += int(np.count_nonzero(newlines))
             held = held[cut:]
     if held:
-        yield Block(held, name, line)
+        yield TextBlock(held, name, line)
 
 
 def _cut_between_words(data: bytes) -> int:
-    """Where to cut a line too long to hold: after a blank, else after Chinese punctuation or a character."""
-    blank = max(data.rfind(b" "), data.rfind(b"\t")) + 1
-    if blank:
-        return blank
+    """Where to cut a line too long to hold: after a space, else after Chinese punctuation or a character."""
+    space = max(data.rfind(b" "), data.rfind(b"\t")) + 1
+    if space:
+        return space
     stop = max(data.rfind(mark.encode()) for mark in "，。、；：！？")
     if stop >= 0:
         return stop + 3  # bytes of the mark

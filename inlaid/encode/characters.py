@@ -1,4 +1,4 @@
-"""The class of every Unicode character for the cleaning kernel: letter, digit, blank, Chinese, hard."""
+"""The class of every Unicode character for the cleaning kernel: letter, digit, space, Chinese, hard."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import functools
 import itertools
 import re
 import unicodedata
-from dataclasses import dataclass
 
 import numpy as np
 
 from inlaid.encode.chinese import HAN
-from inlaid.kernels.text import clean_text as text_cpu
+from inlaid.kernels.text import clean_text
+from inlaid.kernels.text.clean_text import Characters
 
 CODE_POINTS = 0x110000
 
 UNIFORM = (
-    (0x3400, 0x4DC0, text_cpu.HAN),
-    (0x4E00, 0xA000, text_cpu.HAN),
-    (0xAC00, 0xD7A4, text_cpu.LETTER),
-    (0x20000, 0x2F800, text_cpu.HAN),
-    (0x2FA20, 0x40000, text_cpu.HAN),
+    (0x3400, 0x4DC0, clean_text.HAN),
+    (0x4E00, 0xA000, clean_text.HAN),
+    (0xAC00, 0xD7A4, clean_text.LETTER),
+    (0x20000, 0x2F800, clean_text.HAN),
+    (0x2FA20, 0x40000, clean_text.HAN),
 )
 """Ranges of one class throughout: Chinese characters and Korean syllables."""
 MIXED = (
@@ -35,39 +35,31 @@ MIXED = (
 """The other ranges Unicode has assigned, except private use, where there are no letters."""
 
 
-@dataclass(frozen=True)
-class CharacterClasses:
-    """Class and lower case of each code point. The last entry is for invalid UTF-8."""
-
-    kinds: np.ndarray
-    lowered: np.ndarray
-
-
 @functools.cache
-def character_classes(words: bool, steps: frozenset[str]) -> CharacterClasses:
+def character_classes(words: bool, steps: frozenset[str]) -> Characters:
     """Classes for the word tokenizer, or the whitespace tokenizer, under some normalization steps.
 
     A character is HARD where the kernel cannot decide by that character alone: it composes with others, or
     its lower case has another length or depends on what follows.
     """
-    kinds = np.full(CODE_POINTS + 1, text_cpu.BLANK if words else text_cpu.LETTER, np.uint8)
+    kinds = np.full(CODE_POINTS + 1, clean_text.BLANK if words else clean_text.LETTER, np.uint8)
     lowered = np.arange(CODE_POINTS + 1, dtype=np.int32)
     for start, stop, kind in UNIFORM:
-        kinds[start:stop] = kind if words else text_cpu.LETTER
+        kinds[start:stop] = kind if words else clean_text.LETTER
     for point in itertools.chain.from_iterable(range(start, stop) for start, stop in MIXED):
         character = chr(point)
         lower = character.lower() if "lower" in steps else character
         if not _lowers_in_place(character, lower):
             if lower != character or character == "Σ":
-                kinds[point] = text_cpu.HARD
+                kinds[point] = clean_text.HARD
             continue
         lowered[point] = ord(lower)
         if "nfc" in steps and _composes(character, lower):
-            kinds[point] = text_cpu.HARD
+            kinds[point] = clean_text.HARD
         else:
             kinds[point] = _kind(lower, words)
-    kinds[CODE_POINTS] = text_cpu.HARD
-    return CharacterClasses(kinds, lowered)
+    kinds[CODE_POINTS] = clean_text.HARD
+    return Characters(kinds, lowered)
 
 
 def _lowers_in_place(character: str, lower: str) -> bool:
@@ -78,18 +70,18 @@ def _lowers_in_place(character: str, lower: str) -> bool:
 
 def _kind(character: str, words: bool) -> int:
     if not words:
-        return text_cpu.BLANK if character.isspace() else text_cpu.LETTER
+        return clean_text.BLANK if character.isspace() else clean_text.LETTER
     if han_pattern().match(character):
-        return text_cpu.HAN
+        return clean_text.HAN
     if character.isalnum():
-        return text_cpu.DIGIT if character.isdecimal() else text_cpu.LETTER
+        return clean_text.DIGIT if character.isdecimal() else clean_text.LETTER
     if unicodedata.category(character)[0] == "M":
-        return text_cpu.LETTER
+        return clean_text.LETTER
     if character in ("'", "’"):
-        return text_cpu.APOSTROPHE
+        return clean_text.APOSTROPHE
     if character in (".", ","):
-        return text_cpu.POINT
-    return text_cpu.BLANK
+        return clean_text.POINT
+    return clean_text.BLANK
 
 
 def _composes(character: str, lower: str) -> bool:

@@ -1,4 +1,4 @@
-"""Blocks of text -> words separated by blanks, sentences by newlines.
+"""Blocks of text -> words separated by spaces, sentences by newlines.
 
 The tokenizer itself, in Python, is the definition. The fast path is a kernel that knows the class of every
 character. It cleans the lines it can clean exactly and leaves the others (characters that compose, invalid
@@ -17,13 +17,13 @@ import numpy as np
 
 from inlaid.collect.normalize import normalizer
 from inlaid.collect.sentences import split
-from inlaid.collect.sources import Block
+from inlaid.collect.sources import TextBlock
 from inlaid.encode import chinese
 from inlaid.encode.characters import character_classes, han_pattern
 from inlaid.encode.numbering import PADDING, padded
 from inlaid.encode.tokenizers import Tokenizer, Whitespace, Word, word_pattern
 from inlaid.errors import SourceError
-from inlaid.kernels.text import clean_text as text_cpu
+from inlaid.kernels.text import clean_text
 
 KERNEL_STEPS = {"nfc", "lower"}
 """Normalization steps the kernel can apply."""
@@ -58,7 +58,7 @@ class Cleaner:
         """Otherwise Python normalizes before the kernel runs."""
         return KERNEL_STEPS.issuperset(self.normalize)
 
-    def clean(self, block: Block) -> CleanedBlock:
+    def clean(self, block: TextBlock) -> CleanedBlock:
         data = block.data if block.data.endswith((b"\n", b"\r")) else block.data + b"\n"
         invalid = 0
         in_python = self.sentences == "split" or not self.kernel_normalizes
@@ -68,7 +68,7 @@ class Cleaner:
             return self._clean_by_kernel(data, block, invalid, float(in_python))
         return self._clean_in_python(data, block, invalid)
 
-    def _prepared(self, data: bytes, block: Block) -> tuple[bytes, int]:
+    def _prepared(self, data: bytes, block: TextBlock) -> tuple[bytes, int]:
         """Sentences split and text normalized, where the kernel cannot do it; bytes that were not UTF-8."""
         text, invalid = self._decode(data, block, 0)
         if self.sentences == "split":
@@ -77,24 +77,25 @@ class Cleaner:
             text = normalizer(self.normalize)(text)
         return text.encode("utf-8", "surrogatepass"), invalid
 
-    def _clean_by_kernel(self, data: bytes, block: Block, invalid: int, python_share: float) -> CleanedBlock:
+    def _clean_by_kernel(
+        self, data: bytes, block: TextBlock, invalid: int, python_share: float
+    ) -> CleanedBlock:
         steps = frozenset(self.normalize) if self.kernel_normalizes else frozenset[str]()
-        classes = character_classes(isinstance(self.tokenizer, Word), steps)
+        characters = character_classes(isinstance(self.tokenizer, Word), steps)
         size = len(data)
         text = padded(data)
         runs = np.empty(size + 1 + PADDING, np.uint8)
         hard = np.empty((size // 2 + 1, 2), np.int64)  # pages never touched are never allocated
-        state = np.zeros(2, np.int64)
-        text_cpu.clean(text, size, classes.kinds, classes.lowered, "lower" in steps, text, runs, hard, state)
-        hard_lines, run_bytes = state.tolist()
+        output = clean_text.CleanOutput(text, runs, hard)
+        found = clean_text.clean(text, size, characters, "lower" in steps, output)
         cleaned = CleanedBlock(text, size, invalid, python_share)
-        if hard_lines:
-            cleaned = self._with_hard_lines(data, text, hard[:hard_lines], block, invalid)
-        if run_bytes:
-            cleaned = self._with_chinese(cleaned, runs[:run_bytes], size)
+        if found.hard_lines:
+            cleaned = self._with_hard_lines(data, text, hard[: found.hard_lines], block, invalid)
+        if found.run_bytes:
+            cleaned = self._with_chinese(cleaned, runs[: found.run_bytes], size)
         return cleaned
 
-    def _clean_in_python(self, data: bytes, block: Block, invalid: int) -> CleanedBlock:
+    def _clean_in_python(self, data: bytes, block: TextBlock, invalid: int) -> CleanedBlock:
         """Every line by the tokenizer itself."""
         text, more = self._decode(data, block, 0)
         lines = self._words_of_lines(text.replace("\r", "\n").removesuffix("\n").split("\n"))
@@ -102,7 +103,7 @@ class Cleaner:
         return CleanedBlock(padded(done), len(done), invalid + more, 1.0)
 
     def _with_hard_lines(
-        self, data: bytes, cleaned: np.ndarray, hard: np.ndarray, block: Block, invalid: int
+        self, data: bytes, cleaned: np.ndarray, hard: np.ndarray, block: TextBlock, invalid: int
     ) -> CleanedBlock:
         """The kernel's output with the hard lines replaced by what the tokenizer makes of them."""
         spans: list[tuple[int, int]] = [(start, stop) for start, stop in hard.tolist()]
@@ -114,7 +115,7 @@ class Cleaner:
         for (start, stop), line in zip(spans, lines.split(b"\n"), strict=True):
             parts += (kernel_output[here:start], line)
             here = stop
-        parts += (kernel_output[here : len(data)], bytes([text_cpu.NEWLINE]) * PADDING)
+        parts += (kernel_output[here : len(data)], bytes([clean_text.NEWLINE]) * PADDING)
         joined = b"".join(parts)
         share = float((hard[:, 1] - hard[:, 0]).sum()) / len(data)
         invalid += sum(bad for _, bad in decoded)
@@ -128,18 +129,18 @@ class Cleaner:
         pieces = [" ".join(segment(data[start:stop].decode())).encode() for start, stop in _pieces(data)]
         words = padded(b"".join(pieces))
         out = np.empty(cleaned.size + len(words) + PADDING, np.uint8)
-        filled = text_cpu.weave(cleaned.text, cleaned.size, words, out)
-        out[filled : filled + PADDING] = text_cpu.NEWLINE
+        filled = clean_text.weave(cleaned.text, cleaned.size, words, out)
+        out[filled : filled + PADDING] = clean_text.NEWLINE
         return CleanedBlock(out, filled, cleaned.invalid, max(cleaned.python_share, len(runs) / size))
 
-    def lines(self, block: Block) -> tuple[list[str], int]:
+    def lines(self, block: TextBlock) -> tuple[list[str], int]:
         """The sentences of a block, normalized but not tokenized, for subwords; bytes that were not UTF-8."""
         text, invalid = self._decode(block.data, block, 0)
         sentences = split(text) if self.sentences == "split" else text.replace("\r", "\n").split("\n")
         return list(map(normalizer(self.normalize), sentences)), invalid
 
     def _words_of_lines(self, lines: list[str]) -> str:
-        """The words of each line separated by blanks, by the tokenizer itself."""
+        """The words of each line separated by spaces, by the tokenizer itself."""
         if self.kernel_normalizes:
             # line by line: normalizing is fast for lines that need no composing
             lines = list(map(normalizer(self.normalize), lines))
@@ -147,7 +148,7 @@ class Cleaner:
             return words_of_lines("\n".join(lines), self.tokenizer.dictionary)
         return "\n".join(" ".join(self.tokenizer.words(line)) for line in lines)
 
-    def _decode(self, data: bytes, block: Block, start: int) -> tuple[str, int]:
+    def _decode(self, data: bytes, block: TextBlock, start: int) -> tuple[str, int]:
         """The text, and the number of bytes that were not UTF-8; `invalid` says whether that is an error."""
         try:
             return data.decode("utf-8"), 0
@@ -181,7 +182,7 @@ def _pieces(runs: bytes) -> Iterator[tuple[int, int]]:
 
 
 def words_of_lines(text: str, dictionary: tuple[str, ...] = ()) -> str:
-    """`Word.words` of each line, joined by blanks. All Chinese runs are segmented in one call.
+    """`Word.words` of each line, joined by spaces. All Chinese runs are segmented in one call.
 
     >>> words_of_lines("我喜欢苹果。\\nI like apples!")
     '我 喜欢 苹果 \\n I like apples '

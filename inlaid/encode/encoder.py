@@ -22,12 +22,11 @@ from inlaid.encode.subwords import scanning as subword_scanning
 from inlaid.encode.tokenizers import Whitespace
 from inlaid.encode.vocabulary import Vocabulary, Words, by_count
 from inlaid.errors import InlaidError, SettingError, SourceError
-from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.kernels.text import hash_table
 from inlaid.report import Report
 from inlaid.shapes import Ids
 
 VERSION = 1
-NO_WORDS = "No words were found: the text is empty, or holds only punctuation."
 LONG_WORD = 100
 LONG_SENTENCE = 10_000
 """Bytes and tokens above which words and sentences are counted in the report; they are kept all the same."""
@@ -145,7 +144,7 @@ class _Selected:
 def _all_words(scanned: Scanned, words: list[str]) -> _Selected:
     """The fixed vocabulary of a subword tokenizer: every id stays, nothing is dropped."""
     if not scanned.counts.any():
-        raise SourceError(NO_WORDS)
+        raise _no_words()
     ids = np.arange(len(words), dtype=np.int32)
     return _Selected(Vocabulary(Words.of(words), scanned.counts), ids, {})
 
@@ -154,7 +153,7 @@ def _select_words(scanned: Scanned, encoding: Encoding) -> _Selected:
     """The words that are frequent enough, in the order of their ids."""
     counts = scanned.counts
     if not len(counts):
-        raise SourceError(NO_WORDS)
+        raise _no_words()
     special = _special_ids(encoding)
     frequent = np.flatnonzero(counts >= encoding.min_count)
     words = scanned.words(frequent)
@@ -196,6 +195,12 @@ def _counts_by_id(ids: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(ids[used], weights=counts[used], minlength=size).astype(np.int64)
 
 
+def _no_words() -> SourceError:
+    return SourceError(
+        "No words were found: the text is empty, or has only punctuation. Check the file, or add text."
+    )
+
+
 def _no_words_left(scanned: Scanned, encoding: Encoding, special: int) -> InlaidError:
     most = int(scanned.counts.argmax())
     if scanned.counts[most] >= encoding.min_count:
@@ -232,16 +237,16 @@ def _renumber(scanned: Scanned, new_ids: Ids, folder: Path | None) -> _Renumbere
     ids = files.Spool(np.int32, folder)
     offsets = files.Spool(np.int64, folder)
     offsets.append(np.zeros(1, np.int64))
-    state = np.zeros(6, np.int64)
+    progress = hash_table.RenumberProgress(0, 0, 0, 0, 0, 0)
     maps = [new_ids[map] for map in scanned.maps]
     last = (np.full(1, END, np.int32), 0)  # the text may stop without an END
     for piece, owner in itertools.chain(zip(scanned.ids.pieces(), scanned.owners, strict=True), [last]):
         kept = np.empty(len(piece), np.int32)
         ends = np.empty(len(piece), np.int64)
-        words_cpu.renumber(piece, maps[owner], kept, ends, state)
-        ids.append(kept[: state[0]].copy())
-        offsets.append(ends[: state[1]].copy())
-    return _Renumbered(ids, offsets, int(state[4]))
+        progress = hash_table.renumber(piece, maps[owner], kept, ends, progress)
+        ids.append(kept[: progress.ids].copy())
+        offsets.append(ends[: progress.ends].copy())
+    return _Renumbered(ids, offsets, progress.sentences)
 
 
 # ---- What the manifest records

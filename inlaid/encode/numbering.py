@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from inlaid.errors import SourceError
-from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.kernels.text import hash_table
 from inlaid.shapes import Counts, Ids
 
 END = -1
@@ -18,7 +18,7 @@ PADDING = 64
 
 
 class PlainNumbering:
-    """A dict: the definition of FastNumbering, and what numbers token lists, whose tokens may hold blanks."""
+    """A dict: the definition of FastNumbering. Also for token lists, whose tokens may contain spaces."""
 
     def __init__(self) -> None:
         self.first: dict[str, int] = {}
@@ -59,15 +59,18 @@ class PlainNumbering:
 
 
 class FastNumbering:
-    """A hash table of bytes, filled by a kernel. Blanks separate words, a newline ends each sentence."""
+    """A hash table of bytes, filled by a kernel. Spaces separate words, a newline ends each sentence."""
 
     def __init__(self, capacity: int = 1 << 19) -> None:
-        self.slots = np.zeros(2 * capacity, np.uint64)
-        self.rows = _empty_rows(capacity)
-        self.ends = np.zeros(capacity, np.int64)
-        self.blob = np.zeros(16 * capacity + PADDING, np.uint8)
-        self.rows[0] = (words_cpu.NEWLINE, 0, 1, 0)  # for the kernel a newline is a word, whose id is END
-        words_cpu.refill(self.rows[:1], self.slots)
+        self.table = hash_table.WordTable(
+            slots=np.zeros(2 * capacity, np.uint64),
+            rows=_empty_rows(capacity),
+            blob=np.zeros(16 * capacity + PADDING, np.uint8),
+            ends=np.zeros(capacity, np.int64),
+        )
+        # for the kernel a newline is a word, whose id is END
+        self.table.rows[0] = (hash_table.NEWLINE, 0, 1, 0)
+        hash_table.refill(self.table.rows[:1], self.table.slots)
         self.known = 0
         self.buffer = np.empty(0, np.int32)
 
@@ -75,51 +78,52 @@ class FastNumbering:
         """The ids of all words of text[:size], END for each newline; text[:size] ends with a newline and is
         followed by PADDING."""
         if len(self.buffer) < size:
-            self.buffer = np.empty(
-                size, np.int32
-            )  # kept: a new one for each block would cost its page faults
-        state = np.array([self.known + 1, 0], np.int64)
-        here = 0
-        buffers = words_cpu.room_ahead()
+            # kept: a new one for each block would cost its page faults
+            self.buffer = np.empty(size, np.int32)
+        progress = hash_table.NumberProgress(here=0, known=self.known + 1, filled=0)
+        words_ahead = hash_table.word_buffers()
         while True:
-            here = words_cpu.number(
-                text, size, here, self.slots, self.rows, self.blob, self.ends, self.buffer, state, buffers
-            )
-            self.known = int(state[0]) - 1
-            if here >= size:
-                return self.buffer[: state[1]].copy()
-            self._grow(size - here)
+            progress = hash_table.number(text, size, progress, self.table, self.buffer, words_ahead)
+            self.known = progress.known - 1
+            if progress.here >= size:
+                return self.buffer[: progress.filled].copy()
+            self._grow(size - progress.here)
 
     def counts(self) -> Counts:
-        return self.rows[1 : self.known + 1, 3].astype(np.int64)
+        return self.table.rows[1 : self.known + 1, hash_table.COUNT].astype(np.int64)
 
     def lengths(self) -> Counts:
         """Of each word, in bytes."""
-        return np.diff(self.ends[: self.known + 1])
+        return np.diff(self.table.ends[: self.known + 1])
 
     def words(self, ids: Sequence[int] | np.ndarray) -> list[bytes]:
         wanted = np.asarray(ids, np.int64)
-        raw = self.blob[: self.ends[self.known]].tobytes()
-        starts = self.ends[wanted].tolist()
-        stops = self.ends[wanted + 1].tolist()
+        ends = self.table.ends
+        raw = self.table.blob[: ends[self.known]].tobytes()
+        starts = ends[wanted].tolist()
+        stops = ends[wanted + 1].tolist()
         return [raw[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
     def absorb(self, other: FastNumbering) -> Ids:
         """Add the words of another numbering; returns the ids its words have here. Counts are not added."""
-        ends = other.ends[1 : other.known + 1]
-        joined = np.insert(other.blob[: other.ends[other.known]], ends, words_cpu.SPACE).tobytes() + b"\n"
+        ends = other.table.ends[1 : other.known + 1]
+        blob = other.table.blob[: other.table.ends[other.known]]
+        joined = np.insert(blob, ends, hash_table.SPACE).tobytes() + b"\n"
         return self.ids(padded(joined), len(joined))[:-1]
 
     def _grow(self, left: int) -> None:
         """Enlarge every table, whichever ran out. `left` bytes of text cannot add more bytes than that."""
-        used = int(self.ends[self.known])
-        self.blob = np.concatenate([self.blob[:used], np.zeros(max(used, left) + PADDING, np.uint8)])
-        self.ends = np.concatenate([self.ends, np.zeros(len(self.ends), np.int64)])
-        rows = _empty_rows(2 * len(self.rows))
-        rows[: self.known + 1] = self.rows[: self.known + 1]
-        self.rows = rows
-        self.slots = np.zeros(2 * len(self.slots), np.uint64)
-        words_cpu.refill(rows[: self.known + 1], self.slots)
+        old = self.table
+        used = int(old.ends[self.known])
+        self.table = hash_table.WordTable(
+            slots=np.zeros(2 * len(old.slots), np.uint64),
+            rows=_empty_rows(2 * len(old.rows)),
+            blob=np.concatenate([old.blob[:used], np.zeros(max(used, left) + PADDING, np.uint8)]),
+            ends=np.concatenate([old.ends, np.zeros(len(old.ends), np.int64)]),
+        )
+        rows = self.table.rows[: self.known + 1]
+        rows[:] = old.rows[: self.known + 1]
+        hash_table.refill(rows, self.table.slots)
 
 
 def _unexpected_token(token: object) -> SourceError:
@@ -141,5 +145,5 @@ def padded(data: bytes) -> np.ndarray:
     """The bytes as an array with PADDING, so that a kernel may read past the end."""
     text = np.empty(len(data) + PADDING, np.uint8)
     text[: len(data)] = np.frombuffer(data, np.uint8)
-    text[len(data) :] = words_cpu.NEWLINE
+    text[len(data) :] = hash_table.NEWLINE
     return text

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from typing import IO, Any, NamedTuple
 
 from inlaid import registry
-from inlaid.collect.sources import Block
+from inlaid.collect.sources import TextBlock
 from inlaid.encode.cleaning import CleanedBlock, Cleaner
 from inlaid.encode.numbering import padded
 from inlaid.errors import InlaidError, SourceError
@@ -79,7 +79,7 @@ class CleanerPool:
     def __exit__(self, *error: object) -> None:
         self.children.close()
 
-    def clean(self, block: Block) -> CleanedBlock:
+    def clean(self, block: TextBlock) -> CleanedBlock:
         child = self._free_child()
         if child is None:
             cleaned = self.cleaner.clean(block)
@@ -132,7 +132,7 @@ class _Child:
                     pipe.close()
         self.process.wait()
 
-    def clean(self, block: Block) -> CleanedBlock:
+    def clean(self, block: TextBlock) -> CleanedBlock:
         output = self.process.stdout
         assert output is not None
         name = block.name.encode("utf-8", "surrogateescape")
@@ -149,7 +149,7 @@ class _Child:
             )
         if answer.failed:
             error = json.loads(data)
-            raise SourceError(error["sentence"], **error["values"])
+            raise SourceError.from_parts(error["sentence"], error["values"])
         return CleanedBlock(padded(data), answer.size, answer.invalid, answer.python_share)
 
     def _send(self, data: bytes) -> None:
@@ -180,12 +180,12 @@ def _from_settings(settings: dict[str, Any]) -> Cleaner:
 def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Clean blocks until there are no more."""
     cleaner = _from_settings(json.loads(requests.readline()))
-    cleaner.clean(Block("一 a\n".encode(), "", 1))  # loads the dictionary and the kernels
+    cleaner.clean(TextBlock("一 a\n".encode(), "", 1))  # loads the dictionary and the kernels
     answers.write(READY)
     answers.flush()
     while request := Request.read(requests):
         name = requests.read(request.name_size).decode("utf-8", "surrogateescape")
-        block = Block(requests.read(request.size), name, request.line)
+        block = TextBlock(requests.read(request.size), name, request.line)
         try:
             cleaned = cleaner.clean(block)
         except InlaidError as error:

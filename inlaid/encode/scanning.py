@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from inlaid.collect.sources import Block
+from inlaid.collect.sources import TextBlock
 from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.numbering import FastNumbering, padded
 from inlaid.encode.processes import CleanerPool
 from inlaid.files import Spool
-from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.kernels.text import hash_table
 from inlaid.report import Note, Report
 from inlaid.shapes import Counts, Ids
 
@@ -27,7 +27,7 @@ MOST_SLOTS = 1 << 25
 
 @dataclass
 class Scanned:
-    """All text that was read: ids with an END after each sentence, and the words they stand for."""
+    """All text that was read: ids with an END after each sentence, and their words."""
 
     ids: Spool
     """Array by array; maps[owners[n]] gives the common ids of array n."""
@@ -49,7 +49,8 @@ class RepeatedLines:
 
     def __init__(self) -> None:
         self.table = np.zeros(FIRST_SLOTS, np.uint64)
-        self.held = np.zeros(1, np.int64)
+        self.held = 0
+        """Distinct lines in the table."""
         self.lines = 0
         self.count = 0
         self.exact_lines: int | None = None
@@ -60,18 +61,19 @@ class RepeatedLines:
         return self.exact_lines is None
 
     def add(self, hashes: np.ndarray) -> None:
-        while 2 * (self.held[0] + len(hashes)) > len(self.table) and len(self.table) < MOST_SLOTS:
+        while 2 * (self.held + len(hashes)) > len(self.table) and len(self.table) < MOST_SLOTS:
             self._grow()
-        self.count += words_cpu.repeated(hashes, self.table, self.held)
-        if self.exact and 2 * self.held[0] >= len(self.table):
+        found = hash_table.repeated(hashes, self.table, self.held)
+        self.count += found.found
+        self.held = found.held
+        if self.exact and 2 * self.held >= len(self.table):
             self.exact_lines = self.lines
         self.lines += len(hashes)
 
     def _grow(self) -> None:
         lines = self.table[self.table != 0]
         self.table = np.zeros(2 * len(self.table), np.uint64)
-        self.held[0] = 0
-        words_cpu.repeated(lines, self.table, self.held)
+        self.held = hash_table.repeated(lines, self.table, 0).held
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class _ScannedBlock:
 
 
 def scan(
-    blocks: Iterable[Block], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
+    blocks: Iterable[TextBlock], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
 ) -> Scanned:
     """Number the words of all blocks. Each worker has its own numbering; they are merged at the end."""
     numberings = [FastNumbering() for _ in range(workers)]
@@ -99,7 +101,7 @@ def scan(
 
     with CleanerPool(cleaner, workers) as pool:
 
-        def scan_block(block: Block) -> _ScannedBlock:
+        def scan_block(block: TextBlock) -> _ScannedBlock:
             cleaned = pool.clean(block)
             owner = free.get()
             try:
@@ -132,19 +134,19 @@ def _note_lower_bound(repeated: RepeatedLines, report: Report) -> None:
             "lines was full ({held:,} lines), so new lines after that were not compared with each other.",
             count=repeated.count,
             exact=repeated.exact_lines,
-            held=int(repeated.held[0]),
+            held=repeated.held,
         )
     )
 
 
 def _in_order(
-    blocks: Iterable[Block], scan_block: Callable[[Block], _ScannedBlock], workers: int
-) -> Iterator[tuple[Block, _ScannedBlock]]:
+    blocks: Iterable[TextBlock], scan_block: Callable[[TextBlock], _ScannedBlock], workers: int
+) -> Iterator[tuple[TextBlock, _ScannedBlock]]:
     """Blocks and their results in order, with at most a few blocks in progress."""
     if workers == 1:
         yield from ((block, scan_block(block)) for block in blocks)
         return
-    pending: list[tuple[Block, Future[_ScannedBlock]]] = []
+    pending: list[tuple[TextBlock, Future[_ScannedBlock]]] = []
     with ThreadPoolExecutor(workers) as pool:
         for block in blocks:
             pending.append((block, pool.submit(scan_block, block)))
@@ -167,7 +169,7 @@ def _merged(
     return Scanned(spool, owners, maps, total, main.lengths(), main.words, lint)
 
 
-def _line_hashes(block: Block) -> np.ndarray:
+def _line_hashes(block: TextBlock) -> np.ndarray:
     hashes = np.empty(len(block.data) // 2 + 1, np.uint64)
-    filled = words_cpu.line_hashes(padded(block.data), len(block.data), hashes)
+    filled = hash_table.line_hashes(padded(block.data), len(block.data), hashes)
     return hashes[:filled].copy()

@@ -112,7 +112,7 @@ class Word:
 
 
 def read_dictionary(path: Path) -> tuple[str, ...]:
-    """The words of a file, one per line; anything after the first blank (a frequency, a tag) is ignored."""
+    """The words of a file, one per line; anything after the first space (a frequency, a tag) is ignored."""
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -37,7 +37,7 @@ FEWEST_HELD_OUT = 100
 """One sentence in 200 is held out to measure the loss on, but no more than 2,000 sentences, and none where
 that makes fewer than 100."""
 USUAL_NEGATIVES = 20
-"""Up to so many negatives are sound whatever the vocabulary; Mikolov et al. 2013 advise 2 to 20."""
+"""Up to this number of negatives, any vocabulary will do; Mikolov et al. 2013 advise 2 to 20."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,8 @@ class SubsampledText:
         offsets = self.corpus.offsets
         if len(offsets) <= 1_000_000 and (np.diff(offsets) < 2).all():
             raise SourceError(
-                "No word has a context: every sentence is one word. Put each sentence, not each word, on a line."
+                "No word has a context: every sentence is one word. "
+                "Put each sentence, not each word, on a line."
             )
         most = max(len(self.corpus.vocabulary), USUAL_NEGATIVES)
         if self.negatives > most:

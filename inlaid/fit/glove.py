@@ -1,8 +1,8 @@
 """GloVe: vectors whose dot products are the logarithms of co-occurrence counts.
 
 For a word and a context, word . context + bias + bias should be the logarithm of their co-occurrence count.
-Frequent pairs weigh more than rare ones, up to a bound. The weighted squared error is minimised by AdaGrad
-(Pennington, Socher and Manning 2014).
+Frequent pairs have larger weights than rare ones, up to a bound. The weighted squared error is minimised by
+AdaGrad (Pennington, Socher and Manning 2014).
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ STEP = 2_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class GloVe:
-    """Dot products of vectors fit the logarithms of co-occurrence counts. Bit-identical for any number of workers."""
+    """Dot products of vectors fit the logarithms of co-occurrence counts.
+
+    The result is bit-identical for any number of workers.
+    """
 
     abilities: ClassVar = Abilities(steps=True, init_from=True, freeze=True, counts=True)
 
@@ -57,14 +60,14 @@ class GloVe:
     x_max: Annotated[float, Range(1)] = 100.0
     """Co-occurrence count from which all pairs have the same weight."""
     alpha: Fraction = 0.75
-    """Exponent of the weighting: smaller counts weigh (count / x_max) ** alpha."""
+    """Exponent of the weighting: smaller counts have the weight (count / x_max) ** alpha."""
     learning_rate: Annotated[float, Range(1e-6)] = 0.05
     """Initial learning rate; AdaGrad lowers it for each parameter."""
     epochs: Positive = 50
     """Passes over all co-occurrence counts."""
     zero_weight: Fraction = 0.05
-    """Weight of pairs that never occur together, in a vocabulary of at most 2,000 words; 0 leaves them out, as
-    the original does."""
+    """Weight of pairs that never co-occur, in a vocabulary of at most 2,000 words; 0 leaves them out, as the
+    original does."""
     combine: Literal["sum", "input"] = "sum"
     """A word's vector is the sum of its word and context vectors, or the word vector alone, with the context
     vectors kept beside it."""
@@ -85,7 +88,8 @@ class GloVe:
         )
         if not len(cells):
             raise SourceError(
-                "No two words occur together: every sentence is one word. Put each sentence, not each word, on a line."
+                "No two words co-occur: every sentence is one word. "
+                "Put each sentence, not each word, on a line."
             )
         if self.zero_weight and cells.size <= SMALL:
             cells = _with_zeros(cells, float(self.zero_weight), self.seed)
@@ -185,7 +189,7 @@ class GloVeTraining:
 
 
 def _with_zeros(cells: Cells, weight: float, seed: int) -> Cells:
-    """The cells, and a random sample of pairs that never occur together, with minus their weight as the count.
+    """The cells, and a random sample of pairs that never co-occur, with minus their weight as the count.
 
     In a small vocabulary those pairs carry information that the counts leave out. In a large one nearly all
     pairs are zero, mostly because the text is short, and there are too many to visit.

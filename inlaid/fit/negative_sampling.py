@@ -92,7 +92,7 @@ class SampledTraining(ABC):
 
     @abstractmethod
     def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
-        """Train on a stream with so many negatives a tile, or with learning rate 0 measure it; the loss and
+        """Train on a stream, or with learning rate 0 measure it, with `negatives` for each tile; the loss and
         the number of positive pairs are added to `sums`."""
 
     def step(self, done: int) -> Step:

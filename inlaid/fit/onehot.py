@@ -31,8 +31,8 @@ class OneHot:
         size = len(data.vocabulary)
         if size > self.max_words:
             raise SettingError(
-                "One-hot vectors of {size:,} words need {gigabytes:.1f} GB. Raise min_count, or max_words (now "
-                "{max_words:,}).",
+                "One-hot vectors of {size:,} words need {gigabytes:.1f} GB. Raise min_count, or max_words "
+                "(now {max_words:,}).",
                 size=size,
                 gigabytes=self.memory_for(data) / 1e9,
                 max_words=self.max_words,

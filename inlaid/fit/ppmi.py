@@ -43,7 +43,7 @@ class PPMI:
     window: Annotated[int, Range(1, MAX_WINDOW)] | None = 5
     """Context words on each side of a center; None takes the whole sentence."""
     smoothing: Fraction = 0.75
-    """Context distribution smoothing: exponent of the context counts; below 1, rare contexts weigh less."""
+    """Context distribution smoothing: exponent of the context counts; below 1, rare contexts get lower PMI."""
     shift: Annotated[float, Range(1)] = 1.0
     """Shifted PPMI: the log of this is subtracted from every PMI; k corresponds to k negative samples."""
     singular_exponent: Fraction = 0.5
@@ -62,7 +62,7 @@ class PPMI:
         size = len(data.vocabulary)
         if self.dim > size:
             raise SettingError(
-                "dim is {dim}, but {size} words have at most {size} dimensions. Lower dim, or bring more text.",
+                "dim is {dim}, but {size} words have at most {size} dimensions. Lower dim, or add more text.",
                 dim=self.dim,
                 size=size,
             )
@@ -71,7 +71,8 @@ class PPMI:
         )
         if not len(cells):
             raise SourceError(
-                "No two words occur together: every sentence is one word. Put each sentence, not each word, on a line."
+                "No two words co-occur: every sentence is one word. "
+                "Put each sentence, not each word, on a line."
             )
         return OneStep(lambda: self._vectors(data, cells, report), data_bytes=cells.nbytes)
 
@@ -105,23 +106,19 @@ class PPMI:
         return self._rows(basis @ left, strength)
 
     def _associations(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-        """Positive PMI of each cell, and the same matrix turned over (smoothing makes it lopsided)."""
+        """Positive PMI of each cell, and of its transpose (smoothing makes the matrix asymmetric)."""
         sums = cells.sums()
-        with np.errstate(
-            divide="ignore"
-        ):  # a word that meets no other has no cells, so its -inf is never read
+        with np.errstate(divide="ignore"):
+            # a word that co-occurs with no other has no cells, so its -inf is never read
             word = np.log(sums / sums.sum())
             context = np.log(sums**self.smoothing / (sums**self.smoothing).sum())
-        least = float(np.log(sums.sum() * self.shift))
+        shifted_total = float(np.log(sums.sum() * self.shift))
+        counted = cpu.CountedCells(cells.starts, cells.columns, cells.counts)
 
         def values(word: np.ndarray, context: np.ndarray) -> np.ndarray:
             values = np.empty(len(cells), np.float32)
-            self._share(
-                cells.starts,
-                cpu.ppmi_values,
-                (cells.starts, cells.columns, cells.counts, word, context, least),
-                values,
-            )
+            logs = cpu.LogProbabilities(word, context, shifted_total)
+            self._share(cells.starts, cpu.ppmi_values, (counted, logs), values)
             return values
 
         return values(word, context), values(context, word)

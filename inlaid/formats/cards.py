@@ -48,7 +48,7 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
 
 
 def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
-    """How the training ended; None, with a note, where another version of Inlaid recorded it in another way."""
+    """How the training ended; None, with a note, where another version of Inlaid recorded it differently."""
     if values is None:
         return None
     try:
@@ -56,8 +56,8 @@ def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
     except (InlaidError, TypeError, ValueError):
         report(
             Note(
-                "{path}: how its training ended is recorded in a way that this version of Inlaid does not know. "
-                "It is ignored; the vectors are complete.",
+                "{path}: how its training ended is recorded in a way that this version of Inlaid does not "
+                "know. It is ignored; the vectors are complete.",
                 path=path,
             )
         )

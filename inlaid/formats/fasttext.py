@@ -211,7 +211,7 @@ def _header(vectors: Vectors, ngrams: NGrams | None, counts: np.ndarray) -> byte
 
 
 def _blocks(tables: Sequence[np.ndarray | LazyTable | None], words: int, dim: int) -> Iterator[np.ndarray]:
-    """The rows of some tables in order, a block at a time; None stands for a row of zeros for each word."""
+    """The rows of some tables in order, a block at a time; None is a row of zeros for each word."""
     for table in tables:
         rows = words if table is None else table.shape[0]
         for start in range(0, rows, BLOCK):

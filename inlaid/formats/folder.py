@@ -2,7 +2,7 @@
 
 The two are sentence-transformers and model2vec. A folder that is written has one token for each word, and
 one row of zeros for the unknown token. Its tokenizer.json splits text as the tokenizer of the vectors does,
-as far as that format allows: words of alphabetic scripts are whole tokens, and every word that need not stand
+as far as that format allows: words of alphabetic scripts are whole tokens, and every word that need not be
 between spaces (Chinese words, phrases, punctuation) is matched anywhere, the longest first.
 """
 

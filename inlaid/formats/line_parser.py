@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from inlaid.errors import FormatError
-from inlaid.formats.lines import SPACES, Block
+from inlaid.formats.lines import SPACES, LineBlock
 from inlaid.formats.reading import LONGEST_WORD, convert_command
 from inlaid.kernels.text.reference import decimals
 from inlaid.messages import Message
@@ -48,7 +48,7 @@ class LineParser:
     hint: Message
     """What the user may have meant if the lines do not have `dim` numbers."""
 
-    def __call__(self, block: Block) -> ParsedBlock:
+    def __call__(self, block: LineBlock) -> ParsedBlock:
         # A header with a wrong dimension must not cost memory: every number needs at least two bytes.
         plausible = block.lines * (2 * self.dim + 1) <= len(block.text)
         kernels = load_kernels() if plausible and not block.small else None
@@ -63,7 +63,7 @@ class LineParser:
             )
         return parsed
 
-    def parse_by_kernel(self, block: Block, kernels: ModuleType) -> ParsedBlock:
+    def parse_by_kernel(self, block: LineBlock, kernels: ModuleType) -> ParsedBlock:
         bits = np.empty((block.lines, self.dim), np.uint32)
         places = np.empty((block.lines, 3), np.int64)
         kernels.parse_lines(np.frombuffer(block.text, np.uint8), self.dim, bits, places)
@@ -76,7 +76,7 @@ class LineParser:
             rows[number] = line.row
         return ParsedBlock(words, rows)
 
-    def parse_in_python(self, block: Block) -> ParsedBlock:
+    def parse_in_python(self, block: LineBlock) -> ParsedBlock:
         texts = enumerate(block.text.split(b"\n")[:-1], block.first_line)
         lines = [self.parse_line(text, number) for number, text in texts]
         return ParsedBlock([line.word for line in lines], np.array([line.row for line in lines], np.float32))
@@ -125,26 +125,19 @@ class LineParser:
 
     def _not_finite(self, line: int, word: bytes, numbers: list[bytes]) -> FormatError:
         bad = next(number for number in numbers if decimals([number]) is None)
-        values = {
-            "path": self.path,
-            "line": line,
-            "word": shown(word),
-            "found": shown(bad),
-            "hint": self.hint,
-        }
+        expected = Message("numbers")
         if re.search(rb"nan|inf", bad, re.IGNORECASE):
-            return FormatError(
-                "{path}:{line}: expected finite numbers after the word '{word}', found '{found}'.{hint}",
-                **values,
-            )
-        if NUMBER.fullmatch(bad):
-            return FormatError(
-                "{path}:{line}: expected numbers within float32 after the word '{word}', found "
-                "'{found}'.{hint}",
-                **values,
-            )
+            expected = Message("finite numbers")
+        elif NUMBER.fullmatch(bad):
+            expected = Message("numbers within float32")
         return FormatError(
-            "{path}:{line}: expected numbers after the word '{word}', found '{found}'.{hint}", **values
+            "{path}:{line}: expected {expected} after the word '{word}', found '{found}'.{hint}",
+            path=self.path,
+            line=line,
+            expected=expected,
+            word=shown(word),
+            found=shown(bad),
+            hint=self.hint,
         )
 
 

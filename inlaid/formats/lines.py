@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Block:
+class LineBlock:
     """Whole lines, each with its line end; `small` if they are all of a small file."""
 
     first_line: int
@@ -39,7 +39,7 @@ class Block:
         return self.text.count(b"\n")
 
 
-def read_blocks(path: Path, file: Readable, report: Report) -> Iterator[Block]:
+def read_blocks(path: Path, file: Readable, report: Report) -> Iterator[LineBlock]:
     """The file in whole lines, without its byte order mark and without empty lines at its end."""
     line = 1
     pending = b""
@@ -54,7 +54,7 @@ def read_blocks(path: Path, file: Readable, report: Report) -> Iterator[Block]:
         filled = len(pending.rstrip(SPACES + b"\n"))
         end = pending.find(b"\n", filled) + 1 or pending.rfind(b"\n") + 1
         if filled and end:
-            block = Block(line, pending[:end], small)
+            block = LineBlock(line, pending[:end], small)
             pending = pending[end:]
             yield block
             line += block.lines
@@ -68,22 +68,22 @@ def read_blocks(path: Path, file: Readable, report: Report) -> Iterator[Block]:
             )
     if pending.strip(SPACES + b"\n"):
         report(no_end_of_line(path))
-        yield Block(line, pending + b"\n", small and line == 1)
+        yield LineBlock(line, pending + b"\n", small and line == 1)
 
 
-def first_lines(first: Block, others: Iterator[Block], top: int | None) -> Iterator[Block]:
+def first_lines(first: LineBlock, others: Iterator[LineBlock], top: int | None) -> Iterator[LineBlock]:
     """Blocks with the first `top` lines (None: all); nothing after them is read."""
     left = top
     for block in (each for blocks in ([first], others) for each in blocks if each.text):
         if left is not None and block.lines >= left:
             lines = block.text.split(b"\n", left)[:left]
-            yield Block(block.first_line, b"\n".join([*lines, b""]), block.small)
+            yield LineBlock(block.first_line, b"\n".join([*lines, b""]), block.small)
             return
         left = None if left is None else left - block.lines
         yield block
 
 
-def map_in_order(function: Callable[[Block], T], blocks: Iterator[Block]) -> Iterator[T]:
+def map_in_order(function: Callable[[LineBlock], T], blocks: Iterator[LineBlock]) -> Iterator[T]:
     """`function` of each block, in file order; a few blocks at a time."""
     with ThreadPoolExecutor(THREADS) as pool:
         waiting: deque[Future[T]] = deque()

@@ -124,7 +124,7 @@ def opened(path: Path, report: Report | None = None) -> Iterator[DecompressedFil
         with DecompressedFile(path, progress) as file:
             yield file
     except SourceError as error:
-        raise FormatError(error.sentence, **error.values) from None
+        raise FormatError.from_parts(error.sentence, error.values) from None
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from inlaid.formats.lines import (
     BYTE_ORDER_MARK,
     LONGEST_LINE,
     SPACES,
-    Block,
+    LineBlock,
     first_lines,
     map_in_order,
     read_blocks,
@@ -159,7 +159,7 @@ def format_rows(rows: Rows, kernels: ModuleType | None) -> list[bytes]:
     return texts
 
 
-def _read_header(path: Path, first: Block) -> Header:
+def _read_header(path: Path, first: LineBlock) -> Header:
     line = first.text[: first.text.find(b"\n")]  # partition would copy the rest of the block
     header = Header.of(line)
     if header is None:
@@ -181,11 +181,11 @@ def _read_header(path: Path, first: Block) -> Header:
     return header
 
 
-def _without_header(first: Block) -> Block:
-    return Block(2, first.text.partition(b"\n")[2], first.small)
+def _without_header(first: LineBlock) -> LineBlock:
+    return LineBlock(2, first.text.partition(b"\n")[2], first.small)
 
 
-def _count_numbers(path: Path, first: Block, reading: Reading) -> int:
+def _count_numbers(path: Path, first: LineBlock, reading: Reading) -> int:
     """The vector dimension: how many numbers the first line has; where words may contain spaces, the fewest
     that any of the first lines has."""
     lines = [line for line in first.text.split(b"\n", RECOGNIZED_BY)[:-1] if line.strip(SPACES)]

@@ -28,6 +28,7 @@ from inlaid.formats.reading import (
     refuse_whitespace,
 )
 from inlaid.formats.words import accept_words
+from inlaid.messages import Message
 from inlaid.report import Progress, Report, silent
 from inlaid.shapes import Rows
 from inlaid.vectors import Vectors
@@ -80,7 +81,7 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
             report(Progress("writing", stop, len(words), "words"))
 
 
-class Block(NamedTuple):
+class WordBlock(NamedTuple):
     """Some words and their rows."""
 
     words: list[bytes]
@@ -120,7 +121,7 @@ class _Reader:
     header: Header
     reading: Reading
 
-    def blocks(self, data: bytes) -> Iterator[Block]:
+    def blocks(self, data: bytes) -> Iterator[WordBlock]:
         """Words and rows, some at a time; after the last row only a newline may follow."""
         wanted = self.header.count if self.reading.top is None else min(self.reading.top, self.header.count)
         row_bytes = self.header.dim * FLOAT32.itemsize
@@ -131,7 +132,7 @@ class _Reader:
             words, starts = _scan(data, here, wanted - seen, row_bytes)
             raw = b"".join([data[start : start + row_bytes] for start in starts])
             rows = np.frombuffer(raw, FLOAT32).reshape(len(words), self.header.dim)
-            block = Block(words, rows.astype(np.float32, copy=False))
+            block = WordBlock(words, rows.astype(np.float32, copy=False))
             self._check(block, seen, offset, starts)
             yield block
             seen += len(words)
@@ -152,7 +153,7 @@ class _Reader:
             if rest not in (b"", b"\n"):
                 raise self._more_follows(offset + here)
 
-    def _check(self, block: Block, seen: int, offset: int, starts: list[int]) -> None:
+    def _check(self, block: WordBlock, seen: int, offset: int, starts: list[int]) -> None:
         """Refuse a word that cannot be one, and a row that is not finite."""
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(block.rows.sum(axis=1, dtype=np.float64))
@@ -162,30 +163,30 @@ class _Reader:
             return
         number = min(wrong)
         word = block.words[number]
-        values = {
-            "path": self.path,
-            "number": seen + number + 1,
-            "byte": offset + starts[number] - len(word) - 1,
-            "word": word[:60],
-            "dim": self.header.dim,
-        }
+        byte = offset + starts[number] - len(word) - 1
         if not word or NOT_IN_WORDS.search(word):
             raise FormatError(
                 "{path}: word {number:,} at byte {byte:,}, {word!r}, cannot be a word. The dimension is not "
                 "{dim:,}, or the file is damaged: get it again.",
-                **values,
+                path=self.path,
+                number=seen + number + 1,
+                byte=byte,
+                word=word[:60],
+                dim=self.header.dim,
             )
         raise FormatError(
             "{path}: the vector of word {number:,} at byte {byte:,}, {word!r}, holds NaN or infinity. "
             "Get the file again, or train again.",
-            **values,
+            path=self.path,
+            number=seen + number + 1,
+            byte=byte,
+            word=word[:60],
         )
 
     def _endless_word(self, seen: int, byte: int) -> FormatError:
         return FormatError(
             "{path}: word {number:,} at byte {byte:,} has no end within {longest:,} bytes. The dimension "
-            "is not "
-            "{dim:,}, or it is not a binary file of word2vec.",
+            "is not {dim:,}, or it is not a binary file of word2vec.",
             path=self.path,
             number=seen + 1,
             byte=byte,
@@ -194,28 +195,20 @@ class _Reader:
         )
 
     def _cut_short(self, seen: int, byte: int, found: int) -> FormatError:
-        values = {
-            "path": self.path,
-            "number": seen + 1,
-            "byte": byte,
-            "dim": self.header.dim,
-            "found": found,
-            "count": self.header.count,
-        }
-        if not seen:
-            return FormatError(
-                "{path}: word {number:,} at byte {byte:,} is cut short or missing: expected a word and "
-                "{dim:,} "
-                "numbers, found {found:,} bytes. Its first line promises {count:,} words. Get the file "
-                "again.",
-                **values,
-            )
+        advice = Message("Get the file again.")
+        if seen:
+            command = convert_command(self.path, "top", seen)
+            advice = Message("Get the file again, or read the words it has: {command}.", command=command)
         return FormatError(
             "{path}: word {number:,} at byte {byte:,} is cut short or missing: expected a word and {dim:,} "
-            "numbers, found {found:,} bytes. Its first line promises {count:,} words. Get the file again, or "
-            "read the words it has: {command}.",
-            **values,
-            command=convert_command(self.path, "top", seen),
+            "numbers, found {found:,} bytes. Its first line promises {count:,} words. {advice}",
+            path=self.path,
+            number=seen + 1,
+            byte=byte,
+            dim=self.header.dim,
+            found=found,
+            count=self.header.count,
+            advice=advice,
         )
 
     def _more_follows(self, byte: int) -> FormatError:

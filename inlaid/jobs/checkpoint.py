@@ -63,7 +63,7 @@ class Saved:
 
 
 def identity_of(method: str, settings: Mapping[str, Any], corpus: str) -> dict[str, Any]:
-    """What makes two runs the same: method, settings (the seed among them) and text; nothing about the machine."""
+    """What makes two runs the same: method, settings (with the seed) and text; nothing about the machine."""
     fixed = {name: value for name, value in settings.items() if name not in FREE}
     return {"method": method, "corpus": corpus, "settings": fixed}
 
@@ -101,8 +101,8 @@ def open_saved(path: Path) -> Saved:
             "{path}: expected a checkpoint, found another file of arrays. Name the checkpoint.", path=path
         ) from None
     raise FormatError(
-        "{path} is a checkpoint of format {found}, written by version {version}; this version reads format {expected}. "
-        "Resume it with the version that wrote it.",
+        "{path} is a checkpoint of format {found}, written by version {version}; this version reads format "
+        "{expected}. Resume it with the version that wrote it.",
         path=path,
         found=version,
         version=about.get("version"),
@@ -133,8 +133,8 @@ def restore(saved: Saved, state: State, identity: Mapping[str, Any]) -> Snapshot
         row = bad_row(array)
         if row is not None:
             raise FormatError(
-                "{path}: '{name}' holds NaN or infinity in row {row:,}. It cannot be resumed: remove it, halve "
-                "`learning_rate` and start again.",
+                "{path}: '{name}' holds NaN or infinity in row {row:,}. It cannot be resumed: remove it, "
+                "halve `learning_rate` and start again.",
                 path=path,
                 name=name,
                 row=row,
@@ -157,8 +157,8 @@ def check_place(path: Path) -> None:
             "{path} already exists and is not a checkpoint. Name another file for the checkpoint.", path=path
         ) from None
     raise WriteError(
-        "{path} is the checkpoint of an earlier run ({share:.0%} done). Resume it with --resume, remove it, or "
-        "name another file.",
+        "{path} is the checkpoint of an earlier run ({share:.0%} done). Resume it with --resume, remove it, "
+        "or name another file.",
         path=path,
         share=share,
     )
@@ -197,8 +197,8 @@ def _check_same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
     ]
     if differences:
         raise SettingError(
-            "{path} is a checkpoint of another run: {differences}. Resume with the same text and settings, or "
-            "start again with another checkpoint file.",
+            "{path} is a checkpoint of another run: {differences}. Resume with the same text and settings, "
+            "or start again with another checkpoint file.",
             path=saved.opened.path,
             differences="; ".join(differences),
         )

@@ -73,7 +73,7 @@ def checks_since_best(marks: Sequence[Mark]) -> int:
 
 
 class FiniteCheck:
-    """Checks the first rows after every step, and everything every few seconds, or less often if that is slow.
+    """Checks the first rows after every step, and all rows every few seconds, or less often if that is slow.
 
     On a device each look costs a synchronisation, so there only the marks of the run are checked.
     """

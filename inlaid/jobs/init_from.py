@@ -51,17 +51,19 @@ class InitFrom:
         card = self.vectors.card
         how = "frozen" if self.freeze else "not frozen"
         origin = f" by {card.method} from corpus {card.corpus}" if card.method else ""
-        return f"Continued from {len(self.vectors):,} words{origin} (table {self.identity()['init_from']}), {how}."
+        table = self.identity()["init_from"]
+        return f"Continued from {len(self.vectors):,} words{origin} (table {table}), {how}."
 
 
 def context_table(vectors: Vectors, *, freeze: bool, report: Report) -> np.ndarray | None:
-    """The context vectors that the words start from; None, with a note, where the earlier vectors have none."""
+    """The initial context vectors of the words; None, with a note, where the earlier vectors have none."""
     if vectors.contexts is not None:
         return vectors.contexts if isinstance(vectors.contexts, np.ndarray) else vectors.contexts.whole()
     if freeze:
         raise SettingError(
-            "The vectors of init_from have no context vectors, so that new words have nothing to learn from while "
-            "they are frozen. Leave out freeze, or continue from a .inlaid file that sgns wrote, which has both tables."
+            "The vectors of init_from have no context vectors, so new words have nothing to learn from while "
+            "they are frozen. Leave out freeze, or continue from a .inlaid file that sgns wrote, which has "
+            "both tables."
         )
     report(Note("The vectors of init_from have no context vectors: those start from zero."))
     return None

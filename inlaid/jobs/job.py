@@ -75,7 +75,7 @@ class Job:
         self.check()
         if len(corpus.vocabulary) < 2:
             raise SourceError(
-                "The vocabulary has one word, '{word}': there is nothing to compare it with. Bring more text.",
+                "The vocabulary has one word, '{word}': there is nothing to compare it with. Add more text.",
                 word=corpus.vocabulary.words[0],
             )
         if self.init_from is not None:

@@ -25,7 +25,7 @@ from inlaid.messages import Message
 from inlaid.report import Note, bytes_in_words, time_in_words
 
 MARGIN = 0.9
-"""Part of the given minutes that is planned for; the rest is for checks, checkpoints and an optimistic trial."""
+"""Part of the given minutes that is planned; the rest is for checks, checkpoints and trial errors."""
 TRIAL = 0.5
 """Seconds that the steps of a training are timed for."""
 
@@ -133,7 +133,7 @@ def plan_of(method: Method, samples: tuple[Sample, Sample], scale: float) -> Pla
 
 
 def extrapolated(small: float, large: float, scale: float) -> float:
-    """A figure of a text `scale` times as long as the sample where it is `large`; on half the sample it is `small`.
+    """Extrapolate to a text `scale` times as long as the sample: `large` on it, `small` on half of it.
 
     >>> round(extrapolated(50.0, 100.0, 10.0)), round(extrapolated(50.0, 50 * 2**0.5, 4.0))
     (1000, 141)
@@ -166,7 +166,7 @@ def _try(method: Method, corpus: Corpus) -> _Trial:
 
 
 def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: float = 1.0) -> int:
-    """How many epochs fit into the minutes of `safety`. A run to be resumed has its epochs from its checkpoint.
+    """How many epochs fit into the minutes of `safety`. A resumed run takes its epochs from its checkpoint.
 
     `start(epochs)` makes a training to throw away: for `trial` seconds its steps are taken and timed. The run
     itself starts afresh, so that the trial leaves no trace in it.
@@ -182,8 +182,8 @@ def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: 
     epochs = int(60 * minutes * MARGIN / epoch)
     if not epochs:
         raise SettingError(
-            "minutes is {minutes:g}, but one epoch takes about {time}. Give more time, more workers, less text, or "
-            "a smaller dim.",
+            "minutes is {minutes:g}, but one epoch takes about {time}. Give more time, more workers, less "
+            "text, or a smaller dim.",
             minutes=minutes,
             time=time_in_words(epoch),
         )
@@ -195,7 +195,8 @@ def check_memory(
 ) -> None:
     """Raise SettingError, before anything is allocated, if the run needs more memory than there is.
 
-    `tables` are the bytes of the state, `other` those of all else. Early stopping keeps a second copy of the state.
+    `tables` are the bytes of the state, `other` those of all else. Early stopping keeps a second copy of
+    the state.
     """
     available = available_memory() if available is None else available
     copies = 2 if safety.patience else 1
@@ -212,8 +213,8 @@ def check_memory(
     if safety.patience:
         copied = Message(" (two copies of the tables, as patience needs)")
     raise SettingError(
-        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} Lower dim (now {dim}), "
-        "or have fewer words (now {words:,}) with a larger min_count or with max_size.",
+        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} Lower dim (now "
+        "{dim}), or have fewer words (now {words:,}) with a larger min_count or with max_size.",
         needed=bytes_in_words(needed),
         copied=copied,
         available=bytes_in_words(available),
@@ -224,7 +225,7 @@ def check_memory(
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that may still be allocated, by this machine and by the container we run in; None where unknown."""
+    """Bytes that may still be allocated on this machine and in this container; None where unknown."""
     known = [size for size in (_machine(root), *_containers(root)) if size is not None]
     return max(min(known), 0) if known else None
 
@@ -245,7 +246,7 @@ class Speed:
 
 
 def seconds_per_unit(start: Callable[[], Training], training: Training, trial: float) -> float:
-    """How long a unit takes, measured over `trial` seconds of steps; the first step, which may compile, apart."""
+    """Seconds per unit, measured over `trial` seconds of steps without the first, which may compile."""
     done = training.step(0).done
     taken = 0.0
     units = 0
@@ -274,7 +275,7 @@ def _machine(root: Path) -> int | None:
 
 
 def _containers(root: Path) -> Iterator[int | None]:
-    """What each control group that we are in leaves free, the outer ones too; cached files could be dropped."""
+    """Free memory of each of our control groups, the outer ones too; cached files could be dropped."""
     try:
         groups = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
     except OSError:
@@ -294,7 +295,7 @@ def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | N
             stats = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
             names = ("inactive_file", "active_file")
             cached = sum(int(stats.get(f"total_{name}", stats.get(name, 0))) for name in names)
-            most = int((folder / limit).read_text())  # "max" is no number: no limit
+            most = int((folder / limit).read_text())  # "max", no limit, is not a number
             yield most - int((folder / usage).read_text()) + cached
         except (OSError, ValueError):
             yield None

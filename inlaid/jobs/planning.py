@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,8 +37,8 @@ def plan(text: Text | Corpus, method: Method, encoding: Encoding | None) -> Plan
     sampled = _lines(text, encoding or Encoding())
     if sampled is None:
         raise SettingError(
-            "The length of this text is not known before it is read. Encode it first with `inlaid corpus`, and plan "
-            "for the corpus."
+            "The length of this text is not known before it is read. Encode it first with `inlaid corpus`, "
+            "and plan for the corpus."
         )
     lines, scale = sampled
     chosen = _in_memory(encoding or Encoding())
@@ -58,7 +58,7 @@ def announce(text: Text | Corpus, method: Method, encoding: Encoding | None, rep
         return
     try:
         found = plan(text, method, encoding)
-    except InlaidError:  # what is wrong with the text or the settings is said by the run itself
+    except InlaidError:  # the run itself reports what is wrong with the text or the settings
         return
     if found.total_seconds >= LONG_RUN:
         report(found.note())
@@ -103,7 +103,8 @@ def _bytes(text: Text) -> int:
         isinstance(each, (str, Path)) for each in paths[:1000]
     ):
         return 0
-    files = [Path(each) for each in paths[:1000] if isinstance(each, Path) or len(each) < 1000]  # pyright: ignore
+    names = cast("Sequence[str | Path]", paths[:1000])
+    files = [Path(each) for each in names if isinstance(each, Path) or len(each) < 1000]
     found = [each for path in files for each in ([path] if path.is_file() else path.rglob("*"))]
     return sum(path.stat().st_size for path in found if path.is_file())
 

@@ -1,6 +1,7 @@
 """Run: the one loop of every training.
 
-    outcome = run(training, Safety(checkpoint=Path("my.checkpoint")), identity_of("sgns", settings, corpus_hash))
+    identity = identity_of("sgns", settings, corpus_hash)
+    outcome = run(training, Safety(checkpoint=Path("my.checkpoint")), identity)
 
 It takes step after step, reports progress, checks for NaN and divergence, and saves a checkpoint at
 intervals. Killed at any moment and resumed, a run ends in the same bits: saving and checking follow the
@@ -169,7 +170,7 @@ class _Run:
             self.snapshot.update(self.training.state, self.progress.done)
 
     def _worth_keeping(self) -> bool:
-        """With patience, the best state; otherwise the latest, unless a checkpoint holds it or memory is short."""
+        """With patience, the best state; else the latest, unless a checkpoint has it or memory is short."""
         if self.safety.patience:
             return checks_since_best(self.progress.marks) == 0
         if self.safety.checkpoint is not None:
@@ -207,7 +208,7 @@ class _Run:
                 )
 
     def _save(self) -> None:
-        """Save a checkpoint. A full disk must not end the training: it is reported, and the earlier checkpoint stays."""
+        """Save a checkpoint. A full disk does not end training: it is reported, the old checkpoint stays."""
         if self.safety.checkpoint is None or not self.main:
             return
         try:
@@ -232,7 +233,7 @@ class _Run:
         self._stop_if(self.check.look(self.training.state, everything=everything))
 
     def _stop_if(self, problem: Message | None) -> None:
-        """Raise Diverged if there is a problem; the training then holds its last good state again, where there is one."""
+        """Raise Diverged if there is a problem; first restore the last good state, where there is one."""
         if problem is None:
             return
         rate = self.identity.get("settings", {}).get("learning_rate")

@@ -72,7 +72,7 @@ class State(Mapping[str, Any]):
             _copy_into(tensor, arrays[name])
 
     def problem(self, rows: int | None = None) -> Message | None:
-        """The first NaN or infinity among the first `rows` rows of each tensor (None: all); None if all is well."""
+        """The first NaN or infinity in the first `rows` rows of each tensor (None: all rows), or None."""
         for name, tensor in self.items():
             row = _first_bad_row(tensor, rows)
             if row is not None:

@@ -58,7 +58,7 @@ class Training(Protocol):
     """What the units are: "words"."""
 
     def step(self, done: int) -> Step:
-        """Advance from `done` units, for a fraction of a second: a pure function of state, settings, data and `done`."""
+        """Advance from `done` units, a fraction of a second: a function of state, settings, data, `done`."""
         ...
 
     def held_out_loss(self) -> float | None:

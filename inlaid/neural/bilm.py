@@ -24,7 +24,7 @@ WORD_START = 258
 WORD_END = 259
 PADDING = 260
 """Characters after the 256 bytes: sentence and word boundaries, and the padding of a short word. In the table
-they are one row later: row 0 stands for no token."""
+they are one row later: row 0 means no token."""
 
 
 @dataclass

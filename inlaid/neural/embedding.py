@@ -248,7 +248,7 @@ def grown(old: Tensor, rows: int, start: Rows, padding: int | None) -> Tensor:
         return torch.cat([old.detach(), start.to(old).expand(new, -1)])
     kept = torch.ones(len(old), dtype=torch.bool, device=old.device)
     if padding is not None:
-        kept[padding] = False  # padding is not a word: it would only pull the mean towards zero
+        kept[padding] = False  # padding is not a word: it would only move the mean towards zero
     mean = old.detach()[kept].to(torch.float64).mean(0).to(old.dtype)
     return torch.cat([old.detach(), mean.expand(new, -1)])
 

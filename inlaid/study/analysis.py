@@ -30,7 +30,7 @@ name `inlaid.neighbors`. The contract:
 - `report` is keyword-only; notes and progress go there. An analysis prints nothing.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
 - The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
-- Annotations are resolved when the function is decorated, so its types stand above it.
+- Annotations are resolved when the function is decorated, so its types are defined above it.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ ROPE = {
         "attention_factor": 1.1386294361119891,
     },
 }
-"""Turned so that of the four rotations of a head some are kept, some slowed, and one lies between."""
+"""Chosen so that of the four rotations of a head some are kept, some slowed, and one is in between."""
 SPECIAL = {"bos_token_id": 2, "eos_token_id": ENDS, "pad_token_id": PAD}
 
 

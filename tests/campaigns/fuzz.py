@@ -1,4 +1,4 @@
-"""Fuzzing: mutated small files of every format. No crash, no hang, bounded memory; native files never read wrong.
+"""Fuzzing: mutated small files of every format. No crash, no hang, bounded memory, no wrong native read.
 
     python tests/campaigns/fuzz.py 20000        # what `make fuzz` runs, every format
     python tests/campaigns/fuzz.py 300 npz      # a short run of one
@@ -57,7 +57,7 @@ def sample() -> Vectors:
 
 
 def mutate(data: bytes, random: random.Random) -> bytes:
-    """One to three small changes: a flipped bit, a number, a cut, a repeated or moved piece, an unusual text."""
+    """One to three small changes: a flipped bit, a number, a cut, a repeated or moved piece, odd text."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         anywhere = random.random() < 0.7

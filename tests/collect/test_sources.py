@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inlaid.collect import sources
-from inlaid.collect.sources import Block, Source
+from inlaid.collect.sources import Source, TextBlock
 from inlaid.errors import SourceError
 from inlaid.report import Note, Progress
 
@@ -102,5 +102,5 @@ def test_any_cut_into_blocks_loses_nothing_and_keeps_words(text: str, block: int
 def test_lines_are_numbered_across_blocks(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sources, "BLOCK", 10)
     blocks = list(sources._line_blocks(io.BytesIO(b"one\ntwo\nthree\nfour\nfive\n"), "t"))
-    assert blocks[0] == Block(b"one\ntwo\n", "t", 1)
+    assert blocks[0] == TextBlock(b"one\ntwo\n", "t", 1)
     assert [each.line for each in blocks] == [1, 3, 5][: len(blocks)]

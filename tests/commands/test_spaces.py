@@ -1,4 +1,4 @@
-"""compare, changes, stability and align from the command line: tables, JSON, a joint space, one-line errors."""
+"""compare, changes, stability and align from the command line: tables, JSON, a joint space, errors."""
 
 from __future__ import annotations
 

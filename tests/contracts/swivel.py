@@ -1,7 +1,7 @@
 """Swivel: a method written as one file, with one line in the registry; the proof that no more is needed.
 
-The PMI matrix is factorised block by block. A pair that occurs is pulled to its PMI; a pair that does not is only
-pushed below the PMI it would have with one occurrence (Shazeer et al. 2016).
+The PMI matrix is factorised block by block. A pair that occurs is fitted to its PMI; a pair that does not is
+only pushed below the PMI it would have with one occurrence (Shazeer et al. 2016).
 """
 
 from __future__ import annotations

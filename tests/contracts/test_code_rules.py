@@ -1,4 +1,4 @@
-"""What the code rules forbid is counted. A bound may only be lowered; each is to reach zero."""
+"""What the code rules forbid occurs nowhere in the package."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ LINES = 60
 PARAMETERS = 8
 WIDTH = 110
 
+MAY_HAVE_MORE_PARAMETERS = {
+    "kernels/optimizer/gpu.py": {"_add_places", "_sum_run", "_lengths", "_adam"},
+    "kernels/simd/bags.py": {"mean", "add"},
+    "kernels/simd/rows.py": {"update"},
+}
+"""Triton kernels take pointers and sizes one by one; they cannot take a tuple of them. LLVM intrinsics get
+the typing context, then arrays, rows and columns as separate values, explained in their docstrings."""
+
 Rule = Callable[[Path, ast.Module], Iterator[int]]
 """The lines of a file that break it."""
 
@@ -26,11 +34,11 @@ def long_functions(path: Path, tree: ast.Module) -> Iterator[int]:
 
 
 def many_parameters(path: Path, tree: ast.Module) -> Iterator[int]:
-    """GPU kernels and LLVM intrinsics take what the hardware takes; they are left out."""
-    if path.stem.endswith("gpu"):
-        return
+    allowed = set[str]()
+    if path.is_relative_to(PACKAGE):
+        allowed = MAY_HAVE_MORE_PARAMETERS.get(path.relative_to(PACKAGE).as_posix(), allowed)
     for node in ast.walk(tree):
-        if not isinstance(node, FUNCTIONS) or "intrinsic" in map(ast.unparse, node.decorator_list):
+        if not isinstance(node, FUNCTIONS) or node.name in allowed:
             continue
         arguments = node.args
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
@@ -63,14 +71,13 @@ def wide_lines(path: Path, tree: ast.Module) -> Iterator[int]:
                 yield number
 
 
-BOUNDS: dict[Rule, int] = {
-    long_functions: 4,
-    many_parameters: 36,
-    parallel_assignments: 2,
-    nested_conditionals: 18,
-    wide_lines: 188,
-}
-"""How many places may break each rule."""
+RULES: tuple[Rule, ...] = (
+    long_functions,
+    many_parameters,
+    parallel_assignments,
+    nested_conditionals,
+    wide_lines,
+)
 
 
 def broken(rule: Rule) -> list[str]:
@@ -81,10 +88,19 @@ def broken(rule: Rule) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("rule", BOUNDS, ids=lambda rule: rule.__name__)
-def test_no_more_than_the_bound(rule: Rule):
-    found = broken(rule)
-    assert len(found) <= BOUNDS[rule], "\n".join([f"{len(found)} places:", *found])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_package_keeps_the_rule(rule: Rule):
+    assert not broken(rule)
+
+
+def test_every_exception_is_needed():
+    needed = dict[str, set[str]]()
+    for file in MAY_HAVE_MORE_PARAMETERS:
+        tree = ast.parse((PACKAGE / file).read_text("utf-8"))
+        lines = set(many_parameters(Path(file), tree))
+        nodes = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+        needed[file] = {node.name for node in nodes if node.lineno in lines}
+    assert needed == MAY_HAVE_MORE_PARAMETERS
 
 
 @pytest.mark.parametrize(
@@ -94,7 +110,6 @@ def test_no_more_than_the_bound(rule: Rule):
         (long_functions, "def f():\n" + "    pass\n" * 59, []),
         (many_parameters, "def f(self, a, b, c, d, /, e, f, g, *, h, i): ...", [1]),
         (many_parameters, "def f(self, a, b, c, d, e, f, g, *, h): ...", []),
-        (many_parameters, "@intrinsic\ndef f(a, b, c, d, e, f, g, h, i): ...", []),
         (parallel_assignments, "a, b, c = 1, 2, 3\na, b = 1, 2\na, b, c = f()", [1]),
         (nested_conditionals, "x = a if b else c\nx = a if b else c if d else e", [2]),
         (wide_lines, f"# {'词' * 108}\n# {'词' * 109}", [2]),

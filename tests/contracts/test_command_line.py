@@ -30,7 +30,7 @@ ALIASES: dict[str, tuple[str, list[str]]] = {
     "skipgram": ("sgns", ["--objective", "skipgram"]),
     "cbow": ("sgns", ["--objective", "cbow"]),
 }
-"""Names of the field that lead to a method: the method, and the flags an alias stands for."""
+"""Names of the field that lead to a method: the method, and the flags an alias implies."""
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +121,7 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
 def test_an_alias_trains_what_it_names(typed: Any, tmp_path: Path):
     for entry in registry.entries("method"):
         for alias in getattr(entry, "aliases", ()):
-            assert alias in ALIASES, f"say in ALIASES which method and flags {alias} stands for"
+            assert alias in ALIASES, f"say in ALIASES which method and flags {alias} implies"
             name, more = ALIASES[alias]
             typed("train", alias, "text.txt", "-o", tmp_path / "alias.inlaid", *flags(name))
             typed("train", name, "text.txt", "-o", tmp_path / "name.inlaid", *flags(name), *more)
@@ -130,8 +130,8 @@ def test_an_alias_trains_what_it_names(typed: Any, tmp_path: Path):
 
 @pytest.mark.parametrize("name", [entry.name for entry in registry.entries("format")])
 def test_a_format_is_converted_to_and_back(name: str, typed: Any, tmp_path: Path):
-    endings = getattr(registry.find("format", name), "SUFFIXES", ()) or ("",)
-    there = tmp_path / f"there{endings[0]}"
+    suffixes = getattr(registry.find("format", name), "SUFFIXES", ()) or ("",)
+    there = tmp_path / f"there{suffixes[0]}"
     typed("convert", "two-tables.inlaid", there, "--format", name)
     shown = typed("convert", there, tmp_path / "back.inlaid")
     before = inlaid.load("two-tables.inlaid")

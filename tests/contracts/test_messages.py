@@ -26,96 +26,6 @@ KINDS = {"Message", "Note"} | {
     if inspect.isclass(value) and issubclass(value, errors.InlaidError)
 }
 """Classes whose first argument is a sentence."""
-NOT_YET = frozenset(
-    {
-        "arrays.py",
-        "cli.py",
-        "collect/packed.py",
-        "collect/sources.py",
-        "collect/world.py",
-        "commands/explain.py",
-        "config.py",
-        "encode/cleaning.py",
-        "encode/corpus.py",
-        "encode/encoder.py",
-        "encode/marian.py",
-        "encode/ngrams.py",
-        "encode/phrases.py",
-        "encode/processes.py",
-        "encode/sentencepiece.py",
-        "encode/subword_files.py",
-        "encode/subword_scanning.py",
-        "encode/subword_training.py",
-        "encode/subwords.py",
-        "encode/tokenizers.py",
-        "encode/vocabulary.py",
-        "encode/word_level.py",
-        "feed/windows.py",
-        "files.py",
-        "fit/fasttext.py",
-        "fit/onehot.py",
-        "fit/ppmi.py",
-        "fit/sgns.py",
-        "formats/binary.py",
-        "formats/elmo.py",
-        "formats/fasttext.py",
-        "formats/folder.py",
-        "formats/huggingface.py",
-        "formats/lines.py",
-        "formats/native.py",
-        "formats/npz.py",
-        "formats/parquet.py",
-        "formats/projector.py",
-        "formats/reading.py",
-        "formats/text.py",
-        "formats/word2vec.py",
-        "jobs/checkpoint.py",
-        "jobs/onto.py",
-        "jobs/plan.py",
-        "jobs/run.py",
-        "jobs/training.py",
-        "neural/architecture.py",
-        "neural/attention.py",
-        "neural/bilm.py",
-        "neural/checkpoint.py",
-        "neural/embedding.py",
-        "neural/families.py",
-        "neural/loss.py",
-        "neural/model.py",
-        "neural/optimizer.py",
-        "neural/positions.py",
-        "neural/rope.py",
-        "neural/stack.py",
-        "neural/tables.py",
-        "neural/tokens.py",
-        "neural/weights.py",
-        "neural/writer.py",
-        "pipeline.py",
-        "registry.py",
-        "study/compare/align.py",
-        "study/compare/compare.py",
-        "study/compare/dictionaries.py",
-        "study/compare/procrustes.py",
-        "study/doctor/shape_checks.py",
-        "study/evaluate/evaluate.py",
-        "study/evaluate/task_files.py",
-        "study/explain/axis.py",
-        "study/explain/dimensions.py",
-        "study/explain/explain.py",
-        "study/explain/fill.py",
-        "study/explain/inspect.py",
-        "study/map/layout.py",
-        "study/map/pictures.py",
-        "study/search/approximate.py",
-        "study/search/csls.py",
-        "study/search/formulas.py",
-        "study/search/geometry.py",
-        "study/search/neighbors.py",
-        "terminal.py",
-        "vectors.py",
-    }
-)
-"""Files that still have messages of another kind. The list only shrinks."""
 
 
 class Sentence(NamedTuple):
@@ -191,13 +101,8 @@ def placeholders(sentence: str) -> tuple[str, ...]:
 
 
 def test_every_message_is_a_literal_sentence_with_its_values():
-    found = [each for each in problems() if each.file not in NOT_YET]
+    found = problems()
     assert not found, "\n".join(f"inlaid/{each.file}:{each.line}: {each.why}" for each in found)
-
-
-def test_files_that_are_clean_leave_the_list():
-    left = NOT_YET - {each.file for each in problems()}
-    assert not left, f"take these off NOT_YET, all their messages can be translated: {sorted(left)}"
 
 
 def test_sentences_are_collected():

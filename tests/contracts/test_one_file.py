@@ -1,4 +1,4 @@
-"""A method is one file and one line: Swivel, added here, is trained, saved, resumed and searched from the command line."""
+"""A method is one file and one line: Swivel, added here, is trained, resumed and searched by `main`."""
 
 from __future__ import annotations
 

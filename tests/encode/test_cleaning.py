@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inlaid.collect.normalize import normalizer
 from inlaid.collect.sentences import split
-from inlaid.collect.sources import Block
+from inlaid.collect.sources import TextBlock
 from inlaid.encode import processes
 from inlaid.encode.cleaning import CleanedBlock, Cleaner
 from inlaid.encode.processes import PYTHON_BOUND, CleanerPool
@@ -112,7 +112,7 @@ def plainly(text: str, tokenizer: Tokenizer, steps: tuple[str, ...]) -> list[lis
 @given(text=TEXT)
 @settings(deadline=None, max_examples=60)
 def test_fast_equals_plain(tokenizer: Tokenizer, steps: tuple[str, ...], text: str):
-    assert words_of(Cleaner(tokenizer, steps).clean(Block(text.encode(), "t", 1))) == plainly(
+    assert words_of(Cleaner(tokenizer, steps).clean(TextBlock(text.encode(), "t", 1))) == plainly(
         text, tokenizer, steps
     )
 
@@ -122,12 +122,13 @@ def test_fast_equals_plain(tokenizer: Tokenizer, steps: tuple[str, ...], text: s
 def test_running_text_is_split_first(text: str):
     expected = [words for sentence in split(text) for words in plainly(sentence, Word(), ("nfc", "lower"))]
     assert (
-        words_of(Cleaner(Word(), ("nfc", "lower"), "split").clean(Block(text.encode(), "t", 1))) == expected
+        words_of(Cleaner(Word(), ("nfc", "lower"), "split").clean(TextBlock(text.encode(), "t", 1)))
+        == expected
     )
 
 
 def test_traditional_becomes_simplified_once():
-    cleaned = Cleaner(Word(), ("nfc", "simplified")).clean(Block("臺灣的資訊\n乾縣\n".encode(), "t", 1))
+    cleaned = Cleaner(Word(), ("nfc", "simplified")).clean(TextBlock("臺灣的資訊\n乾縣\n".encode(), "t", 1))
     assert words_of(cleaned)[0] == ["台湾", "的", "资讯"]
     assert "干县" not in str(words_of(cleaned))
 
@@ -138,7 +139,7 @@ def test_traditional_becomes_simplified_once():
 )
 def test_broken_bytes_follow_the_policy(policy: str, expected: list[list[str]], invalid: int):
     cleaned = Cleaner(Whitespace(), ("lower",), invalid=policy).clean(
-        Block("Café ".encode() + b"\xff\nok\n", "t", 1)
+        TextBlock("Café ".encode() + b"\xff\nok\n", "t", 1)
     )  # pyright: ignore[reportArgumentType]
     assert (words_of(cleaned), cleaned.invalid) == (expected, invalid)
 
@@ -149,7 +150,9 @@ def test_broken_bytes_follow_the_policy(policy: str, expected: list[list[str]], 
 )
 def test_every_kind_of_broken_utf8_is_found_and_named(broken: bytes):
     with pytest.raises(SourceError, match=r"name.txt:12: byte 4 of the line is not UTF-8"):
-        Cleaner(Word(), ("nfc", "lower")).clean(Block(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10))
+        Cleaner(Word(), ("nfc", "lower")).clean(
+            TextBlock(b"fine\n\nab " + broken + b"\nfine\n", "name.txt", 10)
+        )
 
 
 @pytest.fixture
@@ -169,7 +172,7 @@ def when_ready(pool: CleanerPool) -> None:
 def test_processes_clean_as_we_do():
     text = "我喜欢吃苹果。\nI like apples.\n小明说他喜欢游泳。\n" * 50
     cleaner = Cleaner(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
-    blocks = [Block(text.encode() + bytes([255, 10]) * n, "t", 1) for n in range(4)]
+    blocks = [TextBlock(text.encode() + bytes([255, 10]) * n, "t", 1) for n in range(4)]
     with CleanerPool(cleaner, 2) as pool:
         here = [pool.clean(block) for block in blocks]
         when_ready(pool)  # the first block showed that it was worth it
@@ -185,7 +188,7 @@ def test_processes_clean_as_we_do():
 @pytest.mark.usefixtures("at_once")
 def test_processes_that_are_still_loading_are_not_waited_for():
     with CleanerPool(Cleaner(Word()), 2) as pool:
-        done = [pool.clean(Block("我喜欢\n".encode(), "t", 1)) for _ in range(2)]
+        done = [pool.clean(TextBlock("我喜欢\n".encode(), "t", 1)) for _ in range(2)]
     assert [words_of(cleaned) for cleaned in done] == [[["我", "喜欢"]]] * 2
 
 
@@ -193,18 +196,18 @@ def test_processes_that_are_still_loading_are_not_waited_for():
 def test_an_error_in_a_process_is_the_same_error():
     with CleanerPool(Cleaner(Char()), 2) as pool:
         for _ in range(2):
-            pool.clean(Block(b"a\n", "t", 1))
+            pool.clean(TextBlock(b"a\n", "t", 1))
         when_ready(pool)
         with pytest.raises(SourceError, match="t:3: byte 1 of the line is not UTF-8"):
-            pool.clean(Block(b"a\nb\n\xff\n", "t", 1))
-        assert words_of(pool.clean(Block(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process continues
+            pool.clean(TextBlock(b"a\nb\n\xff\n", "t", 1))
+        assert words_of(pool.clean(TextBlock(b"ab\n", "t", 1))) == [["a", "b"]]  # and the process continues
 
 
 @pytest.mark.usefixtures("at_once")
 def test_a_process_that_dies_is_an_error_and_not_a_closed_pipe():
     with CleanerPool(Cleaner(Char()), 2) as pool:
         for _ in range(3):
-            pool.clean(Block(b"a\n", "t", 1))
+            pool.clean(TextBlock(b"a\n", "t", 1))
         assert pool.free is not None
         children = [pool.free.get() for _ in range(2)]
         for child in children:
@@ -212,4 +215,4 @@ def test_a_process_that_dies_is_an_error_and_not_a_closed_pipe():
             child.process.wait()
             pool.free.put(child)
         with pytest.raises(SourceError, match="A worker process ended"):
-            pool.clean(Block(b"a\n" * 100_000, "t", 1))
+            pool.clean(TextBlock(b"a\n" * 100_000, "t", 1))

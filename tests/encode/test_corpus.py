@@ -21,7 +21,7 @@ from inlaid.encode import processes
 from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.subwords.tokenizer import Subwords
 from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, WriteError
-from inlaid.kernels.text import hash_table as words_cpu
+from inlaid.kernels.text import hash_table
 
 
 def decoded(corpus: Corpus) -> list[list[str]]:
@@ -289,13 +289,13 @@ def test_the_command_line_names_every_reason(tmp_path: Path, capsys: pytest.Capt
 
 def test_tokens_that_are_lost_are_noticed(monkeypatch: pytest.MonkeyPatch):
     """The account is counted in three places, so a mistake in one of them shows."""
-    correct = words_cpu.renumber
+    correct = hash_table.renumber
 
-    def loses_one(ids, new, out, ends, state):
-        correct(ids, new, out, ends, state)
-        state[0] = max(state[0] - 1, 0)
+    def loses_one(ids, new, out, ends, before):
+        progress = correct(ids, new, out, ends, before)
+        return progress._replace(ids=max(progress.ids - 1, 0))
 
-    monkeypatch.setattr(words_cpu, "renumber", loses_one)
+    monkeypatch.setattr(hash_table, "renumber", loses_one)
     with pytest.raises(InlaidError, match="3 were read, 2 used and 0 dropped"):
         encode(["a b c"], Encoding(min_count=1))
 

@@ -1,4 +1,4 @@
-"""Who meets whom: the known table, and the specification on random text."""
+"""Co-occurrence counts: a known table, and the reference on random text."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_same_bits_for_any_workers_memory_and_pieces(monkeypatch: pytest.Mon
 
 
 def smaller(made: Callable[..., None], tokens: int, spilled: bool) -> Callable[..., None]:
-    """As if there were memory for so many tokens, and for no cells at all."""
+    """As if there were memory for `tokens` tokens only, and for no cells at all."""
 
     def init(self: feed._Counting, *given: Any) -> None:
         made(self, *given)

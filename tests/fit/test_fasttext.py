@@ -142,7 +142,7 @@ def test_chinese_words_share_their_characters():
     )
     assert isinstance(vectors.subwords, NGrams)
     word = next(word for word in vectors.words if len(word) == 2)
-    assert vectors.subwords.vector(word[0]) is not None  # a character that stands in a word is a row
+    assert vectors.subwords.vector(word[0]) is not None  # a character that occurs in a word is a row
 
 
 def test_all_that_was_learned_comes_back(corpus: Corpus):

@@ -22,9 +22,9 @@ FILES = {
     "header promises more": ("v.vec", b"5 2\na 1 2\nb 3 4\n"),
     "header promises less": ("v.vec", b"1 2\na 1 2\nb 3 4\n"),
     "binary cut short": ("v.bin", b"9 1\na " + struct.pack("<f", 1.5) + b"b " + struct.pack("<f", 2.5)),
-    "binary goes on": ("v.bin", b"1 1\na " + struct.pack("<f", 1.5) + b"b " + struct.pack("<f", 2.5)),
+    "binary with more words": ("v.bin", b"1 1\na " + struct.pack("<f", 1.5) + b"b " + struct.pack("<f", 2.5)),
     "one number for each word": ("v.txt", b"a 1\nb 2\n"),
-    "blanks in the name": ("my file.txt", b"a 1 2\na 3 4\n"),
+    "spaces in the name": ("my file.txt", b"a 1 2\na 3 4\n"),
 }
 
 

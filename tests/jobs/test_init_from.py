@@ -1,5 +1,5 @@
-"""Training goes on with new text: old words keep their rows, anchored ones their bits, and new words find
-their places."""
+"""Training continues with new text: old words keep their rows, frozen ones their bits, and new words are
+learned."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ TWO = "sys/fs/cgroup"
 ONE = "sys/fs/cgroup/memory"
 MACHINES = {
     "a plain machine": (MEMINFO, 16_384_000_000),
-    "nobody says": ({}, None),
+    "no limit is known": ({}, None),
     "an odd file": ({"proc/meminfo": "MemAvailable: many kB\n"}, None),
     "version 2, a limit on an outer group": (
         MEMINFO

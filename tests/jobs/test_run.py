@@ -1,4 +1,4 @@
-"""A run ends in the same bits however often it was put aside, and says how it ended."""
+"""A run ends in the same bits however often it was interrupted, and records how it ended."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType,
     np.testing.assert_array_equal(work.state["seeds"], toy.after(40))
     said = str(explained(outcome, Safety(patience=3)))
     assert "3 checks without a lower held-out loss. The vectors are those at 40.0%, where" in said
-    # The same when it is put aside between the best check and the last
+    # The same when it is interrupted between the best check and the last
     safety = Safety(patience=3, checkpoint=tmp_path / "c", resume=True)
     for stop in (22, 47, 51):
         part = make(held_out=held_out, at={stop: interrupt})
@@ -231,7 +231,7 @@ def spoil(row: int) -> Callable[[Any], None]:
 
 
 WRONG = {
-    "a loss that is no number": (lambda _: Step(48, float("nan"), 1.0), 48, "the loss became nan"),
+    "a loss that is NaN": (lambda _: Step(48, float("nan"), 1.0), 48, "the loss became nan"),
     "a loss that blows up": (lambda _: Step(48, 1e6, 1.0), 48, "the loss rose to"),
     "NaN in a frequent row": (spoil(3), 48, "'table' holds NaN or infinity in row 3"),
     "NaN in a rare row": (spoil(400), 50, "'table' holds NaN or infinity in row 400"),
@@ -316,7 +316,8 @@ spec.loader.exec_module(toy)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 work = toy.Toy(100)
 say = lambda event: print(event.text) if isinstance(event, toy.Note) else None
-outcome = toy.run(work, toy.Safety(checkpoint=Path({str(path)!r}), checkpoint_minutes=0.0, resume=True), toy.identity(), say)
+safety = toy.Safety(checkpoint=Path({str(path)!r}), checkpoint_minutes=0.0, resume=True)
+outcome = toy.run(work, safety, toy.identity(), say)
 print(outcome.reason)
 sys.stdout.write(work.bytes().hex())
 sys.stdout.flush()

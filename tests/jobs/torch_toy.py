@@ -1,5 +1,7 @@
-"""A toy torch training: bfloat16 weights, AdamW, batches drawn from (seed, step). Run as a program, it is killed
-and resumed."""
+"""A toy torch training: bfloat16 weights, AdamW, batches drawn from (seed, step).
+
+Run as a program, it is killed and resumed.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""A training whose answer is known: a linear congruential generator, one iteration a step. Run as a program, it
-is killed and resumed."""
+"""A training whose answer is known: a linear congruential generator, one iteration a step.
+
+Run as a program, it is killed and resumed.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ ROWS = 500
 
 
 def after(rounds: int) -> np.ndarray:
-    """The generators after so many rounds, worked out at once: f^n x + p (f^n - 1) / (f - 1)."""
+    """The generators after n iterations, in closed form: f^n x + p (f^n - 1) / (f - 1)."""
     power = pow(FACTOR, rounds, (FACTOR - 1) << 64)
     plus = PLUS * ((power - 1) // (FACTOR - 1))
     return np.array([(power * start + plus) % (1 << 64) for start in range(ROWS)], np.uint64)

@@ -32,7 +32,7 @@ def test_kernels_and_arrays_draw_the_same(seed: int):
 
 
 def _surprise(counts: np.ndarray) -> float:
-    """How many standard deviations chi-square lies from what chance gives."""
+    """How many standard deviations chi-square is from what chance gives."""
     expected = counts.sum() / counts.size
     degrees = counts.size - 1
     return abs((((counts - expected) ** 2 / expected).sum() - degrees) / np.sqrt(2 * degrees))

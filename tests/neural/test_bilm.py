@@ -150,7 +150,7 @@ def test_saved_in_a_folder_of_our_own(tmp_path: Path):
     ids = character_ids([["cat"]], 12)[0]
     before = network.state_dict()
     assert all(torch.equal(tensor, before[name]) for name, tensor in again.network.state_dict().items())
-    # not to the bit: products of tensors that lie otherwise in memory may round otherwise
+    # not to the bit: products of tensors with another memory layout may round differently
     torch.testing.assert_close(again.network(ids).layers[2], network(ids).layers[2])  # pyright: ignore
 
 

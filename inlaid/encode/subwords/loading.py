@@ -24,7 +24,7 @@ from inlaid.errors import FormatError, SettingError, SourceError
 
 FORMS = (
     "tokenizer.json; vocab.json with merges.txt, or encoder.json with vocab.bpe (GPT-2); vocab.txt (BERT); "
-    "a file ending in .model or .spm (SentencePiece)"
+    "a file with the suffix .model or .spm (SentencePiece)"
 )
 PARTNERS = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}
 
@@ -90,9 +90,15 @@ def _engine(path: Path, lower: bool | None) -> Engine:
             "lower applies to a vocab.txt only; {path} itself says how text is normalized. Remove lower.",
             path=path,
         )
-    with library_errors(
-        "{path} is damaged, or not what its name says: {reason}. Download or copy the file again.", path=path
-    ):
+
+    def failed(reason: str) -> FormatError:
+        return FormatError(
+            "{path} is damaged, or not what its name says: {reason}. Download or copy the file again.",
+            path=path,
+            reason=reason,
+        )
+
+    with library_errors(failed):
         return _read_bert(path, lower) if read is _read_bert else read(path)
 
 

@@ -8,7 +8,7 @@ MARK = "▁"
 
 
 def spellings(kind: str, text: str) -> tuple[str, ...]:
-    """How a text may be spelled in a vocabulary of this kind: alone, and after a blank.
+    """How a text may be spelled in a vocabulary of this kind: alone, and after a space.
 
     >>> spellings("byte-level", "king")
     ('king', 'Ġking')

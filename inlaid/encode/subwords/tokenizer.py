@@ -126,7 +126,13 @@ class Subwords:
 
     @classmethod
     def from_json(cls, text: str) -> Subwords:
-        with library_errors("This is not a tokenizer.json: {reason}. Pass the text that `to_json` returned."):
+        def failed(reason: str) -> FormatError:
+            return FormatError(
+                "This is not a tokenizer.json: {reason}. Pass the text that `to_json` returned.",
+                reason=reason,
+            )
+
+        with library_errors(failed):
             return cls(engine_from(text))
 
     @cached_property
@@ -178,26 +184,29 @@ def bert_like(
 
 
 @contextmanager
-def library_errors(sentence: str, **values: Any) -> Iterator[None]:
-    """Turn whatever the libraries raise, including a Rust panic (not an Exception), into a FormatError.
-
-    `sentence` has the placeholder {reason}.
-    """
+def library_errors(failed: Callable[[str], FormatError]) -> Iterator[None]:
+    """Whatever the libraries raise, including a Rust panic (not an Exception), becomes `failed(reason)`."""
     try:
         yield
     except (InlaidError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        raise FormatError(sentence, reason=str(error), **values) from None
+        raise failed(str(error)) from None
 
 
 @contextmanager
 def _naming_bad_text(*texts: str) -> Iterator[None]:
     """Name the text that is not valid Unicode; the library only says that there is one."""
+
+    def failed(reason: str) -> FormatError:
+        return FormatError(
+            "The tokenizer cannot encode a text: {reason}. "
+            "If its file is damaged, download or copy it again.",
+            reason=reason,
+        )
+
     try:
-        with library_errors(
-            "The tokenizer cannot encode a text: {reason}. If its file is damaged, download or copy it again."
-        ):
+        with library_errors(failed):
             yield
     except FormatError:
         for text in texts:

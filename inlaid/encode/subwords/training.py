@@ -20,7 +20,7 @@ from inlaid.encode.subwords.tokenizer import (
     library_errors,
     refuse_surrogates,
 )
-from inlaid.errors import InlaidError, SettingError, SourceError, UnknownName, did_you_mean, need
+from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, did_you_mean, need
 from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
 
@@ -46,14 +46,19 @@ def train(
         raise UnknownName("No subword tokenizer is called '{kind}'.{hint}", kind=kind, hint=hint)
     _check_special(kind, special)
     text = _sentence_list(sentences, report)
-    with library_errors(
-        "The subword library cannot be trained on this text: {reason}. "
-        "Try another kind, or find the sentence that causes it."
-    ):
+    with library_errors(_cannot_train):
         trained = Subwords(TRAINERS[kind](text, size, special))
     if len(trained.vocabulary) < size:
         raise _too_little_text(size, len(trained.vocabulary))
     return trained
+
+
+def _cannot_train(reason: str) -> FormatError:
+    return FormatError(
+        "The subword library cannot be trained on this text: {reason}. "
+        "Try another kind, or find the sentence that causes it.",
+        reason=reason,
+    )
 
 
 def _check_special(kind: str, special: tuple[str, ...]) -> None:
@@ -107,7 +112,7 @@ def _train_bpe(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
 
 
 def _train_wordpiece(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
-    """BERT's kind: words end at blanks and punctuation, Chinese characters are words, "##" continues one."""
+    """BERT's kind: words end at spaces and punctuation, Chinese characters are words, "##" continues one."""
     seen = _distinct_words(text)
     inside = sorted({"##" + character for word in seen for character in word[1:]})
     least = len({character for word in seen for character in word} | set(special)) + len(inside)

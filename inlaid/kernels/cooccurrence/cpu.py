@@ -48,6 +48,28 @@ class Runs(NamedTuple):
     counts: np.ndarray
 
 
+class CountedCells(NamedTuple):
+    """A sparse matrix of counts: row r has the cells starts[r] to starts[r + 1]."""
+
+    starts: np.ndarray
+    """(V+1,) i8."""
+    columns: np.ndarray
+    """(N,) i4."""
+    counts: np.ndarray
+    """(N,) f8."""
+
+
+class LogProbabilities(NamedTuple):
+    """What is subtracted from the logarithm of a count."""
+
+    word: np.ndarray
+    """(V,) f8: log p(w)."""
+    context: np.ndarray
+    """(V,) f8: log p(c)."""
+    shifted_total: float
+    """log(total * shift)."""
+
+
 @kernel
 def find_occurrences(ids, offsets, first, last, next_position, occurrences):
     # sentences first..last of the corpus; occurrences.text and .positions, filled
@@ -161,12 +183,13 @@ def row_sums(starts, counts, sums):
 
 
 @kernel
-def ppmi_values(starts, columns, counts, word, context, least, first, last, values):
-    # counts (N,) f8; word (V,) f8 log p(w); context (V,) f8 log p(c); least: log (total * shift)
+def ppmi_values(cells, logs, first, last, values):
     # values (N,) f4, rows first..last filled
+    columns = cells.columns
+    counts = cells.counts
     for row in range(first, last):
-        for n in range(starts[row], starts[row + 1]):
-            pmi = np.log(counts[n]) - word[row] - context[columns[n]] - least
+        for n in range(cells.starts[row], cells.starts[row + 1]):
+            pmi = np.log(counts[n]) - logs.word[row] - logs.context[columns[n]] - logs.shifted_total
             values[n] = max(pmi, 0.0)
 
 

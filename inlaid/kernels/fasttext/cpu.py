@@ -181,7 +181,7 @@ def _cbow(stream, group, negatives, tables, weighted, scratch, sums):
 
 @part
 def _weigh_by_rows(around, contexts, sizes, tile):
-    # contexts weigh as much as they have rows: the hidden vector is the mean of all rows of all contexts
+    # the weight of a context is its number of rows: the hidden vector is the mean of all rows of all contexts
     weights = tile.context_weights
     present = tile.error_weights
     total = tile.first_four

@@ -42,8 +42,8 @@ def kernel(function: Any) -> Any:
 
 @kernel
 def _sum_chunks(ids, order, gradients, sums, DIM: tl.constexpr, CHUNK: tl.constexpr, WIDTH: tl.constexpr):
-    # ids (place,) i4, sorted; order (place,) i8: where each stood; gradients (place, DIM); sums (chunk, DIM)
-    # f4
+    # ids (place,) i4, sorted; order (place,) i8: the position of each; gradients (place, DIM); sums (chunk,
+    # DIM) f4
     chunk = tl.program_id(0)
     first = chunk * CHUNK
     if tl.load(ids + first) != tl.load(ids + first + CHUNK - 1):
@@ -72,7 +72,7 @@ def _add_places(
     DIM: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    # the gradients of `row` from `place` on, before `limit`, one by one; `live` while the run may go on
+    # the gradients of `row` from `place` on, before `limit`, one by one; `live` while the run may continue
     while live & (place < limit):
         for _ahead in tl.static_range(TILE):
             at = tl.load(order + place, mask=place < limit, other=0)

@@ -49,7 +49,7 @@ TRAIN, TRAIN_AND_MEASURE, MEASURE = range(3)
 LOSS, PAIRS = range(2)
 """Entries of `sums`."""
 MEASURE_EVERY = 256
-"""The loss is summed over one tile in so many: logarithms take longer than all the rest."""
+"""The loss is summed over every n-th tile: logarithms take longer than all the rest."""
 
 
 class Tables(NamedTuple):

@@ -27,7 +27,7 @@ class Stream:
     low: np.ndarray
     high: np.ndarray
     positions: np.ndarray
-    """Where each stood in the text."""
+    """The position of each in the text."""
 
     def contexts(self, center: int) -> list[int]:
         return [q for q in range(self.low[center], self.high[center]) if q != center]

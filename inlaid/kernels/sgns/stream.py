@@ -43,7 +43,7 @@ class Text(NamedTuple):
 
 
 def empty_stream(words: int, window: int) -> Stream:
-    """A stream with space for so many words."""
+    """A stream with space for `words` words."""
     entries = np.empty((4, words + PADDING + window), np.int32)
     return Stream(entries[0], entries[1], entries[2], entries[3], 0)
 

@@ -1,4 +1,4 @@
-"""Sixteen pairs at once: which words are in whose window, how much each pair weighs, and its gradient.
+"""Sixteen pairs at once: which words are in whose window, the weight of each pair, and its gradient.
 
 The weights of pairs are stored group by group: 4 q + i is the pair of other q and word i of four, so that a
 vector of 16 holds the pairs of four others with four words. Every intrinsic has its meaning in plain NumPy
@@ -53,9 +53,15 @@ def _inside(*, words_are_centers: bool) -> Any:
             words = _count_from(builder, arguments[2], WORD_OF)
             others = _count_from(builder, arguments[3], OTHER_OF)
             if words_are_centers:
-                centers, contexts, start, order = words, others, arguments[2], WORD_OF
+                centers = words
+                contexts = others
+                start = arguments[2]
+                order = WORD_OF
             else:
-                centers, contexts, start, order = others, words, arguments[3], OTHER_OF
+                centers = others
+                contexts = words
+                start = arguments[3]
+                order = OTHER_OF
             lowest, end = (_four(builder, array, start, INT32, order) for array in (low, high))
             within = builder.and_(
                 builder.icmp_signed("<=", lowest, contexts), builder.icmp_signed("<", contexts, end)

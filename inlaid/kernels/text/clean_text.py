@@ -1,6 +1,6 @@
-"""Bytes to words: UTF-8 text with everything between words replaced by blanks.
+"""Bytes to words: UTF-8 text with everything between words replaced by spaces.
 
-`clean` leaves words where they are, in lower case if asked, and replaces everything between them by blanks.
+`clean` leaves words where they are, in lower case if asked, and replaces everything between them by spaces.
 Runs of Chinese are moved to a buffer of their own, segmented elsewhere, and inserted again by `weave`. Lines
 that `clean` cannot handle exactly (characters that compose, broken UTF-8) are reported, for the plain
 tokenizer.
@@ -9,6 +9,8 @@ Every array of text is followed by at least 64 bytes of newlines, so that vector
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +23,6 @@ if inside it; Chinese; handled by the plain tokenizer."""
 
 MARK = 1
 """Takes the place of a run of Chinese in the cleaned text."""
-HARD_LINES, RUN_BYTES = range(2)
-"""Entries of the state that `clean` fills."""
 SPACE = 32
 NEWLINE = 10
 RETURN = 13
@@ -32,110 +32,158 @@ THIRDS = np.uint64(0x9249249249249249)
 """Every third bit, from the lowest to the highest."""
 
 
+class Characters(NamedTuple):
+    """The class and the lower case of each code point; the last entry is for bytes that are not UTF-8."""
+
+    kinds: np.ndarray
+    """(0x110001,) u1."""
+    lowered: np.ndarray
+    """(0x110001,) i4."""
+
+
+class CleanOutput(NamedTuple):
+    """What `clean` fills."""
+
+    text: np.ndarray
+    """(size + 64,) u1, which may be the text itself: words between spaces, a MARK for each Chinese run."""
+    runs: np.ndarray
+    """(size + 65,) u1: the Chinese runs, a newline before each."""
+    hard: np.ndarray
+    """(lines, 2) i8: hard line n is text[hard[n, 0]:hard[n, 1]]."""
+
+
+class Lines(NamedTuple):
+    """State of `clean`: the current line, and what was found so far."""
+
+    start: int
+    easy: bool
+    """Whether the kernel can clean the current line exactly."""
+    hard_lines: int
+    run_bytes: int
+    run_bytes_before: int
+    """`run_bytes` at the start of the line: the runs of a hard line are dropped again."""
+
+
 @kernel
-def clean(text, size, classes, lowered, lower, out, runs, hard, state):
-    # text (size + 64,) u1; classes (0x110001,) u1 and lowered (0x110001,) i4 by code point; lower: whether
-    # A-Z become a-z
-    # out like text, filled: words between blanks, a MARK for each run of Chinese
-    # runs (size + 65,) u1, filled: those runs, a newline before each
-    # hard (lines, 2) i8, filled: line n of those is text[hard[n, 0]:hard[n, 1]]; state (2,) i8, filled: hard
-    # lines, bytes of runs
-    found = 0
-    here = 0
-    line = 0
-    easy = True
+def clean(text, size, characters, lower, output):
+    # text (size + 64,) u1; lower: whether A-Z become a-z
+    # Returns Lines: how many hard lines, and how many bytes of runs, were written.
+    kinds = characters.kinds
+    words = kinds[ord("'")] == APOSTROPHE
+    lines = Lines(0, True, 0, 0, 0)
     before = BLANK
-    waiting = 0
-    waiting_before = 0
-    words = classes[ord("'")] == APOSTROPHE
-    chinese = classes[0x4E00] == HAN
+    here = 0
     while here < size:
         if between(text, here, 0x80, 0xFF) == 0 and here + 64 <= size:
-            last = _clean_plain(text, here, before, _class_at(text, here + 64, classes), words, lower, out)
             newlines = between(text, here, NEWLINE, NEWLINE) | between(text, here, RETURN, RETURN)
+            after = _class_at(text, here + 64, kinds)
+            before = _clean_plain(text, here, before, after, words, lower, output.text)
             while newlines != 0:
-                end = here + lowest_bit(newlines)
-                if not easy:
-                    hard[found, 0] = line
-                    hard[found, 1] = end
-                    waiting = waiting_before
-                    found += 1
-                line = end + 1
-                easy = True
-                waiting_before = waiting
+                lines = _end_line(lines, here + lowest_bit(newlines), output.hard)
                 newlines &= newlines - ONE
-            before = last
             here = here + 64
+        else:
+            until = min(here + 64, size)
+            here, before, lines = _clean_characters(text, here, until, before, lines, characters, output)
+    if not lines.easy:
+        lines = _end_line(lines, size, output.hard)
+    return lines
+
+
+@part
+def _clean_characters(text, here, until, before, lines, characters, output):
+    # One character, or one short run of Chinese, after another.
+    kinds = characters.kinds
+    chinese = kinds[0x4E00] == HAN
+    while here < until:
+        together = _common_han(text, here) if chinese and text[here] >= 0xE4 else 0
+        if together > 0:
+            lines = _with_runs(lines, _move_common_han(text, here, together, before, lines.run_bytes, output))
+            before = HAN
+            here = here + together
             continue
-        until = min(here + 64, size)
-        while here < until:
-            together = _common_han(text, here) if chinese and text[here] >= 0xE4 else 0
-            if together > 0:
-                if before != HAN:
-                    runs[waiting] = NEWLINE
-                    waiting += 1
-                copy(text, here, runs, waiting)
-                waiting += together
-                put_words(text, here, ~np.uint64(0) << np.uint64(together), np.uint64(0), np.uint64(0), out)
-                if before != HAN:
-                    out[here] = MARK
-                before = HAN
-                here = here + together
-                continue
-            point, width = _point(text, here)
-            kind = classes[point]
-            if point == NEWLINE or point == RETURN:
-                if not easy:
-                    hard[found, 0] = line
-                    hard[found, 1] = here
-                    waiting = waiting_before
-                    found += 1
-                line = here + 1
-                easy = True
-                before = BLANK
-                waiting_before = waiting
-                out[here] = NEWLINE
-                here += 1
-                continue
+        point, width = _point(text, here)
+        kind = kinds[point]
+        if point == NEWLINE or point == RETURN:
+            lines = _end_line(lines, here, output.hard)
+            output.text[here] = NEWLINE
+            before = BLANK
+            here += 1
+            continue
+        if kind == HAN:
+            lines = _with_runs(lines, _move_han(text, here, width, before, lines.run_bytes, output))
+        else:
             if kind == HARD:
-                easy = False
-            elif kind == HAN:
-                if before != HAN:
-                    runs[waiting] = NEWLINE
-                    waiting += 1
-                for n in range(here, here + width):
-                    runs[waiting] = text[n]
-                    waiting += 1
-                    out[n] = SPACE
-                out[here] = SPACE if before == HAN else MARK
-                before = kind
-                here = here + width
-                continue
+                lines = _hard_line(lines)
             elif kind >= APOSTROPHE:
-                following = _class_at(text, here + width, classes)
+                following = _class_at(text, here + width, kinds)
                 joins = DIGIT if kind == POINT else LETTER
                 inside = (before == DIGIT or before == joins) and (following == DIGIT or following == joins)
                 kind = joins if inside else BLANK
             if kind == BLANK:
                 for n in range(here, here + width):
-                    out[n] = SPACE
+                    output.text[n] = SPACE
             else:
-                _put(out, here, width, lowered[point])
-            before = kind
-            here = here + width
-    if not easy:
-        hard[found, 0] = line
-        hard[found, 1] = size
-        waiting = waiting_before
-        found += 1
-    state[HARD_LINES] = found
-    state[RUN_BYTES] = waiting
+                _put(output.text, here, width, characters.lowered[point])
+        before = kind
+        here = here + width
+    return here, before, lines
+
+
+@part
+def _end_line(lines, end, hard):
+    # The line ends at `end`; a hard one is recorded.
+    hard_lines = lines.hard_lines
+    run_bytes = lines.run_bytes
+    if not lines.easy:
+        hard[hard_lines, 0] = lines.start
+        hard[hard_lines, 1] = end
+        hard_lines += 1
+        run_bytes = lines.run_bytes_before
+    return Lines(end + 1, True, hard_lines, run_bytes, run_bytes)
+
+
+@part
+def _hard_line(lines):
+    return Lines(lines.start, False, lines.hard_lines, lines.run_bytes, lines.run_bytes_before)
+
+
+@part
+def _with_runs(lines, run_bytes):
+    return Lines(lines.start, lines.easy, lines.hard_lines, run_bytes, lines.run_bytes_before)
+
+
+@part
+def _move_common_han(text, here, size, before, run_bytes, output):
+    # Move up to 63 bytes of Chinese to the runs; returns the new number of their bytes.
+    if before != HAN:
+        output.runs[run_bytes] = NEWLINE
+        run_bytes += 1
+    copy(text, here, output.runs, run_bytes)
+    put_words(text, here, ~np.uint64(0) << np.uint64(size), np.uint64(0), np.uint64(0), output.text)
+    if before != HAN:
+        output.text[here] = MARK
+    return run_bytes + size
+
+
+@part
+def _move_han(text, here, width, before, run_bytes, output):
+    # Move one Chinese character to the runs; returns the new number of their bytes.
+    if before != HAN:
+        output.runs[run_bytes] = NEWLINE
+        run_bytes += 1
+    for n in range(here, here + width):
+        output.runs[run_bytes] = text[n]
+        run_bytes += 1
+        output.text[n] = SPACE
+    output.text[here] = SPACE if before == HAN else MARK
+    return run_bytes
 
 
 @kernel
 def weave(text, size, words, out):
     # text (size + 64,) u1 with MARKs; words (M + 64,) u1: for each MARK a newline, then its words between
-    # blanks, and padding
+    # spaces, and padding
     # out (size + M + 64,) u1, filled; returns how much
     filled = 0
     taken = 0
@@ -159,7 +207,7 @@ def weave(text, size, words, out):
         out[filled] = SPACE
         filled += 1
         here += 1
-        while text[here] == SPACE:  # the blanks in place of the run
+        while text[here] == SPACE:  # the spaces in place of the run
             here += lowest_bit(~between(text, here, SPACE, SPACE))
     return filled
 
@@ -192,12 +240,12 @@ def _clean_plain(text, here, before, after, words, lower, out):
 @part
 def _common_han(text, here):
     # How many bytes from here on are Chinese characters of three bytes, U+4E00 to U+9FFF; at most 63.
-    going_on = between(text, here, 0x80, 0xBF)
+    continuation = between(text, here, 0x80, 0xBF)
     leading = (
         between(text, here, 0xE5, 0xE9)
         | between(text, here, 0xE4, 0xE4) & between(text, here, 0xB8, 0xBF) >> ONE
     )
-    whole = leading & going_on >> ONE & going_on >> np.uint64(2)
+    whole = leading & continuation >> ONE & continuation >> np.uint64(2)
     return lowest_bit(~whole & THIRDS)
 
 

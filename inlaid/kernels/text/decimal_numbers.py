@@ -37,7 +37,7 @@ EXACT = 2.0**53
 """Whole numbers below this are exact in float64."""
 SIGN = np.uint32(1 << 31)
 WIDEST = 17
-"""Bytes of the longest number written, with the blank before it: ` -0.000123456789`, ` -1.23456789e-38`."""
+"""Bytes of the longest number written, with the space before it: ` -0.000123456789`, ` -1.23456789e-38`."""
 FEWEST = 6
 MOST = 9
 """Every decimal of 6 digits survives float32 and every float32 survives 9 digits."""
@@ -190,7 +190,7 @@ def _shortest(value):
 
 @kernel
 def format_numbers(values, ends, out):
-    # values (rows, dim) f4, finite; out (rows * dim * WIDEST,) u1, filled: numbers, a blank before each
+    # values (rows, dim) f4, finite; out (rows * dim * WIDEST,) u1, filled: numbers, a space before each
     # ends (rows,) i8, filled: where row n ends in out; returns the first row that is left to the plain
     # version, or how many there are
     filled = 0

@@ -1,6 +1,6 @@
 """Words to ids: a hash table of bytes that counts words and gives them ids.
 
-`number` looks up each word between blanks, and adds it if it is new; `renumber` maps these ids to those of
+`number` looks up each word between spaces, and adds it if it is new; `renumber` maps these ids to those of
 the vocabulary. `line_hashes` and `repeated` find lines that occurred before.
 
 Every array of text is followed by at least 64 bytes of newlines, so that vectors may read past its end.
@@ -23,13 +23,57 @@ HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 AHEAD = 256
 """Words found before the first of them is looked up: their slots are prefetched meanwhile."""
-KNOWN, FILLED = range(2)
-"""Entries of the state of `number`."""
 PREFIX, REST, LENGTH, COUNT = range(4)
 """Columns of a row: the first eight bytes of a word, the others, its length, its count."""
-CALL_IDS, CALL_ENDS, ALL_IDS, IDS_IN_ENDED, SENTENCES, HAS_WORDS = range(6)
-"""Entries of the state of `renumber`: ids and sentence ends of this call; ids of all calls; ids in sentences
-that have ended; sentences that had any word; whether the current one has."""
+
+
+class WordTable(NamedTuple):
+    """The hash table of words."""
+
+    slots: np.ndarray
+    """(2^k,) u8: 0, or the upper half of a word's hash << 32 | its row; so small that it fits a cache."""
+    rows: np.ndarray
+    """(R, 4) u8, see PREFIX. In order of first occurrence, so frequent words are close together. Row 0 is the
+    newline, a word like any other here."""
+    blob: np.ndarray
+    """(B,) u1: the bytes of row r are blob[ends[r - 1]:ends[r]]."""
+    ends: np.ndarray
+    """(R,) i8."""
+
+
+class NumberProgress(NamedTuple):
+    """How far `number` has come."""
+
+    here: int
+    """Where the next word may begin."""
+    known: int
+    """Rows in use."""
+    filled: int
+    """Ids written."""
+
+
+class RenumberProgress(NamedTuple):
+    """How far `renumber` has come."""
+
+    ids: int
+    """Ids written by the last call."""
+    ends: int
+    """Sentence ends written by the last call."""
+    all_ids: int
+    """Ids written by all calls."""
+    ended_ids: int
+    """Those of them in sentences that have ended."""
+    sentences: int
+    """Sentences that had any word."""
+    has_words: int
+    """1 if the current sentence has any word, otherwise 0."""
+
+
+class Repeated(NamedTuple):
+    """How many hashes were seen before, and how many the table holds now."""
+
+    found: int
+    held: int
 
 
 class WordsAhead(NamedTuple):
@@ -42,7 +86,21 @@ class WordsAhead(NamedTuple):
     hashes: np.ndarray
 
 
-def room_ahead() -> WordsAhead:
+class WordScan(NamedTuple):
+    """State of the search for words."""
+
+    here: int
+    begun: int
+    """Words found, the last of which may not have ended."""
+    stopped: int
+    """Words found that have ended."""
+    inside: np.uint64
+    """1 if a word continues at `here`."""
+    ended: np.uint64
+    """1 if a newline, which is a word of one byte, ends at `here`."""
+
+
+def word_buffers() -> WordsAhead:
     """Buffers for words that are found ahead."""
     return WordsAhead(
         starts=np.empty(AHEAD, np.int64),
@@ -53,82 +111,42 @@ def room_ahead() -> WordsAhead:
 
 
 @kernel
-def number(text, size, start, slots, rows, blob, ends, ids, state, found):
-    # text (size + 64,) u1: words between blanks and newlines; start: where a word may begin
-    # slots (2^k,) u8: 0, or the upper half of a word's hash << 32 | its row; so small, the table fits a cache
-    # rows (R, 4) u8, each: first eight bytes, the others, length, count; in order of first sight, so frequent
-    # words lie together
-    # Row 0 is the newline, a word like any other here; the bytes of row r are blob[ends[r - 1]:ends[r]]
-    # ids (size,) i4, filled: rows - 1; state (2,) i8: rows known, ids filled
-    # found: from `room_ahead`
-    # Returns where it stopped: behind the text, or at a word for which there is no space.
-    known = state[KNOWN]
-    filled = state[FILLED]
-    begun = 0
+def number(text, size, progress, table, ids, found):
+    # text (size + 64,) u1: words between spaces and newlines; ids (size,) i4, filled: rows - 1
+    # Returns the progress: behind the text, or at a word for which the table has no space.
+    known = progress.known
+    filled = progress.filled
+    slots = table.slots
+    rows = table.rows
+    blob = table.blob
+    ends = table.ends
     mask = np.uint64(slots.shape[0] - 1)
-    starts = found.starts
-    stops = found.stops
-    keys = found.keys
-    hashes = found.hashes
-    here = start
-    inside = np.uint64(0)
-    ended = np.uint64(0)
-    while here <= size:  # not <: the last newline may end at the next 64 bytes
-        stopped = 0
-        while here <= size and begun + 65 < AHEAD:
-            newlines = between(text, here, NEWLINE, NEWLINE)
-            letters = ~(newlines | between(text, here, SPACE, SPACE))
-            if here + 64 > size:  # the padding is not text
-                newlines &= (ONE << np.uint64(size - here)) - ONE
-            before = letters << ONE | inside
-            begins = letters & ~before | newlines
-            ends_here = ~letters & before | newlines << ONE | ended
-            inside = letters >> TOP
-            ended = newlines >> TOP
-            while begins != 0:
-                starts[begun] = here + lowest_bit(begins)
-                begins &= begins - ONE
-                begun += 1
-            while ends_here != 0:
-                stops[stopped] = here + lowest_bit(ends_here)
-                ends_here &= ends_here - ONE
-                stopped += 1
-            here += 64
-        for n in range(stopped):
-            first, others = _key(text, starts[n], stops[n] - starts[n])
-            keys[n, PREFIX] = first
-            keys[n, REST] = others
-            hashes[n] = _hash(first, others, stops[n] - starts[n])
-            prefetch_at(slots, np.int64(hashes[n] & mask))
-        for n in range(stopped):
-            prefetch_at(rows, np.int64(slots[hashes[n] & mask] & LOW))
-        for n in range(stopped):
-            length = stops[n] - starts[n]
-            place = hashes[n] & mask
-            tag = hashes[n] >> HALF
+    scan = WordScan(progress.here, 0, 0, np.uint64(0), np.uint64(0))
+    while scan.here <= size:  # not <: the last newline may end at the next 64 bytes
+        scan = _find_words(text, size, scan, found)
+        _hash_words(text, scan.stopped, table, found)
+        for n in range(scan.stopped):
+            start = found.starts[n]
+            length = found.stops[n] - start
+            place = found.hashes[n] & mask
+            tag = found.hashes[n] >> HALF
             # not a part of its own: with five arrays as arguments it takes twice the time of everything else
             while True:
                 slot = slots[place]
                 row = slot & LOW
                 if (
                     slot >> HALF == tag
-                    and rows[row, PREFIX] == keys[n, PREFIX]
-                    and rows[row, REST] == keys[n, REST]
+                    and rows[row, PREFIX] == found.keys[n, PREFIX]
+                    and rows[row, REST] == found.keys[n, REST]
                     and rows[row, LENGTH] == np.uint64(length)
                 ):
-                    if length <= 16 or _same(text, starts[n], length, blob, ends[row - ONE]):
+                    if length <= 16 or _same(text, start, length, blob, ends[row - ONE]):
                         break
                 if slot == 0:
-                    if (
-                        known >= ends.shape[0]
-                        or 2 * known >= slots.shape[0]
-                        or ends[known - 1] + length + 64 > blob.shape[0]
-                    ):
-                        state[KNOWN] = known
-                        state[FILLED] = filled
-                        return starts[n]
+                    if _is_full(table, known, length):
+                        return NumberProgress(start, known, filled)
                     row = np.uint64(known)
-                    _add(text, starts[n], length, keys[n], rows, blob, ends, known)
+                    _add(text, start, length, found.keys[n], table, known)
                     slots[place] = tag << HALF | row
                     known += 1
                     break
@@ -136,17 +154,67 @@ def number(text, size, start, slots, rows, blob, ends, ids, state, found):
             rows[row, COUNT] += ONE
             ids[filled] = np.int32(row) - 1
             filled += 1
-        if begun > stopped:  # a word goes on in the next 64 bytes
-            starts[0] = starts[stopped]
-        begun -= stopped
-    state[KNOWN] = known
-    state[FILLED] = filled
-    return here
+    return NumberProgress(scan.here, known, filled)
+
+
+@part
+def _find_words(text, size, scan, found):
+    # Find words until almost AHEAD of them have begun. One that has not ended yet is the first of the next
+    # call.
+    here = scan.here
+    begun = scan.begun - scan.stopped
+    if begun > 0:
+        found.starts[0] = found.starts[scan.stopped]
+    stopped = 0
+    inside = scan.inside
+    ended = scan.ended
+    while here <= size and begun + 65 < AHEAD:
+        newlines = between(text, here, NEWLINE, NEWLINE)
+        letters = ~(newlines | between(text, here, SPACE, SPACE))
+        if here + 64 > size:  # the padding is not text
+            newlines &= (ONE << np.uint64(size - here)) - ONE
+        before = letters << ONE | inside
+        begins = letters & ~before | newlines
+        ends_here = ~letters & before | newlines << ONE | ended
+        inside = letters >> TOP
+        ended = newlines >> TOP
+        while begins != 0:
+            found.starts[begun] = here + lowest_bit(begins)
+            begins &= begins - ONE
+            begun += 1
+        while ends_here != 0:
+            found.stops[stopped] = here + lowest_bit(ends_here)
+            ends_here &= ends_here - ONE
+            stopped += 1
+        here += 64
+    return WordScan(here, begun, stopped, inside, ended)
+
+
+@part
+def _hash_words(text, count, table, found):
+    # Keys and hashes of the words found; their slots, then their rows, are prefetched meanwhile.
+    mask = np.uint64(table.slots.shape[0] - 1)
+    for n in range(count):
+        length = found.stops[n] - found.starts[n]
+        first, others = _key(text, found.starts[n], length)
+        found.keys[n, PREFIX] = first
+        found.keys[n, REST] = others
+        found.hashes[n] = _hash(first, others, length)
+        prefetch_at(table.slots, np.int64(found.hashes[n] & mask))
+    for n in range(count):
+        prefetch_at(table.rows, np.int64(table.slots[found.hashes[n] & mask] & LOW))
+
+
+@part
+def _is_full(table, known, length):
+    if known >= table.ends.shape[0] or 2 * known >= table.slots.shape[0]:
+        return True
+    return table.ends[known - 1] + length + 64 > table.blob.shape[0]
 
 
 @part
 def _key(text, start, length):
-    # Two numbers that identify a word of up to 16 bytes, given its length; for longer ones the second is a
+    # Two integers that identify a word of up to 16 bytes, given its length; for longer ones the second is a
     # hash.
     short = min(length, 8)
     first = eight(text, start) & (~np.uint64(0) >> np.uint64(64 - 8 * short))
@@ -176,9 +244,11 @@ def _same(text, start, length, blob, place):
 
 
 @part
-def _add(text, start, length, key, rows, blob, ends, row):
+def _add(text, start, length, key, table, row):
+    rows = table.rows
+    ends = table.ends
     for n in range(0, length, 64):  # 64 bytes each; those behind the word are overwritten by the next
-        copy(text, start + n, blob, ends[row - 1] + n)
+        copy(text, start + n, table.blob, ends[row - 1] + n)
     ends[row] = ends[row - 1] + length
     rows[row, PREFIX] = key[PREFIX]
     rows[row, REST] = key[REST]
@@ -225,36 +295,34 @@ def line_hashes(text, size, hashes):
 
 
 @kernel
-def renumber(ids, new, out, ends, state):
+def renumber(ids, new, out, ends, progress):
     # ids (N,) i4 with -1 between sentences; new (words,) i4: the id each word gets, or -1 to leave it out
     # out (N,) i4 and ends (N,) i8, filled: the ids that stay, and where sentences end that keep any
-    # state (6,) i8: ids and ends filled by this call; ids filled by all calls, and by all sentences that have
-    # ended;
-    # sentences that held any word; whether the one that goes on does
+    # progress: of the call before
     filled = 0
     closed = 0
+    ended_ids = progress.ended_ids
+    sentences = progress.sentences
+    has_words = progress.has_words
     for n in range(ids.shape[0]):
         if ids[n] >= 0:
             id = new[ids[n]]
             out[filled] = id
             filled += id >= 0
-            state[HAS_WORDS] = 1
+            has_words = 1
         else:
-            state[SENTENCES] += state[HAS_WORDS]
-            state[HAS_WORDS] = 0
-            if state[ALL_IDS] + filled > state[IDS_IN_ENDED]:
-                state[IDS_IN_ENDED] = state[ALL_IDS] + filled
-                ends[closed] = state[IDS_IN_ENDED]
+            sentences += has_words
+            has_words = 0
+            if progress.all_ids + filled > ended_ids:
+                ended_ids = progress.all_ids + filled
+                ends[closed] = ended_ids
                 closed += 1
-    state[CALL_IDS] = filled
-    state[CALL_ENDS] = closed
-    state[ALL_IDS] += filled
+    return RenumberProgress(filled, closed, progress.all_ids + filled, ended_ids, sentences, has_words)
 
 
 @kernel
-def repeated(hashes, table, state):
-    # hashes (N,) u8; table (2^k,) u8, those seen before; state (1,) i8: how many it holds. Returns how many
-    # were seen before.
+def repeated(hashes, table, held):
+    # hashes (N,) u8; table (2^k,) u8, those seen before; held: how many it holds
     found = 0
     mask = table.shape[0] - 1
     for n in range(hashes.shape[0]):
@@ -264,7 +332,7 @@ def repeated(hashes, table, state):
             slot = (slot + 1) & mask
         if table[slot] == hashed:
             found += 1
-        elif 2 * state[0] < table.shape[0]:
+        elif 2 * held < table.shape[0]:
             table[slot] = hashed
-            state[0] += 1
-    return found
+            held += 1
+    return Repeated(found, held)

@@ -114,7 +114,7 @@ def _array(ours: str, arrays: dict[str, np.ndarray], config: Config) -> np.ndarr
     if place.transposed:
         array = np.ascontiguousarray(array.T)
     if place.name == "char_embed":
-        return np.pad(array, ((1, 0), (0, 0)))  # their file lacks the row of zeros that stands for no token
+        return np.pad(array, ((1, 0), (0, 0)))  # their file lacks the row of zeros that means no token
     if array.ndim == 4:
         return np.ascontiguousarray(array[0].transpose(2, 1, 0))  # (1, width, in, out) -> (out, in, width)
     if place.name.endswith("/W_0"):  # the weights of input and output, stacked

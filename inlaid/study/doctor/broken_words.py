@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from inlaid.messages import Message
@@ -28,8 +28,8 @@ JOINERS = frozenset("\u200c\u200d\ufe0f")
 class Kind(NamedTuple):
     """A kind of broken word."""
 
-    message: Message
-    """With the placeholder {words}."""
+    message: Callable[[Message], Message]
+    """What was found, given how many words it concerns."""
     advice: Message
     harmless: float | None = None
     """The kind does no harm up to this share of the words; None where any share does."""
@@ -37,29 +37,29 @@ class Kind(NamedTuple):
 
 KINDS = {
     "mojibake": Kind(
-        Message("Text decoded in the wrong encoding: {words}."),
+        lambda words: Message("Text decoded in the wrong encoding: {words}.", words=words),
         Message("Decode the text in its real encoding (UTF-8, GB18030, ...) and train again."),
     ),
     "control characters": Kind(
-        Message("Control, private-use or invisible characters: {words}."),
+        lambda words: Message("Control, private-use or invisible characters: {words}.", words=words),
         Message("Clean the text: these create duplicates that look the same."),
     ),
     "markup": Kind(
-        Message("Pieces of HTML: {words}."),
+        lambda words: Message("Pieces of HTML: {words}.", words=words),
         Message("Remove the markup from the text and decode its entities, then train again."),
     ),
     "whitespace": Kind(
-        Message("Empty words, or words with whitespace inside: {words}."),
+        lambda words: Message("Empty words, or words with whitespace inside: {words}.", words=words),
         Message("Check how the file was split into words; phrases are best joined by _."),
         harmless=0.01,
     ),
     "unused": Kind(
-        Message("Reserved tokens that were never trained: {words}."),
+        lambda words: Message("Reserved tokens that were never trained: {words}.", words=words),
         Message("Leave them out before you search: they are near each other, and near many words."),
         harmless=0.5,
     ),
     "punctuation": Kind(
-        Message("Nothing but punctuation: {words}."),
+        lambda words: Message("Nothing but punctuation: {words}.", words=words),
         Message("Fine if you meant to keep it; the word tokenizer leaves it out."),
         harmless=0.5,
     ),
@@ -78,7 +78,7 @@ def broken(vectors: Vectors) -> list[Finding]:
     for name, words in found.items():
         if words:
             kind = KINDS[name]
-            message = Message(kind.message.sentence, words=words_of(len(words), vectors))
+            message = kind.message(words_of(len(words), vectors))
             severity = _severity(kind, len(words) / len(vectors))
             examples = tuple(_visible(word) for word in words[:SHOWN])
             findings.append(Finding(name, severity, len(words), message, kind.advice, examples))

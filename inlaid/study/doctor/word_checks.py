@@ -29,8 +29,8 @@ class Spelling(NamedTuple):
     """A way in which two spellings of a word differ."""
 
     normalized: Callable[[list[str]], list[str]]
-    message: Message
-    """With the placeholder {words}."""
+    message: Callable[[Message], Message]
+    """What was found, given how many words it concerns."""
     advice: Message
 
 
@@ -43,17 +43,17 @@ def _simplified(words: list[str]) -> list[str]:
 SPELLINGS = {
     "case": Spelling(
         lambda words: [word.lower() for word in words],
-        Message("Words that differ from another in case alone: {words}."),
+        lambda words: Message("Words that differ from another in case alone: {words}.", words=words),
         Message("If case means nothing to you, train with `lower`; for scores, fold case."),
     ),
     "width": Spelling(
         lambda words: [nfkc(word) for word in words],
-        Message("Words that differ from another in width alone: {words}."),
+        lambda words: Message("Words that differ from another in width alone: {words}.", words=words),
         Message("Train with `nfkc` or `width`, so that full-width and half-width forms are one word."),
     ),
     "script": Spelling(
         _simplified,
-        Message("Words that differ from another in script alone: {words}."),
+        lambda words: Message("Words that differ from another in script alone: {words}.", words=words),
         Message("Train with `simplified`, so that traditional and simplified characters are one word."),
     ),
 }
@@ -84,7 +84,7 @@ def _spelled_twice(vectors: Vectors, name: str) -> list[Finding]:
     share = len(pairs) / len(vectors)
     if share <= FEW:
         return []
-    message = Message(spelling.message.sentence, words=words_of(len(pairs), vectors))
+    message = spelling.message(words_of(len(pairs), vectors))
     severity = "warning" if share > MANY else "note"
     return [Finding(name, severity, len(pairs), message, spelling.advice, tuple(pairs[:SHOWN]))]
 
@@ -97,14 +97,20 @@ class CommonWords(NamedTuple):
 
     script: re.Pattern[str]
     groups: dict[str, list[str]]
-    messages: dict[str, Message]
-    """With the placeholders {missing} and {total}."""
+    name: Message
+    """The language, in messages."""
 
 
 def _words(text: str) -> list[str]:
     return text.split()
 
 
+GROUPS = {
+    "function words": Message("function words"),
+    "days": Message("names of days"),
+    "numerals": Message("numerals"),
+}
+"""The groups of common words, in messages."""
 ENGLISH = CommonWords(
     re.compile(r"[A-Za-z'’-]+"),
     {
@@ -112,11 +118,7 @@ ENGLISH = CommonWords(
         "days": _words("monday tuesday wednesday thursday friday saturday sunday"),
         "numerals": _words("one two three four five six seven eight nine ten"),
     },
-    {
-        "function words": Message("{missing} of {total} English function words are missing."),
-        "days": Message("{missing} of {total} English names of days are missing."),
-        "numerals": Message("{missing} of {total} English numerals are missing."),
-    },
+    Message("English"),
 )
 CHINESE = CommonWords(
     HAN,
@@ -125,11 +127,7 @@ CHINESE = CommonWords(
         "days": _words("星期一 星期二 星期三 星期四 星期五 星期六 星期日"),
         "numerals": _words("一 二 三 四 五 六 七 八 九 十"),
     },
-    {
-        "function words": Message("{missing} of {total} Chinese function words are missing."),
-        "days": Message("{missing} of {total} Chinese names of days are missing."),
-        "numerals": Message("{missing} of {total} Chinese numerals are missing."),
-    },
+    Message("Chinese"),
 )
 FUNCTION_WORDS = 0.75
 IN_SCRIPT = 0.2
@@ -150,8 +148,13 @@ def missing(vectors: Vectors) -> list[Finding]:
             continue
         for group, words in lacking.items():
             if words:
-                total = len(common.groups[group])
-                message = Message(common.messages[group].sentence, missing=len(words), total=total)
+                message = Message(
+                    "{missing} of {total} {language} {group} are missing.",
+                    missing=len(words),
+                    total=len(common.groups[group]),
+                    language=common.name,
+                    group=GROUPS[group],
+                )
                 advice = Message(
                     "Fine if the text is of a narrow domain, or if such words were removed on purpose."
                 )

@@ -41,7 +41,7 @@ def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report 
     """Answer "a is to b as c is to ?" for ids `given` (question, 3), never with `left_out` (question, any).
 
     3CosAdd: the word d with the greatest cos(d, b) - cos(d, a) + cos(d, c).
-    3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), with cosines shifted to lie between 0
+    3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), with cosines shifted to be between 0
     and 1.
     """
     asked, places = np.unique(given, return_inverse=True)
@@ -54,7 +54,7 @@ def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report 
     for start in range(0, len(table), step):
         cosines = asked_units @ unit(table[start : start + step]).T
         width = cosines.shape[1]
-        # Scores have one column more than words: ids to leave out that lie in other blocks are written there.
+        # Scores have one column more than words: ids to leave out that are in other blocks are written there.
         hidden = np.where((left_out >= start) & (left_out < start + width), left_out - start, width)
         scores, found = _best(cosines, places[order], hidden[order])
         better = np.empty_like(best, bool)

@@ -171,7 +171,7 @@ def _compared(
 
 
 def _asked(tasks: Sequence[Named], report: Report) -> list[Task]:
-    """Names stand for both languages; paths are read together, so that train and test files find each
+    """Names select both languages; paths are read together, so that train and test files find each
     other."""
     if isinstance(tasks, (str, Path)):
         raise SettingError("tasks is {tasks!r}; expected a list: [{tasks!r}].", tasks=str(tasks))

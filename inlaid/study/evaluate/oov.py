@@ -23,7 +23,7 @@ class OOVSettings:
     """Which words count as known, and what happens to items with out-of-vocabulary words."""
 
     top: Positive | None = None
-    """Use only the first so many words, as answers too; files list frequent words first. All by default."""
+    """Use only the first n words, as answers too; files list frequent words first. All by default."""
     fold_case: bool = False
     """Treat words that differ only in case as one word: the first of them."""
     oov: Literal["skip", "wrong"] = "skip"

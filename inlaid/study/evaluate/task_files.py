@@ -30,7 +30,7 @@ from inlaid.study.evaluate.tasks import Analogies, Categories, Outliers, Sentenc
 HEAD = 1 << 16
 """Bytes read to recognize the kind of a file."""
 TESTED = 5
-"""One text in so many is for testing, where a file has no train and test parts."""
+"""Every n-th text is for testing, where a file has no train and test parts."""
 PART = re.compile(r"(?:^|[._-])(train|test|dev|valid|val)(?=[._-]|$)", re.IGNORECASE)
 ROLES = ("test", "dev", "valid", "val")
 """Parts to test on, in order of preference."""

@@ -107,7 +107,7 @@ def axis(
     words: Sequence[str] = (),
     report: Report = silent,
 ) -> Axis:
-    """Where words lie between two lists of words.
+    """The positions of words between two lists of words.
 
     >>> axis(vectors, ["man", "boy", "king"], ["woman", "girl", "queen"], words=["doctor", "nurse"])
 
@@ -200,7 +200,7 @@ def _project_member(
 
 
 def _projected(lists: WordLists, rows: np.ndarray, weights: Weights) -> np.ndarray:
-    """(draw, row): where rows lie on the axis of each draw."""
+    """(draw, row): the positions of rows on the axis of each draw."""
     axes = lists.axes(weights)
     return axes.directions @ rows.T - (axes.directions * axes.midpoints).sum(axis=1, keepdims=True)
 

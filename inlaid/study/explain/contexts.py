@@ -67,10 +67,10 @@ def count_contexts(
 def heaviest_sentences(
     corpus: Corpus, id: int, weights: np.ndarray, *, window: int, n: int, report: Report = silent
 ) -> tuple[Sentence, ...]:
-    """The `n` distinct sentences of a word whose contexts weigh most, heaviest first; weights (word,)."""
+    """The `n` distinct sentences of a word with the largest sum of context weights; weights (word,)."""
     best: list[tuple[float, int]] = []
     seen: set[bytes] = set()
-    padded = np.append(weights, 0.0)  # positions outside the sentence have id -1 and weigh nothing
+    padded = np.append(weights, 0.0)  # positions outside the sentence have id -1 and weight 0
     for block in _blocks(corpus, report, "reading sentences"):
         positions = np.flatnonzero(block.ids == id)
         contexts = block.contexts(positions, window)

@@ -99,7 +99,7 @@ class TextEvidence:
     of_both: tuple[Sentence, ...]
     """Sentences that contain both words."""
     of_first: tuple[Sentence, ...]
-    """Sentences of the first word whose contexts weigh most."""
+    """Sentences of the first word whose contexts have the largest weights."""
     of_second: tuple[Sentence, ...]
 
     def rows(self, first: str, second: str) -> list[Row]:

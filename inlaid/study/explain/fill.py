@@ -93,9 +93,10 @@ def fill(
     cbow      the weighted mean of the vectors of the context words, times each word's context vector
     skipgram  each word's vector times the context vectors of the context words, summed
 
-    Nearer words weigh more, as in training, where each center draws its own window. Negative sampling learns
-    how much better than chance a word fits; `prior` adds its log frequency, which gives its probability at
-    that position. No method with two tables knows word order: these are words of the neighbourhood.
+    Nearer words have larger weights, as in training, where each center draws its own window. Negative
+    sampling learns how much better than chance a word fits; `prior` adds its log frequency, which gives its
+    probability at that position. No method with two tables knows word order: these are words of the
+    neighbourhood.
 
     >>> fill(vectors, "这是一个___的苹果", n=3)
 

@@ -269,7 +269,11 @@ def _tie_line(tie: Tie) -> Message:
     if tie == Tie():
         return Message("none, or not known")
     shown = {True: Message("tied"), False: Message("not tied"), None: Message("no evidence")}
-    sentence = "config {config}, names {names}, content {content}; they agree"
-    if not tie.agree:
-        sentence = "config {config}, names {names}, content {content}; THEY DISAGREE"
-    return Message(sentence, config=shown[tie.config], names=shown[tie.names], content=shown[tie.content])
+    verdict = Message("they agree") if tie.agree else Message("THEY DISAGREE")
+    return Message(
+        "config {config}, names {names}, content {content}; {verdict}",
+        config=shown[tie.config],
+        names=shown[tie.names],
+        content=shown[tie.content],
+        verdict=verdict,
+    )

@@ -125,7 +125,7 @@ class WordLists:
         return words
 
     def leave_one_out_margins(self, labels: np.ndarray) -> np.ndarray:
-        """(draw, member): how far each word, or pair, lies on the side of its label, by the axis of all the
+        """(draw, member): how far each word, or pair, is on the side of its label, by the axis of all the
         others."""
         if self.differences is not None:
             return _pair_margins(self.differences, labels)

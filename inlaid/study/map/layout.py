@@ -24,7 +24,7 @@ from inlaid.vectors import Vectors, lengths
 FEWEST = 4
 """Words that t-SNE and UMAP need."""
 MOST = 100_000
-"""Words on a map at most: more take hours, and nobody can read them."""
+"""Words on a map at most: more take hours, and cannot be read."""
 EXACT = 5_000
 """Up to this many words t-SNE uses exact neighbours and Barnes-Hut; above, approximate neighbours and
 interpolation."""

@@ -35,7 +35,7 @@ class CSLSSettings:
     k: Positive = 10
     """Nearest words that count."""
     among: Positive = 20_000
-    """They are searched among the first so many words; all against all would take hours for a million."""
+    """They are searched among the first n words; all against all would take hours for a million."""
 
     def __post_init__(self) -> None:
         check(self)

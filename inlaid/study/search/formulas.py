@@ -149,7 +149,7 @@ def _read_quoted(formula: str, start: int) -> tuple[str, int]:
 
 
 def _chunk(text: str, place: int, known: Callable[[str], bool] | None) -> Iterator[_Token]:
-    """What lies between spaces and parentheses: a sign, a number, a word, or words and signs without
+    """What is between spaces and parentheses: a sign, a number, a word, or words and signs without
     spaces."""
     for piece in _pieces(text, known):
         yield _token(piece, place)

@@ -31,7 +31,7 @@ class SearchSettings:
     """cosine; csls, which corrects for hubs; frequency, which subtracts what words of that frequency score
     anyway."""
     top: Positive | None = None
-    """Search only among the first so many words, which files list by frequency; all by default."""
+    """Search only among the first n words, which files list by frequency; all by default."""
     include: bool = False
     """Let the words of the query be answers too."""
     int8: bool = False

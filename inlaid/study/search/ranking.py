@@ -25,7 +25,7 @@ SCORES = 1 << 22
 QUERIES = 256
 """Queries that share one pass over the table."""
 FEW = 16
-"""Up to so many queries, a kernel limited by memory bandwidth; for more, BLAS is faster."""
+"""Up to this number of queries, a kernel limited by memory bandwidth; for more, BLAS is faster."""
 SMALL = 1 << 22
 """With fewer multiplications than this, loading Numba would take longer than the work."""
 WIDEST = 130_000

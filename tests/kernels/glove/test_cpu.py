@@ -57,7 +57,7 @@ def test_steps_over_a_tile_equal_the_specification(cells: Cells, dim: int):
     contexts = arrays["contexts"]
     plain_words = words[:, :, : dim + 1].astype(np.float64)
     plain_contexts = contexts[:, :, : dim + 1].astype(np.float64)
-    plain_contexts[:, :, dim] = contexts[:, :, dim + 1]  # a context's bias stands after its constant
+    plain_contexts[:, :, dim] = contexts[:, :, dim + 1]  # a context's bias is after its constant
     first = 7
     stride = 11
     assert np.gcd(stride, len(made)) == 1

@@ -61,7 +61,7 @@ def test_reweighted_matrices_bring_a_rotated_copy_back():
     first, second = reweighted(x, y)
     np.testing.assert_allclose(cosines(x @ first, y @ second), 1, atol=1e-5)
     inner = (x @ first) @ (x @ first).T
-    np.testing.assert_allclose(inner, x @ x.T, atol=1e-3)  # where all agree, nothing is weighed down
+    np.testing.assert_allclose(inner, x @ x.T, atol=1e-3)  # where all agree, no weight is reduced
 
 
 def test_directions_without_correlation_are_weighed_down():

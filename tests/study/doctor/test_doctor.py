@@ -224,4 +224,4 @@ def test_well_known_spaces_give_no_alarm(data: Path, path: str):
     vectors = Vectors.of(list(whole.words)[::10], whole.table[::10])
     assert {each.check for each in doctor(vectors).findings if each.severity != "note"} <= {
         "markup"
-    }  # <br> does stand in one of them
+    }  # <br> does occur in one of them

@@ -114,7 +114,7 @@ def test_missing_words_of_the_languages_spoken():
     assert missing(space([*english[:12], "的", "了"])) == []  # too few of its function words
     assert (
         missing(space([*(f"词{chr(0x4E00 + id)}" for id in range(300)), *english])) == []
-    )  # English words stand in Chinese text too
+    )  # English words occur in Chinese text too
 
 
 def test_real_words_of_chinese_are_hardly_ever_taken_for_mojibake(data: Path):

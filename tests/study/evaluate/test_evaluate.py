@@ -87,7 +87,7 @@ def test_an_unknown_task_is_refused():
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_fields_are_categories_and_show_outliers(language: world.Language):
     scores = {each.task: each for each in evaluate(field_vectors(language)) if each.language == language}
-    assert scores["world-categories"].value > 0.9  # plural forms and the like have no vector here
+    assert scores["world-categories"].value > 0.9  # plural forms, for example, have no vector here
     assert scores["world-outliers"].value > 0.9
 
 

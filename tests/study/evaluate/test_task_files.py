@@ -130,7 +130,7 @@ BROKEN = {
         "car\tauto\t3\n" * 20 + "car\t4\n",
         "x.txt:21: expected two words and a number.*found 'car\\\\t4'",
     ),
-    "a score is no number": (
+    "a score is not a number": (
         "car\tauto\t3\n" * 20 + "car\tauto\tnan\n",
         "x.txt:21: expected two words and a number",
     ),
@@ -221,4 +221,4 @@ def test_every_question_of_the_known_sets_is_read(data: Path):
     }
     clean = read_tasks([data / "cls_chnsenticorp"])[0]
     assert isinstance(clean, Texts)
-    assert len(clean.test) == 860  # 340 of its 1,200 stand in the training part
+    assert len(clean.test) == 860  # 340 of its 1,200 are in the training part

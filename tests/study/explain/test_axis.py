@@ -17,8 +17,8 @@ DIM = 30
 
 
 def planted(size: int, *, apart: float, seed: int = 1) -> Vectors:
-    """`from0..` and `to0..` differ along the first dimension by `apart`; `low`, `middle`, `high` lie along
-    it. The rest is noise."""
+    """`from0..` and `to0..` differ along the first dimension by `apart`; `low`, `middle`, `high` are
+    points on it. The rest is noise."""
     random = np.random.default_rng(seed)
     rows = random.standard_normal((2 * size + 3, DIM))
     rows[:, 0] = np.concatenate([np.full(size, -apart), np.full(size, apart), [-2 * apart, 0, 2 * apart]])

@@ -1,5 +1,5 @@
-"""Contexts counted around a few words are those of the whole table of pairs; sentences are those that weigh
-most."""
+"""Contexts counted around a few words are those of the whole table of pairs; sentences are those
+with the largest weights."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_heaviest_sentences_come_first_and_each_once():
     ]
     assert [each.text for each in heaviest_sentences(corpus, cat, weights, window=5, n=9)][
         -1
-    ] == "cat sees dog"  # sleeping weighs nothing
+    ] == "cat sees dog"  # sleeping has weight 0
     near = heaviest_sentences(corpus, cat, weights, window=1, n=9)
     assert {each.weight for each in near} == {0.5}  # fish is too far away
 

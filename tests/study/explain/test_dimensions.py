@@ -70,7 +70,7 @@ def test_no_dimension_is_one_meaning_and_none_is_without(english: tuple[Vectors,
             fields.setdefault(each.trait, set()).add(each.dimension)
     assert (
         sum(len(held) > 1 for held in fields.values()) > len(fields) / 2
-    )  # a meaning lies in several dimensions
+    )  # a meaning is spread over several dimensions
     told = set().union(*fields.values())
     assert len(told) > vectors.dim / 2  # most dimensions go with something
     whole = evaluate(vectors, ["world-fields"])[0].value
@@ -124,7 +124,7 @@ def test_too_few_words():
 
 
 def test_of_a_large_space_the_first_words_are_scored(english: tuple[Vectors, Corpus]):
-    """What stands behind them could only be a wrong answer."""
+    """Any answer after that could only be wrong."""
     vectors, _ = english
     noise = np.random.default_rng(1).standard_normal((500, vectors.dim)) + vectors.table.mean(axis=0)
     larger = Vectors.of(

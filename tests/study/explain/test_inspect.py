@@ -296,7 +296,7 @@ def test_elmo_is_counted(data: Path):
 
     folder = data / "pretrained_elmo_fixture"
     in_file = sum(array.size for array in read_weights(folder).values())
-    assert inspect(folder).parameters == in_file + 4  # and the row of zeros that stands for no character
+    assert inspect(folder).parameters == in_file + 4  # and the row of zeros that means no character
 
 
 def test_torch_is_not_needed(tmp_path: Path):

@@ -131,7 +131,8 @@ def test_labels_do_not_overlap(matplotlib: Any, monkeypatch: pytest.MonkeyPatch)
     assert meet.sum() == len(boxes)  # each with itself
     assert heard == [
         Note(
-            f"{500 - len(boxes)} of 500 words have no label, for lack of space. The .html form shows each under the pointer."
+            f"{500 - len(boxes)} of 500 words have no label, for lack of space. "
+            "The .html form shows each under the pointer."
         )
     ]
 
@@ -143,7 +144,7 @@ def test_colours_say_which_words_to_trust(matplotlib: Any):
     ]
     for view, color in zip(views, (*pictures.COLORS[::2], pictures.UNKNOWN), strict=True):
         wanted = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-        dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend stands to the right
+        dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend is to the right
         assert dots.sum() > 7 * 50
 
 
@@ -173,8 +174,7 @@ def test_the_language_of_most_words():
     assert language_of(("cat", "dog", "猫")) == "en"
 
 
-# --- pages
-# --------------------------------------------------------------------------------------------------------------
+# --- pages ------------------------------------------------------------------------------------------------
 
 
 def test_no_word_breaks_the_page():

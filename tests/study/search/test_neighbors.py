@@ -47,7 +47,7 @@ def test_the_word_itself_when_asked(compass: Vectors):
 
 
 def test_a_sum_of_words_is_their_mean_direction(compass: Vectors):
-    """East is shorter than north, and yet weighs as much."""
+    """East is shorter than north, but has the same weight."""
     found = analogy(compass, "east + north", n=1)[0]
     assert (found.word, found.score) == ("northeast", pytest.approx(1))
 
