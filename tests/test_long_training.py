@@ -50,8 +50,10 @@ def test_one_word_is_nothing_to_learn_from():
 
 @pytest.mark.parametrize("objective", ["skipgram", "cbow"])
 def test_fewer_words_than_a_window_and_fewer_than_negatives_are_learned_from(objective: str):
+    with pytest.raises(SettingError, match="negatives is 100, and the vocabulary has 3 words"):
+        inlaid.train(["a b c", "c b"], "sgns", min_count=1, negatives=100, objective=objective)
     vectors = inlaid.train(
-        ["a b c", "c b"], "sgns", min_count=1, window=50, negatives=100, objective=objective, dim=5
+        ["a b c", "c b"], "sgns", min_count=1, window=50, negatives=20, objective=objective, dim=5
     )
     assert len(vectors) == 3
     assert np.isfinite(vectors.table).all()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.config import settings_of
-from inlaid.errors import FormatError
+from inlaid.errors import FormatError, InlaidError
 from inlaid.report import Note, Report
-from inlaid.vectors import Card
+from inlaid.vectors import Card, Outcome
 
 
 def read_card(path: Path, text: str | bytes, report: Report) -> Card:
@@ -43,7 +43,25 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
         )
     known = {name: value for name, value in values.items() if name in fields}
     _check_types(path, known)
+    known["outcome"] = _outcome(path, known.get("outcome"), report)
     return settings_of(Card, known)
+
+
+def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
+    """How the training ended; None, with a note, where another version of Inlaid recorded it in another way."""
+    if values is None:
+        return None
+    try:
+        return settings_of(Outcome, values)
+    except (InlaidError, TypeError, ValueError):
+        report(
+            Note(
+                "{path}: how its training ended is recorded in a way that this version of Inlaid does not know. "
+                "It is ignored; the vectors are complete.",
+                path=path,
+            )
+        )
+        return None
 
 
 def _check_types(path: Path, values: Mapping[str, Any]) -> None:

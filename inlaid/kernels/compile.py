@@ -1,5 +1,4 @@
-"""@kernel and @part: the one place that knows our Numba flags, where compiled kernels are kept, and who hears of
-a compilation."""
+"""@kernel and @part: Numba flags, where compiled kernels are kept, and who hears of a compilation."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from inlaid.files import is_private
 from inlaid.report import announce_compilation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,21 +43,9 @@ def cache_folder(package: Path = FOLDER) -> Path | None:
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     user = os.getuid() if hasattr(os, "getuid") else 0
     for folder in (Path(base) / "inlaid", Path(tempfile.gettempdir()) / f"inlaid-{user}"):
-        if _is_ours(folder):
+        if is_private(folder):
             return folder
     return Path(tempfile.mkdtemp(prefix="inlaid-"))
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether we can write into a folder and nobody else can: compiled code is loaded from it."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
-        return False
-    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
 
 
 class _Compilations(event.Listener):
@@ -100,7 +88,18 @@ def kernel(function: F) -> F:
     # Private in Numba, and may change: then the cache depends on the kernel's own file alone.
     with contextlib.suppress(AttributeError):
         compiled._cache._cache_file._source_stamp = SOURCES
+        compiled._cache.save_overload = _if_possible(compiled._cache.save_overload)
     return compiled
+
+
+def _if_possible(save: Callable[..., None]) -> Callable[..., None]:
+    """Save a compiled kernel; on a full disk it is compiled again next time."""
+
+    def saved(*given: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*given)
+
+    return saved
 
 
 def part(function: F) -> F:

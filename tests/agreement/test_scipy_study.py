@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.evaluate.logistic import minimum
+from inlaid.study.evaluate.logistic import minimize
 from inlaid.study.evaluate.statistics import area, pearson, spearman, student_point, value_of
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy comes with the extra `peers`")
@@ -33,7 +33,7 @@ def test_points_of_student(freedom: int):
 
 def test_the_minimum():
     start = np.zeros(6)
-    ours = minimum(lambda at: (float(optimize.rosen(at / 10)), optimize.rosen_der(at / 10) / 10), start)
+    ours = minimize(lambda at: (float(optimize.rosen(at / 10)), optimize.rosen_der(at / 10) / 10), start)
     assert optimize.rosen(ours / 10) < 0.05
     random = np.random.default_rng(1)
     points = random.standard_normal((200, 6))
@@ -46,4 +46,4 @@ def test_the_minimum():
         )
 
     theirs = optimize.minimize(slope, start, jac=True, tol=1e-10).x
-    np.testing.assert_allclose(minimum(slope, start), theirs, atol=1e-3)
+    np.testing.assert_allclose(minimize(slope, start), theirs, atol=1e-3)

@@ -284,7 +284,7 @@ def test_words_that_look_like_code_stay_words(browser: str, tmp_path: Path):
     shown = opened(browser, tmp_path, of(NASTY), "</script>")
     assert '<h2 dir="auto">&lt;/script&gt;</h2>' in shown
     nobody = opened(browser, tmp_path, of(NASTY), "zebra")
-    assert "No word here has that." in nobody
+    assert "No matching word." in nobody
     assert "<h2" not in nobody
 
 
