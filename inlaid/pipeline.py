@@ -109,7 +109,7 @@ def _job(
 def method_of(name: str, settings: dict[str, Any]) -> Any:
     """The settings object of a method by its name; an alias such as `cbow` brings the settings it stands for."""
     entry = registry.entry("method", name)
-    preset = entry.aliases.get(name, {})
+    preset = registry.accepted("method", name, entry.name) or {}
     for setting, value in preset.items():
         if settings.get(setting, value) != value:
             raise SettingError(

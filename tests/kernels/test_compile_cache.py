@@ -43,7 +43,9 @@ def test_without_a_home_a_private_temporary_folder(tmp_path: Path, monkeypatch: 
 def test_kernels_run_and_are_announced_once_without_any_home(tmp_path: Path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "HOME": "/proc/none"}
     runs = [
-        subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, env=environment, check=True)
+        subprocess.run(
+            [sys.executable, "-c", USE], capture_output=True, text=True, env=environment, check=True
+        )
         for _ in range(2)
     ]
     assert [run.stdout for run in runs] == ["2.0\n", "2.0\n"]
