@@ -319,7 +319,7 @@ class AnalysisMethods:
         words: Sequence[str] = (),
         report: Report = ...,
     ) -> Axis:
-        """Where words lie between two lists of words."""
+        """The positions of words between two lists of words."""
 
     @overload
     def dimensions(
