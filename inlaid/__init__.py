@@ -19,6 +19,11 @@ from inlaid.messages import Message
 if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
+    from inlaid.fit.fasttext import FastText
+    from inlaid.fit.glove import GloVe
+    from inlaid.fit.onehot import OneHot
+    from inlaid.fit.ppmi import PPMI
+    from inlaid.fit.sgns import SGNS
     from inlaid.neural.checkpoint import load_model, save_model
     from inlaid.pipeline import (
         convert,
@@ -87,13 +92,16 @@ _HOMES = {
 _ANALYSES = {entry.name: entry.where for entry in registry.entries("analysis")}
 """Every analysis of the registry is a Python name too."""
 
-__all__ = sorted([*_HOMES, *_ANALYSES])  # pyright: ignore[reportUnsupportedDunderAll]
+_METHODS = {entry.where.partition(":")[2]: entry.where for entry in registry.entries("method")}
+"""And so is the settings class of every method: `inlaid.SGNS`."""
+
+__all__ = sorted([*_HOMES, *_ANALYSES, *_METHODS])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("inlaid")
-    where = _HOMES.get(name) or _ANALYSES.get(name)
+    where = _HOMES.get(name) or _ANALYSES.get(name) or _METHODS.get(name)
     if where is None:
         raise AttributeError(str(_no_attribute(name)))
     module, _, attribute = where.partition(":")

@@ -120,8 +120,17 @@ def method_of(name: str, settings: dict[str, Any]) -> Any:
     """The settings object of a method by its name; an alias such as `cbow` adds the settings it implies."""
     entry = registry.entry("method", name)
     preset = registry.accepted("method", name, entry.name) or {}
+    method = settings_of(entry.load(), {**preset, **settings})
+    check_alias(name, method)
+    return method
+
+
+def check_alias(name: str, method: Any) -> None:
+    """Raise SettingError where settings contradict the name that was chosen, as `cbow` with skip-gram."""
+    entry = registry.entry("method", name)
+    preset = registry.accepted("method", name, entry.name) or {}
     for setting, value in preset.items():
-        if settings.get(setting, value) != value:
+        if getattr(method, setting) != value:
             raise SettingError(
                 "{name} means {method} with {setting} {value}, but {setting} is {given}. Use "
                 "`{method}`, or leave out {setting}.",
@@ -129,9 +138,8 @@ def method_of(name: str, settings: dict[str, Any]) -> Any:
                 method=entry.name,
                 setting=setting,
                 value=value,
-                given=settings[setting],
+                given=getattr(method, setting),
             )
-    return settings_of(entry.load(), {**preset, **settings})
 
 
 def corpus(

@@ -146,6 +146,11 @@ class Vectors(AnalysisMethods):
     subwords: Subwords | None = None
     """Composes vectors of out-of-vocabulary words."""
 
+    def __repr__(self) -> str:
+        method = f" by {self.card.method}" if self.card.method else ""
+        first = ", ".join(self.words[:3])
+        return f"<Vectors: {len(self.words):,} words x {self.stored.shape[1]}{method}: {first}, ...>"
+
     def __post_init__(self) -> None:
         if len(self.stored.shape) != 2 or self.stored.shape[0] != len(self.words):
             raise FormatError(

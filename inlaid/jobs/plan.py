@@ -59,8 +59,8 @@ class Plan:
         ]
         for stage, seconds in self.seconds.items():
             epochs = f" ({self.epochs} epochs)" if stage == "training" and self.epochs else ""
-            shown.append((stage, f"about {time_in_words(seconds)}{epochs}"))
-        shown.append(("in all", f"about {time_in_words(self.total_seconds)}"))
+            shown.append((stage, f"{_about(seconds)}{epochs}"))
+        shown.append(("in all", _about(self.total_seconds)))
         counts = f", about {bytes_in_words(self.counts)} for co-occurrence counts" if self.counts else ""
         shown.append(("memory", f"{about}{bytes_in_words(self.memory)} for the tables{counts}"))
         return shown
@@ -85,6 +85,11 @@ class Plan:
             stages=stages,
             size=bytes_in_words(self.memory),
         )
+
+
+def _about(seconds: float) -> str:
+    words = time_in_words(seconds)
+    return words if words.startswith("under") else f"about {words}"
 
 
 @dataclass(frozen=True)
