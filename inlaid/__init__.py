@@ -2,7 +2,7 @@
 
     import inlaid
     vectors = inlaid.train("text.txt", "ppmi")
-    inlaid.neighbors(vectors, "上海")
+    vectors.neighbors("上海")            # or inlaid.neighbors(vectors, "上海")
 
 Importing this costs next to nothing: each verb loads what it needs when it is first used.
 """
@@ -13,6 +13,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from inlaid import registry
+from inlaid.errors import did_you_mean
+from inlaid.messages import Message
 
 if TYPE_CHECKING:
     from inlaid.collect import world
@@ -93,12 +95,24 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("importlib.metadata").version("inlaid")
     where = _HOMES.get(name) or _ANALYSES.get(name)
     if where is None:
-        raise AttributeError(f"module 'inlaid' has no attribute '{name}'")
+        raise AttributeError(str(_no_attribute(name)))
     module, _, attribute = where.partition(":")
     if module.startswith("neural."):
         importlib.import_module("inlaid.errors").need("torch", extra="neural")
     home = importlib.import_module(f"inlaid.{module}")
     return getattr(home, attribute) if attribute else home
+
+
+def _no_attribute(name: str) -> Message:
+    # Submodules are asked for first while they are imported, and private names by programs: no hint for
+    # these.
+    hint = Message("") if name.startswith("_") else _hint(name)
+    return Message("module 'inlaid' has no attribute '{name}'.{hint}", name=name, hint=hint)
+
+
+def _hint(name: str) -> Message:
+    meant = registry.suggestion(name, registry.entries("analysis"))
+    return meant if "close" in meant.values else did_you_mean(name, __all__)
 
 
 def __dir__() -> list[str]:

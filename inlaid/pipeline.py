@@ -119,7 +119,7 @@ def _merged(encoding: Encoding | None, settings: dict[str, Any]) -> Encoding:
 def method_of(name: str, settings: dict[str, Any]) -> Any:
     """The settings object of a method by its name; an alias such as `cbow` adds the settings it implies."""
     entry = registry.entry("method", name)
-    preset = entry.aliases.get(name, {})
+    preset = registry.accepted("method", name, entry.name) or {}
     for setting, value in preset.items():
         if settings.get(setting, value) != value:
             raise SettingError(

@@ -43,7 +43,7 @@ class PPMI:
     window: Annotated[int, Range(1, MAX_WINDOW)] | None = 5
     """Context words on each side of a center; None takes the whole sentence."""
     smoothing: Fraction = 0.75
-    """Context distribution smoothing: exponent of the context counts; below 1, rare contexts get lower PMI."""
+    """Context distribution smoothing: exponent of context counts; below 1, rare contexts get lower PMI."""
     shift: Annotated[float, Range(1)] = 1.0
     """Shifted PPMI: the log of this is subtracted from every PMI; k corresponds to k negative samples."""
     singular_exponent: Fraction = 0.5

@@ -58,7 +58,7 @@ class Job:
             )
         if self.safety.patience and not can.held_out:
             raise SettingError(
-                "{name} holds no sentences out, so that patience has no loss to watch: patience is for {others}.",
+                "{name} holds no sentences out, so patience has no loss to watch: patience is for {others}.",
                 name=self.name,
                 others=_methods_that("held_out"),
             )
@@ -147,7 +147,7 @@ def _suggest_workers(method: Any, corpus: Corpus, report: Report) -> None:
     if len(corpus.ids) * getattr(method, "epochs", 1) >= LONG_RUN:
         report(
             Note(
-                "One of {cores} cores is used. With `--workers {cores}` training is up to {cores} times as fast.",
+                "One of {cores} cores is used. `--workers {cores}` is up to {cores} times as fast.",
                 cores=cores,
             )
         )

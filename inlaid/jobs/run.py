@@ -96,8 +96,8 @@ class _Run:
             )
         if self.safety.patience and self.training.held_out_loss() is None:
             raise SettingError(
-                "patience is set, but this text has too few sentences to hold some out for measuring the loss: "
-                "{needed:,} are needed. Use more text, or leave out patience.",
+                "patience is set, but this text has too few sentences to hold some out for measuring the "
+                "loss: {needed:,} are needed. Use more text, or leave out patience.",
                 needed=getattr(self.training, "held_out_from", 0),
             )
         if path is not None and self.safety.resume:
