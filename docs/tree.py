@@ -51,8 +51,7 @@ CHINESE_SUMMARIES = {
 
 
 def tree() -> str:
-    """The package in lines: root files, then stages with all their files, then supports with their names
-    only."""
+    """The package in lines: root files, stages with all their files, supports with the names of theirs."""
     files = sorted(
         PACKAGE.glob("*.py"),
         key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name),
@@ -121,8 +120,7 @@ def written(text: str, language: str) -> str:
 
 
 def _between(mark: str, content: str, text: str) -> str:
-    """The text with this content between `<!-- mark -->` and `<!-- end of mark -->`, where it has these
-    marks."""
+    """The text with this content between `<!-- mark -->` and `<!-- end of mark -->`, if it has them."""
     return re.sub(
         rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)",
         lambda marks: f"{marks[1]}{content}\n{marks[2]}",
