@@ -269,7 +269,7 @@ def test_the_table_of_analyses_is_the_registry(name: str):
     assert text == _tree().with_analyses(text), "the registry has changed: run `make docs`"
 
 
-def test_every_module_says_what_it_is():
+def test_every_module_has_a_docstring():
     for path in (ROOT / "inlaid").rglob("*.py"):
         assert path.read_text("utf-8").startswith('"""'), path
 
