@@ -216,10 +216,10 @@ def bucket_ids(blob: Blob, offsets: Offsets, *, min_n: int, max_n: int, buckets:
 def fast() -> ModuleType | None:
     """The kernels, or None if Numba is missing."""
     try:
-        from inlaid.kernels.text import ngrams as ngrams_cpu
+        from inlaid.kernels.text import ngrams
     except ImportError:
         return None
-    return ngrams_cpu
+    return ngrams
 
 
 def _rows(table: Table | LazyTable, ids: np.ndarray) -> Rows:
