@@ -86,7 +86,7 @@ def _rebuilt(
 
 
 def need(module: str, *, extra: str) -> ModuleType:
-    """Import an optional dependency, or say which extra brings it.
+    """Import an optional dependency, or say which extra installs it.
 
     >>> need("umap", extra="umap")
     MissingExtra: umap is not installed: run `pip install 'inlaid[umap]'`

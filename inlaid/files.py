@@ -212,7 +212,7 @@ def _unfinished(target: Path) -> Path:
 
 def _cannot_write(path: Path, error: OSError) -> WriteError:
     return WriteError(
-        "Cannot write {path}: {reason}. Nothing was left behind; free some space or write elsewhere.",
+        "Cannot write {path}: {reason}. No partial file was left; free some space or write elsewhere.",
         path=path,
         reason=error.strerror or str(error),
     )

@@ -186,7 +186,7 @@ def phrases(
 ) -> Corpus:
     """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into
     a folder."""
-    from inlaid.encode.phrases import Phrases, join  # it brings the kernels
+    from inlaid.encode.phrases import Phrases, join  # it imports the kernels
 
     chosen = settings_of(Phrases, settings)
     joined = join(text if isinstance(text, Corpus) else open_corpus(Path(text)), chosen, report)

@@ -1,4 +1,4 @@
-"""What the library says while it works: progress events and log."""
+"""What the library reports while it works: progress events and log."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Note(Message):
 COMPILING = Note("Compiling kernels for their first use. This takes some seconds, once.")
 Event = Progress | Note
 Report = Callable[[Event], None]
-"""Whoever listens. The library sends events; only the command line draws them."""
+"""A listener. The library sends events; only the command line draws them."""
 
 
 def silent(event: Event) -> None:
@@ -71,7 +71,7 @@ def hearing_compilations(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def announce_compilation(kernel: str) -> None:
-    """A kernel is about to be compiled. Whoever listens hears of it; otherwise the log says it once."""
+    """A kernel is about to be compiled. Listeners are called; without any, the log reports it once."""
     global _announced
     for listener in _compilation_listeners:
         listener(kernel)

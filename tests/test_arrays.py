@@ -105,7 +105,7 @@ def test_a_stream_shorter_than_promised_leaves_no_file(tmp_path: Path):
     assert not list(tmp_path.iterdir())
 
 
-def test_rows_are_verified_where_they_lie(path: Path):
+def test_rows_are_verified_in_place(path: Path):
     raw = bytearray(path.read_bytes())
     raw[-200] ^= 1  # the end of the table
     path.write_bytes(raw)

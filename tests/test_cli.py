@@ -49,7 +49,7 @@ def test_a_formula(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert not {"苹果", "吃", "香蕉"} & set(capsys.readouterr().out.split())
 
 
-def test_a_formula_without_blanks_is_read_and_said(vectors: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_formula_without_spaces_is_read_with_a_note(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["analogy", str(vectors), "苹果-吃+香蕉", "-n", "2"]) == 0
     said = capsys.readouterr()
     assert said.err == "note: Read as 苹果 - 吃 + 香蕉.\n"
@@ -57,7 +57,7 @@ def test_a_formula_without_blanks_is_read_and_said(vectors: Path, capsys: pytest
     assert capsys.readouterr().out == said.out
 
 
-def test_several_words_stand_side_by_side(vectors: Path, capsys: pytest.CaptureFixture[str]):
+def test_several_words_are_shown_side_by_side(vectors: Path, capsys: pytest.CaptureFixture[str]):
     """A Chinese character is two places wide, so columns line up in places, not in characters."""
     assert main(["neighbors", str(vectors), "苹果", "cat", "-n", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()

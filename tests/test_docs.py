@@ -274,7 +274,7 @@ def test_the_tree_shows_every_folder():
         assert f"{path.parent.name}/" in tree
 
 
-def test_every_module_says_what_it_is():
+def test_every_module_has_a_docstring():
     for path in (ROOT / "inlaid").rglob("*.py"):
         assert path.read_text("utf-8").startswith('"""'), path
 

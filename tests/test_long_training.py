@@ -121,7 +121,7 @@ def test_a_checkpoint_of_other_settings_or_another_text_is_refused(corpus: Corpu
         inlaid.train(other, "sgns", safety=again, dim=10, epochs=1)
 
 
-def test_a_checkpoint_with_a_number_that_is_none_is_refused(corpus: Corpus, tmp_path: Path):
+def test_a_checkpoint_with_nan_is_refused(corpus: Corpus, tmp_path: Path):
     path = tmp_path / "c"
     _checkpoint(corpus, path)
     opened = open_arrays(path)
@@ -231,7 +231,7 @@ FULL = (
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process are of POSIX")
-def test_a_disk_that_is_full_is_told_and_leaves_nothing_half_written(text: Path, tmp_path: Path):
+def test_a_full_disk_is_reported_and_leaves_nothing_half_written(text: Path, tmp_path: Path):
     ended = subprocess.run(
         _command(text, tmp_path / "v.inlaid", before=FULL, epochs=2), capture_output=True, check=False
     )

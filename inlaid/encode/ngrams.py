@@ -43,7 +43,7 @@ class NGrams:
         rows = self.size if self.kept is None else len(self.kept)
         if self.buckets.shape[0] != rows or self.own.shape[1:] != self.buckets.shape[1:]:
             raise FormatError(
-                "Expected a table of {rows:,} n-gram buckets by {dim} numbers, found the shape {found}. "
+                "Expected a table of {rows:,} n-gram buckets by {dim} components, found the shape {found}. "
                 "The file is damaged: download or copy it again.",
                 rows=rows,
                 dim=self.own.shape[1],
@@ -216,10 +216,10 @@ def bucket_ids(blob: Blob, offsets: Offsets, *, min_n: int, max_n: int, buckets:
 def fast() -> ModuleType | None:
     """The kernels, or None if Numba is missing."""
     try:
-        from inlaid.kernels.text import ngrams as ngrams_cpu
+        from inlaid.kernels.text import ngrams
     except ImportError:
         return None
-    return ngrams_cpu
+    return ngrams
 
 
 def _rows(table: Table | LazyTable, ids: np.ndarray) -> Rows:

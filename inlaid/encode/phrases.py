@@ -18,7 +18,7 @@ from inlaid.encode.chinese import HAN
 from inlaid.encode.corpus import Corpus, content_hash
 from inlaid.encode.vocabulary import Vocabulary
 from inlaid.errors import SettingError
-from inlaid.kernels.text import adjacent_pairs as phrases_cpu
+from inlaid.kernels.text import adjacent_pairs
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Counts, Ids, Offsets
 
@@ -148,7 +148,7 @@ class _Pairs:
 
 def _count_words(ids: Ids, size: int) -> Counts:
     counts = np.zeros(size, np.int64)
-    phrases_cpu.count_words(ids, counts)
+    adjacent_pairs.count_words(ids, counts)
     return counts
 
 
@@ -161,12 +161,12 @@ def _count_pairs(ids: Ids, offsets: Offsets, words: Counts, min_count: int, repo
         starts = bounds[low:high] - bounds[low]
         ends = starts.copy()
         followers = np.empty(bounds[high] - bounds[low], np.int32)
-        phrases_cpu.scatter_followers(ids, offsets, low, high, ends, followers)
+        adjacent_pairs.scatter_followers(ids, offsets, low, high, ends, followers)
         most = len(followers) // min_count
         first = np.empty(most, np.int32)
         second = np.empty(most, np.int32)
         counts = np.empty(most, np.int64)
-        filled, distinct = phrases_cpu.count_followers(
+        filled, distinct = adjacent_pairs.count_followers(
             starts, ends, followers, min_count, times, first, second, counts
         )
         first = first[:filled] + np.int32(low)
@@ -200,7 +200,7 @@ def _joined(text: _Text, pairs: Collocations, settings: Phrases) -> _Text:
     starts = np.searchsorted(pairs.first, np.arange(len(names) + 1))
     ids = np.empty_like(text.ids)
     offsets = np.empty_like(text.offsets)
-    filled = phrases_cpu.join_pairs(text.ids, text.offsets, starts, pairs.second, phrases, ids, offsets)
+    filled = adjacent_pairs.join_pairs(text.ids, text.offsets, starts, pairs.second, phrases, ids, offsets)
     return _Text(ids[:filled].copy(), offsets, words)
 
 

@@ -159,11 +159,11 @@ class _Counting:
         def fill(row: int, buffers: cpu.RowBuffers, lengths: np.ndarray) -> None:
             cpu.count_rows(found, self.weights, row, buffers, lengths)
 
-        def tell(row: int) -> None:
+        def report_row(row: int) -> None:
             self.report(Progress("counting", done + int(starts[row]), len(self.corpus.ids), "words"))
 
         most = np.diff(starts) * 2 * (len(self.weights) - 1)  # no row can have more cells
-        self._run(most, fill, tell)
+        self._run(most, fill, report_row)
 
     def merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Starts, columns and sums of all runs added up."""
@@ -177,13 +177,13 @@ class _Counting:
         def fill(row: int, buffers: cpu.RowBuffers, lengths: np.ndarray) -> None:
             cpu.merge_rows(runs, row, buffers, lengths)
 
-        def tell(row: int) -> None:
+        def report_row(row: int) -> None:
             self.report(Progress("merging", row, self.size, "rows"))
 
-        self._run(np.diff(runs.starts).sum(axis=0), fill, tell)
+        self._run(np.diff(runs.starts).sum(axis=0), fill, report_row)
         return self.runs[-1] - self.runs[-1][0], self.columns.whole(), self.sums.whole()
 
-    def _run(self, most: np.ndarray, fill: Callable[..., None], tell: Callable[[int], None]) -> None:
+    def _run(self, most: np.ndarray, fill: Callable[..., None], report_row: Callable[[int], None]) -> None:
         """Fill all rows piece by piece and append them to the spools in order; `most`: cells of each row."""
         before = self.columns.size
         lengths = list[np.ndarray]()
@@ -192,9 +192,9 @@ class _Counting:
             for first, last in _pieces(np.minimum(most, self.size), self.piece):
                 pending.append((last, pool.submit(self._piece, fill, first, last)))
                 if len(pending) > self.workers:
-                    lengths.append(self._append(*pending.popleft(), tell))
+                    lengths.append(self._append(*pending.popleft(), report_row))
             while pending:
-                lengths.append(self._append(*pending.popleft(), tell))
+                lengths.append(self._append(*pending.popleft(), report_row))
         self.runs.append(before + np.concatenate([[0], np.cumsum(np.concatenate(lengths))]))
 
     def _piece(self, fill: Callable[..., None], first: int, last: int) -> _Piece:
@@ -207,11 +207,11 @@ class _Counting:
         filled = int(lengths.sum())
         return _Piece(lengths, buffers.columns[:filled].copy(), buffers.counts[:filled].copy())
 
-    def _append(self, last: int, future: Future[_Piece], tell: Callable[[int], None]) -> np.ndarray:
+    def _append(self, last: int, future: Future[_Piece], report_row: Callable[[int], None]) -> np.ndarray:
         piece = future.result()
         self.columns.append(piece.columns)
         self.sums.append(piece.sums)
-        tell(last)
+        report_row(last)
         return piece.lengths
 
 

@@ -1,8 +1,8 @@
 """Cells in tiles, so that workers share no row and a tile's rows stay in the cache.
 
-Words are dealt into parts in turn, and contexts likewise; a tile holds the cells of one part of words with
-one part of contexts. With three parts an epoch has three rounds, and the tiles of a round have neither a word
-nor a context in common:
+Words are distributed over parts round-robin, and so are contexts; a tile holds the cells of one part of words
+with one part of contexts. With three parts an epoch has three rounds, and the tiles of a round have neither a
+word nor a context in common:
 
     round 0   a . .    round 1   . a .    round 2   . . a
               . b .              . . b              b . .
@@ -51,7 +51,7 @@ class Tiles:
         return len(self.places)
 
     @property
-    def numbers(self) -> np.ndarray:
+    def values(self) -> np.ndarray:
         """The same array as float32: log count and weight are the last two."""
         return self.places.view(np.float32)
 

@@ -46,7 +46,7 @@ def windows(ids: np.ndarray, *, max_length: int, stride: int) -> Windows:
     if len(ids) <= max_length:
         raise SourceError(
             "{tokens:,} tokens make no window: max_length {max_length} needs {needed:,}, the last as target"
-            " only. Bring more text, or lower max_length.",
+            " only. Add more text, or lower max_length.",
             tokens=len(ids),
             max_length=max_length,
             needed=max_length + 1,

@@ -123,7 +123,8 @@ class GloVeTraining:
         self.frozen: dict[str, np.ndarray] = {}
         """Vectors of the first words that never change."""
         # The loss of zero vectors. A run that is worse than that has diverged.
-        self.zero_loss = max(float(np.mean(tiles.numbers[:, 3] * tiles.numbers[:, 2] ** 2)), 1e-3)
+        errors = tiles.values[:, cpu.WEIGHT] * tiles.values[:, cpu.LOG_COUNT] ** 2
+        self.zero_loss = max(float(np.mean(errors)), 1e-3)
 
     def init_from(self, vectors: Vectors, *, freeze: bool, report: Report = silent) -> None:
         """Start from earlier vectors; biases start from zero and always learn."""
@@ -180,11 +181,14 @@ class GloVeTraining:
     def _visit(self, tile: Tile) -> float:
         if tile.start == tile.stop:
             return 0.0
-        places = self.tiles.places[tile.start : tile.stop]
-        numbers = self.tiles.numbers[tile.start : tile.stop]
-        rate = np.float32(self.settings.learning_rate)
         return cpu.glove_tile(
-            self.state["words"], self.state["contexts"], places, numbers, tile.first, tile.stride, rate
+            self.state["words"],
+            self.state["contexts"],
+            self.tiles.places[tile.start : tile.stop],
+            self.tiles.values[tile.start : tile.stop],
+            tile.first,
+            tile.stride,
+            np.float32(self.settings.learning_rate),
         )
 
 

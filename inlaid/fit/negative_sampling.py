@@ -128,7 +128,7 @@ class SampledTraining(ABC):
         if self.workers == 1:
             return ()
         note = Message(
-            "{workers} workers without locks: another run gives slightly different numbers.",
+            "{workers} workers without locks: another run gives slightly different values.",
             workers=self.workers,
         )
         return (str(note),)

@@ -26,8 +26,8 @@ from inlaid.vectors import Vectors
 
 DENSE = 1000
 """Vocabularies up to this size are decomposed exactly, larger ones by random projection."""
-SPARE = 20
-ROUNDS = 5
+OVERSAMPLES = 20
+POWER_ITERATIONS = 5
 """Directions beyond `dim`, and power iterations: enough for the singular values of real text to agree to a
 thousandth."""
 
@@ -80,7 +80,7 @@ class PPMI:
         size = len(data.vocabulary)
         if size <= DENSE:
             return size * size * 8
-        return 4 * size * (self.dim + SPARE) * 4
+        return 4 * size * (self.dim + OVERSAMPLES) * 4
 
     def _vectors(self, data: Corpus, cells: Cells, report: Report) -> Vectors:
         table = self._dense(cells) if cells.size <= DENSE else self._sparse(cells, report)
@@ -95,11 +95,11 @@ class PPMI:
         """Halko, Martinsson and Tropp 2011, algorithm 4.4: the matrix is only ever multiplied with."""
         forward, backward = (_above_zero(cells, values) for values in self._associations(cells))
         random = np.random.Generator(np.random.Philox(self.seed))
-        basis = random.standard_normal((cells.size, min(self.dim + SPARE, cells.size)), np.float32)
-        for round in range(ROUNDS):
+        basis = random.standard_normal((cells.size, min(self.dim + OVERSAMPLES, cells.size)), np.float32)
+        for iteration in range(POWER_ITERATIONS):
             basis = _orthonormal(self._times(forward, basis))
             basis = _orthonormal(self._times(backward, basis))
-            report(Progress("decomposing", round + 1, ROUNDS, "rounds"))
+            report(Progress("decomposing", iteration + 1, POWER_ITERATIONS, "iterations"))
         basis = _orthonormal(self._times(forward, basis))
         small = self._times(backward, basis)
         left, strength, _ = np.linalg.svd(small.T, full_matrices=False)

@@ -27,7 +27,7 @@ LONG_RUN = 5_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A method, by its name and settings, and what it is asked to do besides training."""
+    """A method, by its name and settings, and what else it is asked to do."""
 
     name: str
     method: Method
@@ -140,7 +140,7 @@ def _methods_that(ability: str) -> str:
 
 
 def _suggest_workers(method: Any, corpus: Corpus, report: Report) -> None:
-    """Say what more workers would bring, where a long run uses one of several cores."""
+    """Note how much faster more workers would be, where a long run uses one of several cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores == 1 or getattr(method, "workers", cores) != 1:
         return

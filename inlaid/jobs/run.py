@@ -236,10 +236,12 @@ class _Run:
         """Raise Diverged if there is a problem; first restore the last good state, where there is one."""
         if problem is None:
             return
-        rate = self.identity.get("settings", {}).get("learning_rate")
+        learning_rate = self.identity.get("settings", {}).get("learning_rate")
         advice = Message("Halve `learning_rate` and start again.")
-        if rate is not None:
-            advice = Message("Halve `learning_rate` (it is {rate}) and start again.", rate=rate)
+        if learning_rate is not None:
+            advice = Message(
+                "Halve `learning_rate` (it is {learning_rate}) and start again.", learning_rate=learning_rate
+            )
         kept = Message("")
         good: int | None = None
         if self.snapshot is not None:

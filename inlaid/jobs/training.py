@@ -28,7 +28,7 @@ class Abilities:
     freeze: bool = False
     """It can keep those vectors fixed while new words learn."""
     held_out: bool = False
-    """It sets sentences apart to measure the loss on: early stopping."""
+    """It holds out sentences to measure the loss on, for early stopping."""
     counts: bool = False
     """It counts co-occurrences before it trains."""
 

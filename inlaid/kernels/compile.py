@@ -1,4 +1,4 @@
-"""@kernel and @part: Numba flags, where compiled kernels are kept, and who hears of a compilation."""
+"""@kernel and @part: Numba flags, where compiled kernels are kept, and how compilations are announced."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_origins_lead_back_to_what_a_character_was_made_of(text: str):
             assert done[here] in normalizer(steps)(text[places[here] : places[here + 1]])
 
 
-def test_tokens_stand_where_the_text_has_them():
+def test_tokens_have_their_positions_in_the_text():
     text = "CAFE\u0301 ＡＢ，我喜欢苹果"
     shown = inlaid.tokenize(text, normalize=["nfkc", "lower"])
     assert [token.text for token in shown.tokens] == ["café", "ab", "我", "喜欢", "苹果"]

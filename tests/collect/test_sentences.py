@@ -164,7 +164,7 @@ def test_a_sentence_split_again_is_itself(text: str):
 
 @given(TEXTS)
 @settings(deadline=None)
-def test_spans_say_where_the_sentences_stand(text: str):
+def test_spans_are_the_positions_of_the_sentences(text: str):
     assert [text[start:stop] for start, stop in spans(text)] == split(text)
 
 

@@ -261,7 +261,7 @@ def test_known_analogies_hold():
         assert known in pairs_of
 
 
-def test_referents_stand_in_their_sentences():
+def test_referents_occur_in_their_sentences():
     for language in ("zh", "en"):
         for found in world.truth(language).referents:
             assert found.referent in found.sentence.lower()

@@ -84,7 +84,7 @@ def test_an_empty_file_is_refused(name: str, tmp_path: Path):
         inlaid.load(path)
 
 
-def test_a_file_cut_anywhere_is_refused_or_said_never_silently_wrong(
+def test_a_file_cut_anywhere_is_refused_or_reported_never_silently_wrong(
     name: str, vectors: Vectors, tmp_path: Path
 ):
     path = _path(name, tmp_path)

@@ -340,7 +340,7 @@ def test_subwords_refuse_text_of_other_types(text: object):
     assert re.search("SourceError: .* is of type (bytes|int). Pass strings", ended.stderr), ended.stderr
 
 
-def test_tokens_may_hold_blanks():
+def test_tokens_may_contain_spaces():
     assert decoded(encode([["New York", "is", "big"]], Encoding(min_count=1))) == [["New York", "is", "big"]]
 
 

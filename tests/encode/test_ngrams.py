@@ -104,7 +104,7 @@ def test_vectors_answer_for_unseen_words():
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(
-        FormatError, match=r"Expected a table of 50 n-gram buckets by 4 numbers, found the shape \(49, 4\)"
+        FormatError, match=r"Expected a table of 50 n-gram buckets by 4 components, found the shape \(49, 4\)"
     ):
         NGrams(
             own=np.zeros((1, 4), np.float32),

@@ -183,7 +183,7 @@ def test_a_mapped_corpus_is_joined_and_saved(tmp_path: Path):
     assert "苹果手机" in joined.vocabulary.words
 
 
-def test_no_phrases_is_said_and_changes_nothing():
+def test_no_phrases_is_reported_and_changes_nothing():
     heard: list[Event] = []
     corpus = corpus_of([["a", "b"], ["b", "a"]])
     joined = join(corpus, Phrases(), heard.append)

@@ -39,7 +39,7 @@ def test_repeated_lines_are_counted_exactly(distinct: int):
     assert repeated.exact
 
 
-def test_the_table_has_a_largest_size_and_says_when_it_is_full(monkeypatch: pytest.MonkeyPatch):
+def test_the_table_has_a_largest_size_and_reports_when_it_is_full(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(scanning, "FIRST_SLOTS", 64)
     monkeypatch.setattr(scanning, "MOST_SLOTS", 1024)
     hashes = np.unique(distinct_hashes(10_000))

@@ -22,7 +22,7 @@ def test_words_behave_like_a_list_and_its_dict(words: list[str], other: str):
     assert (other in packed) == (other in words)
 
 
-def test_equal_hashes_are_told_apart():
+def test_words_with_equal_hashes_are_distinguished():
     """Words that share a hash are a question of luck, so make them: every hash the same."""
     packed = Words.of(["猫", "狗", "鱼"])
     same = Words(({**pack_words(packed), "word_hashes": np.full(3, packed.hashes[0])}).__getitem__, 3)

@@ -112,7 +112,7 @@ def test_settings_below_one_are_refused(max_length: int, stride: int, name: str)
         windows(counting(10), max_length=max_length, stride=stride)
 
 
-def test_a_batch_of_none_is_refused_before_it_is_asked_for():
+def test_an_empty_batch_is_refused_before_it_is_requested():
     with pytest.raises(SettingError, match="size is 0"):
         batches(Windows(np.empty((0, 4), np.int32), np.empty((0, 4), np.int32), 0), 0)
 

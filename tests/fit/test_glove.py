@@ -92,7 +92,7 @@ def test_the_context_table_is_kept_or_added(corpus: Corpus):
     np.testing.assert_array_equal(apart.table + apart.contexts, summed.table)
 
 
-def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(
+def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighted(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(glove, "MAX_ZEROS", 3)
@@ -108,8 +108,8 @@ def test_unseen_pairs_of_a_small_vocabulary_are_drawn_and_weighed(
 def test_unseen_pairs_have_logarithm_0_or_are_left_out(corpus: Corpus):
     cells = cooccurrence(corpus, window=2, decay=True)
     assert len(GloVe(window=2, zero_weight=0.0).start(corpus).tiles) == len(cells)
-    numbers = GloVe(window=2, zero_weight=0.25).start(corpus).tiles.numbers
-    assert ((numbers[:, 2] == 0) & (numbers[:, 3] == 0.25)).sum() > len(cells)
+    values = GloVe(window=2, zero_weight=0.25).start(corpus).tiles.values
+    assert ((values[:, 2] == 0) & (values[:, 3] == 0.25)).sum() > len(cells)
 
 
 def test_a_rate_too_high_is_an_error_that_names_it(corpus: Corpus):
@@ -117,7 +117,7 @@ def test_a_rate_too_high_is_an_error_that_names_it(corpus: Corpus):
         inlaid.train(corpus, GloVe(learning_rate=10.0))
 
 
-def test_numbers_that_are_not_numbers_are_found(corpus: Corpus):
+def test_nan_and_infinity_are_found(corpus: Corpus):
     training = GloVe(dim=10).start(corpus)
     training.state["words"][5, 0, 3] = np.nan
     with pytest.raises(Diverged, match="the loss became"):
@@ -133,8 +133,8 @@ def test_settings_outside_their_range_are_refused(wrong: dict[str, Any]):
         GloVe(**wrong)
 
 
-def test_words_that_never_meet_are_refused():
-    with pytest.raises(SourceError, match="No two words occur together"):
+def test_words_that_never_co_occur_are_refused():
+    with pytest.raises(SourceError, match="No two words co-occur"):
         inlaid.train(encode(["a", "b"], Encoding(min_count=1)), GloVe(dim=2))
 
 

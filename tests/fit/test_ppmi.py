@@ -83,6 +83,6 @@ def test_more_dimensions_than_words_are_refused():
         inlaid.train(encode(["a b c"], Encoding(min_count=1)), PPMI())
 
 
-def test_words_that_never_meet_are_refused():
-    with pytest.raises(SourceError, match="No two words occur together"):
+def test_words_that_never_co_occur_are_refused():
+    with pytest.raises(SourceError, match="No two words co-occur"):
         inlaid.train(encode(["a", "b"], Encoding(min_count=1)), PPMI(dim=1))

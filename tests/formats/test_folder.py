@@ -39,7 +39,7 @@ def test_by_size_where_the_name_is_unusual(tmp_path: Path):
     assert found.card.notes == ("input table strange.name",)
 
 
-def test_candidates_are_named_where_it_cannot_be_told(tmp_path: Path):
+def test_candidates_are_named_where_the_table_is_ambiguous(tmp_path: Path):
     two = {"a.embed_tokens.weight": table(4, 2), "b.embed_tokens.weight": table(4, 2, seed=2)}
     with pytest.raises(
         FormatError, match=r"candidates: a.embed_tokens.weight \(4, 2\), b.embed_tokens.weight"
@@ -51,7 +51,7 @@ def test_candidates_are_named_where_it_cannot_be_told(tmp_path: Path):
     assert len(inlaid.load(make(tmp_path / "h", {name: each.copy() for name, each in tied.items()}))) == 4
 
 
-def test_rows_and_words_that_do_not_match_are_said(tmp_path: Path):
+def test_rows_and_words_that_do_not_match_are_reported(tmp_path: Path):
     notes: list[object] = []
     found = inlaid.load(
         make(tmp_path / "f", {"wte.weight": table(3, 2)}, None, ["a", "b"]), report=notes.append

@@ -45,7 +45,7 @@ def with_card(path: Path, card: str) -> Path:
     return path
 
 
-def test_a_card_of_a_newer_version_is_read_and_unknown_fields_are_said(tmp_path: Path):
+def test_a_card_of_a_newer_version_is_read_and_unknown_fields_are_reported(tmp_path: Path):
     card = {"method": "swivel", "outcome_of_tomorrow": {"steps": 3}, "notes": ["a"], "b": 1}
     notes: list[object] = []
     found = native.read(with_card(tmp_path / "v.inlaid", json.dumps(card)), report=notes.append)
@@ -110,7 +110,7 @@ def test_ngrams_come_back_and_are_read_by_the_row(
     assert top["小猫"].tobytes() == found["小猫"].tobytes()
 
 
-def test_what_has_no_place_in_the_file_is_said(tmp_path: Path):
+def test_what_the_file_cannot_store_is_reported(tmp_path: Path):
     class Guess:
         def vector(self, word: str) -> None: ...
 

@@ -134,7 +134,7 @@ def test_a_label_with_a_tab_cannot_be_written(tmp_path: Path):
     assert not (tmp_path / "p").exists()
 
 
-def test_int8_says_what_it_lost_and_other_formats_refuse_it(tmp_path: Path):
+def test_int8_reports_its_loss_and_other_formats_refuse_it(tmp_path: Path):
     vectors = Vectors.of([f"w{n}" for n in range(100)], np.random.default_rng(1).standard_normal((100, 50)))
     events: list[Event] = []
     inlaid.save(vectors, tmp_path / "v.inlaid", dtype="int8", report=events.append)
@@ -172,7 +172,7 @@ def test_only_the_rows_that_are_read_are_verified(tmp_path: Path):
         inlaid.verify(tmp_path / "v.inlaid")
 
 
-def test_what_a_format_cannot_hold_is_said(tmp_path: Path):
+def test_what_a_format_cannot_store_is_reported(tmp_path: Path):
     vectors = Vectors.of(["a", "b"], np.eye(2))
     full = dataclasses.replace(vectors, counts=np.array([2, 1]), contexts=np.eye(2, dtype=np.float32))
     for name, said in (("v.npz", "parts of the vectors: contexts."), ("v.vec", "vectors: contexts, counts.")):

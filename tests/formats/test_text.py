@@ -82,7 +82,7 @@ def test_a_file_is_recognized_by_its_content(tmp_path: Path, name: str):
         assert rows_of(pipeline.load(tmp_path / name)) == rows_of(vectors)
 
 
-def test_the_ending_vec_means_a_header_and_txt_must_be_explained(tmp_path: Path):
+def test_the_suffix_vec_means_a_header_and_txt_must_be_explained(tmp_path: Path):
     vectors = Vectors.of(["a"], [[1, 2]])
     pipeline.save(vectors, tmp_path / "v.vec")
     assert (tmp_path / "v.vec").read_bytes() == b"1 2\na 1 2\n"
@@ -239,7 +239,7 @@ def test_a_word_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert refused(GLOVE, file(tmp_path, "a 1\n" + "b" * 200_000)).startswith(":2: longer than 100,000 bytes")
 
 
-def test_what_may_have_been_lost_is_said(tmp_path: Path):
+def test_what_may_have_been_lost_is_reported(tmp_path: Path):
     said: list[Event] = []
     GLOVE.read(file(tmp_path, "\ufeffa 1 2\nb 3 4"), Reading(), said.append)
     notes = [event.text for event in said if isinstance(event, Note)]

@@ -33,7 +33,7 @@ def test_the_average_is_of_pairs_and_ends_where_losses_settle():
     assert losses.average == pytest.approx(1 + 2 * math.exp(-30 * 0.001 * 200))
 
 
-def test_a_step_without_pairs_says_nothing():
+def test_a_step_without_pairs_is_ignored():
     losses = Losses()
     assert losses.add(0.0, 0.0, 0.1) is None
     assert losses.average is None

@@ -88,7 +88,7 @@ def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
     assert new.counts[new.id("banana")] == old.counts[old.id("banana")]
 
 
-def test_what_cannot_go_on_is_named(old: Vectors, text: list[str]):
+def test_what_cannot_continue_is_named(old: Vectors, text: list[str]):
     with pytest.raises(SettingError, match="have dim 30, and dim is 20 here"):
         inlaid.train(text, "sgns", init_from=old, dim=20)
     with pytest.raises(SettingError, match="there are no earlier vectors to keep fixed"):
@@ -102,7 +102,7 @@ def test_what_cannot_go_on_is_named(old: Vectors, text: list[str]):
         inlaid.train(text, "sgns", init_from=old, freeze=True, dim=30, loss="softmax")
 
 
-def test_without_contexts_only_free_words_can_go_on(old: Vectors, text: list[str]):
+def test_without_contexts_only_words_that_are_not_frozen_can_continue(old: Vectors, text: list[str]):
     bare = Vectors.of(list(old.words), old.table)
     events = list[Event]()
     with pytest.raises(SettingError, match="have no context vectors"):

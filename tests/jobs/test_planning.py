@@ -74,7 +74,7 @@ def test_the_flag_shows_the_plan_and_trains_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_long_run_says_its_plan_first(text: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_long_run_reports_its_plan_first(text: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(planning, "LONG_TEXT", 1000)
     monkeypatch.setattr(planning, "LONG_RUN", 0.0)
     events: list[Event] = []

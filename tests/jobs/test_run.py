@@ -107,7 +107,7 @@ def test_a_plain_run(toy: ModuleType):
     ]
 
 
-def test_progress_says_speed_loss_rate_and_time_left_and_soon_what_it_will_take(toy: ModuleType, make: Any):
+def test_progress_reports_speed_loss_learning_rate_and_time_left(toy: ModuleType, make: Any):
     events = list[Event]()
     total = 10**6
     run(make(total, pause=0.01, at={150: interrupt}), Safety(), toy.identity(), events.append)
@@ -120,7 +120,7 @@ def test_progress_says_speed_loss_rate_and_time_left_and_soon_what_it_will_take(
 
 
 @pytest.mark.parametrize("every", [9, 50, 99])
-def test_put_aside_and_resumed_it_is_the_same(
+def test_interrupted_and_resumed_it_is_the_same(
     tmp_path: Path, toy: ModuleType, make: Any, expected: bytes, every: int
 ):
     safety = Safety(checkpoint=tmp_path / "c", resume=True)
@@ -240,7 +240,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 @pytest.mark.parametrize("saved", [True, False])
-def test_what_went_wrong_is_told_and_the_last_good_tables_are_back(
+def test_what_went_wrong_is_reported_and_the_last_good_tables_are_restored(
     tmp_path: Path, toy: ModuleType, make: Any, case: str, saved: bool
 ):
     change, seen, said = WRONG[case]

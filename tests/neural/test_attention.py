@@ -54,7 +54,7 @@ def by_hand(layer: Attention, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor
 
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
 @pytest.mark.parametrize("weights", [False, True])
-def test_is_what_the_formula_says(kv_heads: int, weights: bool):
+def test_equals_the_formula(kv_heads: int, weights: bool):
     layer = Attention(8, 4, kv_heads=kv_heads).double()
     x = torch.randn(2, 3, 8).double()
     memory = torch.randn(2, 5, 8).double()

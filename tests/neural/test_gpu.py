@@ -135,7 +135,7 @@ def test_loss_and_gradients_are_torchs(words: int, dtype: torch.dtype):
         {"attention.bias": False, "attention.output_bias": False, "feed_forward.bias": False},
     ],
 )
-def test_one_product_for_three_projections_says_the_same(rest: dict[str, Any]):
+def test_one_product_for_three_projections_gives_the_same(rest: dict[str, Any]):
     config = make_config(
         {"kind": "decoder", "vocab_size": 50, "dim": 32, "attention.heads": 4, "layers": 2, **rest}
     )

@@ -70,7 +70,7 @@ def test_autocast_makes_the_products_in_its_type():
     assert [each.dtype for each in gradients(found, hidden, head)] == [torch.float32, torch.float32]
 
 
-def test_columns_beyond_the_words_have_no_slope():
+def test_columns_beyond_the_words_have_no_gradient():
     logits = torch.randn(4, 10)
     wider = torch.cat([logits, torch.full((4, 3), 50.0)], 1)
     targets = torch.tensor([1, -100, 9, 0])

@@ -34,8 +34,8 @@ from inlaid.kernels.simd.rows import aligned_table, gather, prefetch_row, scatte
 
 CBOW = 1
 CBOW_POSITIONS = 2
-"""Objectives besides SKIPGRAM: CBOW, and CBOW that learns a weight, component by component, for each position
-of the window."""
+"""Objectives other than SKIPGRAM: CBOW, and CBOW that learns a weight, component by component, for each
+position of the window."""
 PREFETCH_AHEAD = 8
 """Words whose rows are prefetched before they are needed."""
 

@@ -23,11 +23,11 @@ Bags = list[np.ndarray]
 
 
 def skipgram(
-    stream: Stream, tables: list[np.ndarray], bags: Bags, sampling: Sampling, rates: LearningRates
+    stream: Stream, tables: list[np.ndarray], bags: Bags, sampling: Sampling, learning_rates: LearningRates
 ) -> None:
     """Train on the stream; the tables (rows, contexts) change in place after each group."""
     table, contexts = tables
-    for tile in tiles(stream, sampling, rates):
+    for tile in tiles(stream, sampling, learning_rates):
         for group in tile.groups:
             words = stream.words[group]
             means = np.array([table[bags[word]].mean(axis=0) for word in words])
@@ -43,7 +43,7 @@ def cbow(
     tables: list[np.ndarray],
     bags: Bags,
     sampling: Sampling,
-    rates: LearningRates,
+    learning_rates: LearningRates,
     window: int,
     position_weights: np.ndarray | None = None,
 ) -> None:
@@ -57,7 +57,7 @@ def cbow(
     table, contexts = tables
     means: dict[int, np.ndarray] = {}
     initial: dict[int, np.ndarray] = {}
-    for tile in tiles(stream, sampling, rates):
+    for tile in tiles(stream, sampling, learning_rates):
         for group in tile.groups:
             for n in range(max(group.start - window, 0), min(group.stop + window, len(stream.words))):
                 if n not in means:

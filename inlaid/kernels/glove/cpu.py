@@ -30,7 +30,7 @@ class Cells(NamedTuple):
 
     ids: np.ndarray
     """(N, 4) i4: ROW and COLUMN."""
-    numbers: np.ndarray
+    values: np.ndarray
     """(N, 4) f4: LOG_COUNT and WEIGHT."""
 
 
@@ -74,12 +74,12 @@ def fill_tiles(starts, columns, counts, row_part, weighting, next_cell, cells):
             cells.ids[here, ROW] = row
             cells.ids[here, COLUMN] = columns[n]
             if counts[n] < 0:
-                cells.numbers[here, LOG_COUNT] = 0.0
-                cells.numbers[here, WEIGHT] = -counts[n]
+                cells.values[here, LOG_COUNT] = 0.0
+                cells.values[here, WEIGHT] = -counts[n]
             else:
                 frequent = counts[n] >= weighting.x_max
-                cells.numbers[here, LOG_COUNT] = np.log(counts[n])
-                cells.numbers[here, WEIGHT] = (
+                cells.values[here, LOG_COUNT] = np.log(counts[n])
+                cells.values[here, WEIGHT] = (
                     1.0 if frequent else (counts[n] / weighting.x_max) ** weighting.alpha
                 )
 
@@ -94,8 +94,8 @@ def shuffle(cells, seed):
 
 
 @kernel
-def glove_tile(words, contexts, ids, numbers, first, stride, learning_rate):
-    # words, contexts (V, 2, width) f4, in place; ids (N, 4) i4 and numbers (N, 4) f4: the cells of one tile
+def glove_tile(words, contexts, ids, values, first, stride, learning_rate):
+    # words, contexts (V, 2, width) f4, in place; ids (N, 4) i4 and values (N, 4) f4: the cells of one tile
     # Cells are visited from `first` on, `stride` apart (which has no common factor with N). Returns the sum
     # of weighted squared errors.
     size = ids.shape[0]
@@ -115,8 +115,8 @@ def glove_tile(words, contexts, ids, numbers, first, stride, learning_rate):
         score = np.float32(0)
         for k in range(width):
             score += word[VALUE, k] * context[VALUE, k]
-        error = score - numbers[here, LOG_COUNT]
-        gradient = numbers[here, WEIGHT] * error
+        error = score - values[here, LOG_COUNT]
+        gradient = values[here, WEIGHT] * error
         loss += gradient * error
         gradient *= learning_rate
         for k in range(width):

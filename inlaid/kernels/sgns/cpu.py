@@ -89,7 +89,7 @@ class Group(NamedTuple):
     last: int
     """The last plus one; fewer than four words at the end of a stream."""
     learning_rate: np.float32
-    negative_rate: np.float32
+    negative_learning_rate: np.float32
     """The learning rate times the weight of a negative."""
     window: int
     negatives: int
@@ -101,7 +101,7 @@ class Scratch(NamedTuple):
     """Buffers of one worker."""
 
     negatives: np.ndarray
-    """(2, negatives) i4: of this tile and of the next, in whole vectors; -1 behind them."""
+    """(2, negatives) i4: of this tile and of the next, in whole vectors; -1 after them."""
     others: np.ndarray
     """Rows of contexts that a group has pairs with."""
     weights: np.ndarray
@@ -189,14 +189,15 @@ def train_kernel(stream, tables, frozen, noise, schedule, config, scratch, sums)
 def group_at(first, stop, count, schedule, config):
     # the group that begins with word `first`; all groups of a tile have the same learning rate
     tile = first // config.tile
-    rate = np.float32(schedule.first + (schedule.last - schedule.first) * (tile * config.tile) / count)
+    start = tile * config.tile
+    learning_rate = np.float32(schedule.first + (schedule.last - schedule.first) * start / count)
     task = TRAIN if tile % MEASURE_EVERY else TRAIN_AND_MEASURE
-    if rate == 0:
-        rate = np.float32(1)
+    if learning_rate == 0:
+        learning_rate = np.float32(1)
         task = MEASURE
-    negative_rate = np.float32(rate * schedule.negative_weight)
+    negative_learning_rate = np.float32(learning_rate * schedule.negative_weight)
     last = min(first + GROUP, stop)
-    return Group(first, last, rate, negative_rate, config.window, config.negatives, task)
+    return Group(first, last, learning_rate, negative_learning_rate, config.window, config.negatives, task)
 
 
 @part
@@ -256,7 +257,7 @@ def predict_centers(stream, group, negatives, contexts, scratch, sums):
 
 @part
 def scores_to_gradients(group, positives, scratch, sums):
-    # the first `positives` others have label 1, the negatives behind them 0
+    # the first `positives` others have label 1, the negatives after them 0
     count = positives + group.negatives
     if group.task != TRAIN:
         add_loss(scratch.scores, scratch.weights, positives, count, group.learning_rate, sums)

@@ -47,7 +47,7 @@ def skipgram_pairs(stream, group, negatives, scratch):
         centers_of_contexts(stream.low, stream.high, group.first, low + q, positive, weights, GROUP * q)
     for q in range(centers):  # each positive pair has its negatives
         for i in range(GROUP):
-            negative[i] += group.negative_rate if weights[GROUP * q + i] > 0 else np.float32(0)
+            negative[i] += group.negative_learning_rate if weights[GROUP * q + i] > 0 else np.float32(0)
     for n in range(centers, centers + group.negatives, GROUP):
         repeat_four(negative, weights, GROUP * n)
     for q in range(centers):  # a negative that is the center itself does not count for its pairs
@@ -58,7 +58,7 @@ def skipgram_pairs(stream, group, negatives, scratch):
                 found &= found - 1
                 for i in range(GROUP):
                     weights[GROUP * n + i] -= (
-                        group.negative_rate if weights[GROUP * q + i] > 0 else np.float32(0)
+                        group.negative_learning_rate if weights[GROUP * q + i] > 0 else np.float32(0)
                     )
     return centers
 
@@ -73,7 +73,7 @@ def cbow_pairs(stream, group, negatives, scratch):
     for i in range(GROUP):
         has_contexts = stream.high[group.first + i] - stream.low[group.first + i] > 1
         weights[i] = group.learning_rate if has_contexts else np.float32(0)
-        negative[i] = group.negative_rate if has_contexts else np.float32(0)
+        negative[i] = group.negative_learning_rate if has_contexts else np.float32(0)
     for n in range(NEGATIVES_FROM, NEGATIVES_FROM + group.negatives, GROUP):
         repeat_four(negative, weights, GROUP * n)
     for i in range(GROUP):  # a negative that is the center itself does not count

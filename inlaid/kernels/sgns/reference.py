@@ -77,14 +77,14 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def keep_probability(counts: np.ndarray, threshold: float) -> np.ndarray:
+def keep_probability(counts: np.ndarray, subsample: float) -> np.ndarray:
     """The probability that subsampling keeps an occurrence of a word, as in word2vec's own code; 0 keeps
     all."""
-    if threshold == 0:
+    if subsample == 0:
         return np.ones(len(counts))
     share = counts / counts.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(counts > 0, np.minimum(1, (np.sqrt(share / threshold) + 1) * threshold / share), 1)
+        return np.where(counts > 0, np.minimum(1, (np.sqrt(share / subsample) + 1) * subsample / share), 1)
 
 
 def subsample(
@@ -111,23 +111,29 @@ def subsample(
     return Stream(np.array(words, int), np.array(low, int), np.array(high, int), np.array(positions, int))
 
 
-def tiles(stream: Stream, sampling: Sampling, rates: LearningRates) -> Iterator[Tile]:
+def tiles(stream: Stream, sampling: Sampling, learning_rates: LearningRates) -> Iterator[Tile]:
     count = len(stream.words)
     for start in range(0, count, sampling.tile):
         stop = min(start + sampling.tile, count)
         position = int(stream.positions[start])
         negatives = random.noise_words(sampling.key, position, sampling.shared, sampling.noise)
         groups = [range(first, min(first + GROUP, stop)) for first in range(start, stop, GROUP)]
-        yield Tile(groups, negatives, rates[0] + (rates[1] - rates[0]) * start / count)
+        yield Tile(
+            groups, negatives, learning_rates[0] + (learning_rates[1] - learning_rates[0]) * start / count
+        )
 
 
 def skipgram(
-    stream: Stream, tables: list[np.ndarray], sampling: Sampling, rates: LearningRates, frozen: int = 0
+    stream: Stream,
+    tables: list[np.ndarray],
+    sampling: Sampling,
+    learning_rates: LearningRates,
+    frozen: int = 0,
 ) -> None:
     """Train on the stream; the tables (vectors, contexts) change in place after each group, but for their
     first `frozen` rows."""
     kept = [table[:frozen].copy() for table in tables]
-    for tile in tiles(stream, sampling, rates):
+    for tile in tiles(stream, sampling, learning_rates):
         for group in tile.groups:
             pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
             train(tables, stream.words[group], pairs, tile.learning_rate)
@@ -177,7 +183,7 @@ def cbow(
     stream: Stream,
     tables: list[np.ndarray],
     sampling: Sampling,
-    rates: LearningRates,
+    learning_rates: LearningRates,
     mean: bool,
     frozen: int = 0,
 ) -> None:
@@ -188,7 +194,7 @@ def cbow(
     """
     vectors, contexts = tables
     kept = [table[:frozen].copy() for table in tables]
-    for tile in tiles(stream, sampling, rates):
+    for tile in tiles(stream, sampling, learning_rates):
         for group in tile.groups:
             around = [stream.words[stream.contexts(center)] for center in group]
             shares = np.array([1 / max(len(each), 1) for each in around])
@@ -234,7 +240,7 @@ def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -
     return loss, count
 
 
-def softmax(stream: Stream, tables: list[np.ndarray], rates: LearningRates) -> tuple[float, int]:
+def softmax(stream: Stream, tables: list[np.ndarray], learning_rates: LearningRates) -> tuple[float, int]:
     """Skip-gram by the book: each center predicts its contexts among all words; returns the loss and the
     number of pairs.
 
@@ -245,15 +251,15 @@ def softmax(stream: Stream, tables: list[np.ndarray], rates: LearningRates) -> t
     pairs = 0
     for n, center in enumerate(stream.words):
         around = stream.words[stream.contexts(n)]
-        rate = rates[0] + (rates[1] - rates[0]) * n / len(stream.words)
+        learning_rate = learning_rates[0] + (learning_rates[1] - learning_rates[0]) * n / len(stream.words)
         scores = contexts @ vectors[center]
         expected = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
         gradients = np.bincount(around, minlength=len(vectors)) - len(around) * expected
         loss -= float(np.log(expected[around]).sum())
         pairs += len(around)
         old = vectors[center].copy()
-        vectors[center] += rate * gradients @ contexts
-        contexts += rate * np.outer(gradients, old)
+        vectors[center] += learning_rate * gradients @ contexts
+        contexts += learning_rate * np.outer(gradients, old)
     return loss, pairs
 
 

@@ -34,7 +34,7 @@ def softmax_kernel(stream, tables, schedule, objective, sums, scores, hidden, hi
         contexts = high - low - 1
         if contexts == 0:
             continue
-        rate = np.float32(schedule.first + (schedule.last - schedule.first) * center / stream.length)
+        learning_rate = np.float32(schedule.first + (schedule.last - schedule.first) * center / stream.length)
         predictions = contexts if objective == SKIPGRAM else 1
         _combine(stream, center, tables.vectors, objective, hidden)
         log_total = _scores(hidden, tables.contexts, scores)
@@ -44,14 +44,14 @@ def softmax_kernel(stream, tables, schedule, objective, sums, scores, hidden, hi
         if objective != SKIPGRAM:
             sums[LOSS] += log_total - scores[word]
         sums[PAIRS] += predictions
-        if rate == 0:
+        if learning_rate == 0:
             continue
         # gradient: how often a word was there to predict, less how often it was expected
         for other in range(size):
-            scores[other] = -rate * predictions * np.exp(scores[other] - np.float32(log_total))
+            scores[other] = -learning_rate * predictions * np.exp(scores[other] - np.float32(log_total))
         for q in range(low, high):
             if (q == center) == (objective != SKIPGRAM):
-                scores[stream.words[q]] += rate
+                scores[stream.words[q]] += learning_rate
         _update(hidden, tables.contexts, scores, hidden_update)
         share = np.float32(1.0 / contexts if objective == CBOW_SUM else 1.0)
         for q in range(low, high):

@@ -10,7 +10,7 @@ from inlaid.kernels.compile import kernel
 from inlaid.kernels.random import KEEP, WINDOW, below, counter, draw
 
 PADDING = 64
-"""Entries of a stream behind its last word, besides a window more: a tile and a group fit in."""
+"""Entries after the last word of a stream, plus a window more: a tile and a group fit in."""
 
 
 class Stream(NamedTuple):
@@ -25,7 +25,7 @@ class Stream(NamedTuple):
     draws: np.ndarray
     """What the random draws of each word are numbered from: see `random.counter`."""
     length: int
-    """Words in the stream; entries behind them are centers without contexts."""
+    """Words in the stream; entries after them are centers without contexts."""
 
 
 class Text(NamedTuple):

@@ -191,7 +191,7 @@ def weave(text, size, words, out):
     while here < size:
         marks = between(text, here, MARK, MARK)
         plain = min(lowest_bit(marks), size - here)
-        copy(text, here, out, filled)  # 64 bytes; those behind the word are overwritten later
+        copy(text, here, out, filled)  # 64 bytes; those after the word are overwritten later
         filled += plain
         here += plain
         if marks == 0 or here >= size:
@@ -266,7 +266,7 @@ def _point(text, here):
     width = 2 + (lead >= 0xE0) + (lead >= 0xF0)
     point = lead & (0x7F >> width)
     for n in range(here + 1, here + width):
-        if text[n] & 0xC0 != 0x80:  # the newlines behind the text end every character there
+        if text[n] & 0xC0 != 0x80:  # the newlines after the text end every character there
             return 0x110000, 1
         point = point << 6 | (np.int64(text[n]) & 0x3F)
     too_long = (width == 3 and point < 0x800) or (width == 4 and point < 0x10000)

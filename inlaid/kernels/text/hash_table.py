@@ -113,7 +113,7 @@ def word_buffers() -> WordsAhead:
 @kernel
 def number(text, size, progress, table, ids, found):
     # text (size + 64,) u1: words between spaces and newlines; ids (size,) i4, filled: rows - 1
-    # Returns the progress: behind the text, or at a word for which the table has no space.
+    # Returns the progress: after the text, or at a word for which the table has no space.
     known = progress.known
     filled = progress.filled
     slots = table.slots
@@ -247,7 +247,7 @@ def _same(text, start, length, blob, place):
 def _add(text, start, length, key, table, row):
     rows = table.rows
     ends = table.ends
-    for n in range(0, length, 64):  # 64 bytes each; those behind the word are overwritten by the next
+    for n in range(0, length, 64):  # 64 bytes each; those after the word are overwritten by the next
         copy(text, start + n, table.blob, ends[row - 1] + n)
     ends[row] = ends[row - 1] + length
     rows[row, PREFIX] = key[PREFIX]

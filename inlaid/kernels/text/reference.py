@@ -95,7 +95,7 @@ def ngrams(word: bytes, shortest: int, longest: int, buckets: int, *, end: bool 
 def spelled(word: bytes, shortest: int, longest: int) -> list[bytes]:
     """Every n-gram of `shortest` to `longest` characters of a word between < and >; < and > alone are none.
 
-    A character is a byte and the UTF-8 continuation bytes behind it.
+    A character is a byte and the UTF-8 continuation bytes after it.
     """
     characters: list[bytes] = []
     for byte in b"<" + word + b">":

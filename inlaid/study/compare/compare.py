@@ -26,7 +26,7 @@ from inlaid.study.evaluate.false_discovery import benjamini_hochberg
 from inlaid.vectors import Vectors
 
 SIGNIFICANT = 0.05
-"""False discovery rate among the words said to have moved."""
+"""False discovery rate among the words reported as moved."""
 FEWEST = 3
 """Common words needed for a comparison."""
 

@@ -80,7 +80,7 @@ def cooccurrence(
         corpus: the folder of a corpus, which `inlaid corpus` writes
         words: the words whose contexts are shown; the most frequent words when none are named
     """
-    from inlaid.feed import cooccurrence as counting  # it brings the kernels
+    from inlaid.feed import cooccurrence as counting  # it imports the kernels
 
     settings = settings or CooccurrenceSettings()
     if settings.square and not words:

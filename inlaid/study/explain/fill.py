@@ -224,7 +224,7 @@ def _tokenize(vectors: Vectors, dictionary: tuple[str, ...]) -> Callable[[str], 
     encoding = dict(vectors.card.encoding)
     if not encoding:
         return Word(dictionary=dictionary).words
-    from inlaid.encode.corpus import Encoding  # it brings Numba
+    from inlaid.encode.corpus import Encoding  # it imports Numba
 
     if dictionary:
         encoding["dictionary"] = dictionary

@@ -31,7 +31,7 @@ class MapQuality:
     """Share of the `closest` nearest in the space that are not among the k nearest on the map.
 
     For the k nearest this would equal `false`, since both sides have k places; for the closest it says what
-    the map tore apart.
+    the map separated.
     """
     trustworthiness: float
     """1 when no neighbour is false; lower the further away in the space the false ones are (Venna and Kaski

@@ -38,7 +38,7 @@ def test_gpt2_under_its_other_names(data: Path, tmp_path: Path):
     assert load(tmp_path) == load(tmp_path / "vocab.json") == load(data / "vocab_gpt2")
 
 
-def test_bert_says_itself_or_is_told_whether_it_lower_cases(data: Path):
+def test_lower_case_of_bert_comes_from_its_config_or_from_the_caller(data: Path):
     path = data / "vocab_bert_chinese" / "vocab.txt"
     with pytest.raises(SettingError, match="does not say whether text is lower-cased"):
         load(path)

@@ -55,7 +55,7 @@ def test_offsets_slice_to_the_surface(text: str, subwords: str, mark: str, train
             assert token.text == surface or token.text == mark + surface
 
 
-def test_a_mark_that_no_character_stands_for_has_an_empty_place(trained: Any):
+def test_a_mark_without_a_character_has_an_empty_span(trained: Any):
     tokens = trained["unigram"].tokenize("😀我")
     assert tokens[0] == ("▁", 0, 0)
     assert [(token.start, token.end) for token in tokens[1:]] == [(0, 1)] * 4 + [(1, 2)]

@@ -29,9 +29,9 @@ def test_tiles_hold_every_cell_once_with_its_logarithm_and_weight(cells: Cells):
     order = np.lexsort((made.places[:, 1], made.places[:, 0]))
     np.testing.assert_array_equal(made.places[order, 0], rows)
     np.testing.assert_array_equal(made.places[order, 1], cells.columns)
-    np.testing.assert_allclose(made.numbers[order, 2], np.log(cells.counts), rtol=1e-6)
+    np.testing.assert_allclose(made.values[order, 2], np.log(cells.counts), rtol=1e-6)
     weights = [reference.glove_weight(count, 10.0, 0.75) for count in cells.counts.tolist()]
-    np.testing.assert_allclose(made.numbers[order, 3], weights, rtol=1e-6)
+    np.testing.assert_allclose(made.values[order, 3], weights, rtol=1e-6)
     for tile, (start, stop) in enumerate(zip(made.starts, made.starts[1:], strict=False)):
         assert (made.places[start:stop, 0] % 5 == tile // 5).all()
         assert (made.places[start:stop, 1] % 5 == tile % 5).all()
@@ -64,9 +64,9 @@ def test_steps_over_a_tile_equal_the_specification(cells: Cells, dim: int):
     expected = 0.0
     for n in range(len(made)):
         row, column = made.places[(first + n * stride) % len(made), :2]
-        target, weight = made.numbers[(first + n * stride) % len(made), 2:].tolist()
+        target, weight = made.values[(first + n * stride) % len(made), 2:].tolist()
         expected += reference.glove_step(plain_words[row], plain_contexts[column], target, weight, 0.05)
-    loss = cpu.glove_tile(words, contexts, made.places, made.numbers, first, stride, np.float32(0.05))
+    loss = cpu.glove_tile(words, contexts, made.places, made.values, first, stride, np.float32(0.05))
     assert loss == pytest.approx(expected, rel=1e-4)
     np.testing.assert_allclose(words[:, :, : dim + 1], plain_words, atol=1e-5, rtol=1e-3)
     np.testing.assert_allclose(contexts[:, :, :dim], plain_contexts[:, :, :dim], atol=1e-5, rtol=1e-3)

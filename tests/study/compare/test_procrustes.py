@@ -64,7 +64,7 @@ def test_reweighted_matrices_bring_a_rotated_copy_back():
     np.testing.assert_allclose(inner, x @ x.T, atol=1e-3)  # where all agree, no weight is reduced
 
 
-def test_directions_without_correlation_are_weighed_down():
+def test_directions_without_correlation_get_smaller_weights():
     x = rows_of(2000)
     y = x.copy()
     y[:, 4:] = rows_of(2000, seed=3)[:, 4:]

@@ -44,7 +44,7 @@ def test_the_world_has_nothing_serious(sound: tuple[Vectors, Corpus]):
     assert not any(each.check == "missing in corpus" for each in diagnosis.findings)
 
 
-def test_a_round_space_has_nothing_at_all():
+def test_an_isotropic_space_has_no_findings():
     diagnosis = doctor(round_space())
     assert diagnosis.findings == ()
     assert str(diagnosis.verdict) == "Nothing found."

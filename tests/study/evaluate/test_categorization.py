@@ -38,7 +38,7 @@ def test_categories_come_out_of_analogies():
     assert {word.endswith("opera") for word in found["geography: city0-opera"]} == {True}
 
 
-def test_kinds_that_stand_on_both_sides_are_left_out():
+def test_kinds_on_both_sides_are_left_out():
     chain = [f"w{n}" for n in range(12)]
     questions = [(chain[n], chain[n + 1], chain[n + 2], chain[n + 3]) for n in range(9)]
     assert grouped(questions, ["mixed"] * 9) == {}

@@ -13,7 +13,7 @@ def clouds(noise: float) -> tuple[np.ndarray, np.ndarray]:
     return 3 * random.standard_normal((3, 10))[labels] + noise * random.standard_normal((300, 10)), labels
 
 
-def test_classes_that_lie_apart_are_told_apart():
+def test_separable_classes_are_separated():
     points, labels = clouds(0.5)
     assert (classify(points[::2], labels[::2], points[1::2], classes=3) == labels[1::2]).mean() == 1
 
@@ -28,7 +28,7 @@ def test_neither_scale_nor_rotation_nor_origin_matters():
     assert np.array_equal(before, after)
 
 
-def test_the_commonest_class_is_the_answer_where_nothing_can_be_told():
+def test_the_most_frequent_class_is_the_answer_without_evidence():
     labels = np.array([0, 1, 1, 1])
     assert classify(np.zeros((4, 2)), labels, np.zeros((2, 2)), classes=2).tolist() == [1, 1]
     assert classify(np.zeros((2, 2)), np.array([0, 0]), np.zeros((1, 2)), classes=1).tolist() == [0]

@@ -23,7 +23,7 @@ def test_only_the_first_words_take_part():
     assert len(KnownWords(CASED, OOVSettings(top=2)).table) == 2
 
 
-def test_folded_words_are_one_and_the_first_stands_for_them():
+def test_folded_words_are_one_and_the_first_represents_them():
     space = KnownWords(CASED, OOVSettings(fold_case=True))
     assert space.ids(["Us", "APPLE", "猫"]).tolist() == [0, 1, 4]
     assert space.first(np.array([2, 3, 4])).tolist() == [0, 1, 4]

@@ -177,7 +177,7 @@ def test_one_pair_and_equal_scores_are_undefined_but_counted():
     assert np.isnan(score(flat).value)
 
 
-def test_a_grade_is_ranked_and_a_yes_or_no_is_told_apart():
+def test_a_grade_is_ranked_and_a_yes_or_no_is_classified():
     graded = SentencePairs(
         "graded", "en", (("cat", "dog"), ("cat one", "dog"), ("cat", "one")), (5.0, 2.5, 0.0)
     )

@@ -32,7 +32,7 @@ def lists(size: int) -> tuple[list[str], list[str]]:
     return [f"from{id}" for id in range(size)], [f"to{id}" for id in range(size)]
 
 
-def test_a_planted_axis_is_found_and_words_lie_along_it():
+def test_a_planted_axis_is_found_with_the_words_along_it():
     found = axis(planted(20, apart=4), *lists(20), words=["high", "low", "middle"])
     assert abs(found.direction[0]) > 0.95
     assert np.linalg.norm(found.direction) == pytest.approx(1, abs=1e-6)
@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_intervals_in_any_blocks(monkeypatch: pytes
     assert small.words[0].low < small.words[0].high
 
 
-def test_words_of_the_lists_asked_for_again_stand_once():
+def test_words_of_the_lists_asked_for_again_are_listed_once():
     found = axis(planted(3, apart=4), *lists(3), words=["from0", "high", "high"])
     assert len(found.words) == 7
 

@@ -106,7 +106,7 @@ def test_mistakes(english: tuple[Vectors, Corpus]):
         ExplainSettings(window=0)
 
 
-def test_another_corpus_is_said_to_be_one(english: tuple[Vectors, Corpus]):
+def test_another_corpus_is_reported(english: tuple[Vectors, Corpus]):
     other = encode(world.sentences("en", words=30_000, seed=2), Encoding(), workers=1)
     assert "not trained on this corpus" in explain(english[0], "apple", "banana", corpus=other).notes[0].text
     assert explain(english[0], "apple", "banana", corpus=english[1]).notes == ()

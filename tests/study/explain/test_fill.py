@@ -78,7 +78,7 @@ def test_each_objective_uses_its_tables_the_way_it_learned_them(objective: str):
     ) == pytest.approx(1)
 
 
-def test_nearer_words_weigh_more():
+def test_nearer_words_have_larger_weights():
     vectors = planted("skipgram")
     assert fill(vectors, "___ apple sky", n=1).words[0].word == "red"
     assert fill(vectors, "___ sky apple", n=1).words[0].word == "blue"

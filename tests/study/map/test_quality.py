@@ -110,7 +110,7 @@ def test_a_sample_says_so_and_is_close():
     assert some.quality.trustworthiness == pytest.approx(whole.quality.trustworthiness, abs=0.02)
 
 
-def test_equal_words_stand_in_the_order_they_came():
+def test_equal_words_keep_their_order():
     same = np.ones((9, 2), np.float32) / np.float32(2**0.5)
     measured = measure_map(same, np.zeros((9, 2), np.float32))
     assert measured.quality == MapQuality(4, 1, 0.0, 0.0, 1.0, 1.0, 9)

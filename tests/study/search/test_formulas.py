@@ -42,7 +42,7 @@ def test_reading(formula: str, expected: list[tuple[float, str]]):
     assert weights(formula) == expected
 
 
-def test_signs_need_blanks_where_words_are_not_known():
+def test_signs_need_spaces_where_words_are_not_known():
     assert parse("king-man").terms == (Term(1.0, "king-man"),)
 
 
@@ -64,7 +64,7 @@ def test_signs_need_blanks_where_words_are_not_known():
         ("1e300 * (1e300 * king)", 10, "weights whose product is finite, found '1e300'"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(formula: str, place: int, expected: str):
+def test_what_cannot_be_read_is_reported_with_its_position(formula: str, place: int, expected: str):
     with pytest.raises(SettingError, match=rf"at character {place}: expected {expected.replace('+', '[+]')}"):
         parse(formula)
 

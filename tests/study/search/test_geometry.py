@@ -30,7 +30,7 @@ def test_a_planted_hub_is_named():
     assert figures.mean_cosine > 0.4
 
 
-def test_a_round_space_has_none():
+def test_an_isotropic_space_has_none():
     figures = geometry(space(np.random.default_rng(1).standard_normal((1000, 10))), k=5, pairs=20_000)
     assert abs(figures.skewness) < 1
     assert figures.low < 0 < figures.high
@@ -53,7 +53,7 @@ def test_the_mean_cosine_is_the_square_of_the_mean_length():
     assert figures.low < expected < figures.high
 
 
-def test_a_sample_is_the_same_for_the_same_seed_and_says_its_size():
+def test_a_sample_is_the_same_for_the_same_seed_and_reports_its_size():
     vectors = space(np.random.default_rng(1).standard_normal((500, 8)))
     one, again, other = (geometry(vectors, sample=100, seed=seed) for seed in (1, 1, 2))
     assert (one.sampled, one.words, one.seed) == (100, 500, 1)

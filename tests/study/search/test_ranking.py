@@ -146,7 +146,7 @@ def test_very_long_and_very_short_rows_have_a_direction():
 
 
 @pytest.mark.parametrize("small", [0, 1 << 40], ids=["kernels", "numpy"])
-def test_scores_closer_than_float32_can_tell_are_told_apart(small: int, monkeypatch: pytest.MonkeyPatch):
+def test_scores_closer_than_float32_precision_are_ordered(small: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ranking, "SMALL", small)
     monkeypatch.setattr(ranking, "SCORES", 900)
     random = np.random.default_rng(1)
