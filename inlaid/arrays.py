@@ -161,6 +161,8 @@ class Arrays:
 
 def open_arrays(path: Path) -> Arrays:
     """Memory-map a file written by `write`. Reads the header only; arrays are verified when they are used."""
+    if path.is_dir():
+        raise FormatError("{path} is a folder; expected a file.", path=path)
     try:
         # The header is parsed by the safetensors library, whose parser is fuzzed.
         with safe_open(path, framework="numpy") as file:

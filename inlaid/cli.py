@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 
 from inlaid import registry
-from inlaid.commands.terminal import later, listed, parse, wrapped
+from inlaid.commands.parsing import later, parse
+from inlaid.commands.terminal import listed, wrapped
 from inlaid.errors import InlaidError, UnknownName
 from inlaid.messages import Message
 from inlaid.registry import Entry
@@ -38,6 +40,8 @@ TITLES = {
     "map": "pictures",
 }
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
+LONGEST = 1000
+"""Characters of the longest error shown whole; what a user typed by mistake may be a whole file."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")
 """Commands whose flags depend on what is asked for; they parse for themselves."""
 
@@ -46,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. 0: done. 2: an error the user can fix, in one line. 130: interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
+    _show_every_character()
     try:
         _run([word for word in words if word != "--debug"])
     except BrokenPipeError:  # `inlaid ... | head` is no error
@@ -53,12 +58,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InlaidError, MemoryError, OSError) as error:
         if debug:
             raise
-        print(f"error: {' '.join(str(error).split()) or 'not enough memory'}", file=sys.stderr)
+        print(f"error: {_one_line(str(error)) or 'not enough memory'}", file=sys.stderr)
+        return 2
+    except UnicodeEncodeError as error:
+        if debug:
+            raise
+        typed = error.object.encode("utf-8", "backslashreplace").decode()
+        problem = Message(
+            "{typed}: not UTF-8. Type it in a terminal that uses UTF-8.", typed=_one_line(typed)
+        )
+        print(f"error: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+def _one_line(text: str) -> str:
+    """Text on one line; of a very long one the start and the end."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
+
+
+def _show_every_character() -> None:
+    """Where a stream cannot show a character, such as a Chinese one in ASCII, it shows its code instead of
+    failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(words: list[str]) -> None:

@@ -206,14 +206,26 @@ def load(path: str | Path, *, format: str | None = None, report: Report = log, *
         raise SourceError("There is no file '{path}'.", path=path)
     if format is not None:
         return registry.find("format", format).read(path, chosen, report)
+    return _recognized(path).load().read(path, chosen, report)
+
+
+def _recognized(path: Path) -> registry.Entry:
+    """The format of a file or folder, by its content."""
+    if path.is_file() and path.stat().st_size == 0:
+        raise FormatError("{path} is empty; expected vectors. Get the file again.", path=path)
     start = Start.of(path)
     for entry in registry.entries("format"):
         if entry.load().recognizes(start):
-            return entry.load().read(path, chosen, report)
+            return entry
+    if is_corpus(path):
+        raise FormatError(
+            "{path} is a corpus; expected vectors. Train on it: `inlaid train sgns {quoted} -o vectors.inlaid`.",
+            path=path,
+            quoted=shlex.quote(str(path)),
+        )
     raise FormatError(
         "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, "
-        "name "
-        "it: {command}.",
+        "name it: {command}.",
         path=path,
         formats=_format_names(),
         command=convert_command(path, "source-format", "FORMAT"),
@@ -235,7 +247,7 @@ def save(
     measured and reported.
     """
     path = Path(path)
-    name = format or _format_for(path)
+    name = format or format_for(path)
     if name == "native":
         native.write(vectors, path, report, dtype=dtype)
         if dtype != "float32":
@@ -285,13 +297,13 @@ def convert(
 ) -> Vectors:
     """Read vectors from one file and write them to another. `format` is that of the target; `source_format`
     need only be named where the content of the source does not show it."""
-    name = format or _format_for(Path(target), Path(source))  # before a long read, not after it
+    name = format or format_for(Path(target), Path(source))  # before a long read, not after it
     vectors = load(source, format=source_format, report=report, **reading)
     save(vectors, target, format=name, dtype=dtype, report=report)
     return vectors
 
 
-def _format_for(path: Path, source: Path | None = None) -> str:
+def format_for(path: Path, source: Path | None = None) -> str:
     """The format that the suffix of a file means. `source` is the file that is converted, if there is one."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
     entries = registry.entries("format")
@@ -374,7 +386,17 @@ def verify(path: str | Path) -> int:
     path = Path(path)
     if not path.exists():
         raise SourceError("There is no file '{path}'. Check the path.", path=path)
-    return open_arrays(path / FILE if is_corpus(path) else path).verify()
+    if is_corpus(path):
+        return open_arrays(path / FILE).verify()
+    found = _recognized(path)
+    if found.name != "native":
+        raise FormatError(
+            "{path} is in the format {format}, which has no checksums. `inlaid convert` writes an .inlaid file "
+            "that has them.",
+            path=path,
+            format=found.name,
+        )
+    return open_arrays(path).verify()
 
 
 def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:

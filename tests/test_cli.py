@@ -198,14 +198,17 @@ MISTAKES = {
         ["train", "ppmi", "TEXT", "-o", "OUT", "--windw", "3"],
         "There is no option --windw. Did you mean --window?",
     ),
-    "no output": (["train", "ppmi", "TEXT"], "Missing from inlaid train ppmi: -o PATH"),
+    "no output": (["train", "ppmi", "TEXT"], "Missing from inlaid train ppmi: -o PATH."),
     "no text": (["train", "ppmi", "-o", "OUT"], "No text was named"),
     "zero window": (
         ["train", "ppmi", "TEXT", "-o", "OUT", "--window", "0"],
         "window is 0; expected from 1",
     ),
     "negative dim": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "-5"], "dim is -5; expected from 1"),
-    "a word for a number": (["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "many"], "Error parsing --dim"),
+    "a word for a number": (
+        ["train", "ppmi", "TEXT", "-o", "OUT", "--dim", "many"],
+        "--dim is 'many'; expected a whole number.",
+    ),
     "too many dimensions": (
         ["train", "ppmi", "TEXT", "-o", "OUT", "--min-count", "1"],
         "dim is 100, but 14 words have at most 14 dimensions",
@@ -240,7 +243,12 @@ MISTAKES = {
 def test_a_mistake_is_one_line_and_leaves_nothing(
     mistake: str, tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
 ):
-    places = {"TEXT": text, "OUT": tmp_path / "out", "NONE": tmp_path / "none", "FOLDER": tmp_path / "folder"}
+    places = {
+        "TEXT": text,
+        "OUT": tmp_path / "out.inlaid",
+        "NONE": tmp_path / "none",
+        "FOLDER": tmp_path / "folder",
+    }
     contents = {
         "EMPTY": b"",
         "PUNCTUATION": "...，。\n".encode(),

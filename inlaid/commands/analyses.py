@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import typing
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,8 @@ from tyro.conf import Positional
 
 from inlaid import files, registry
 from inlaid.commands.options import config_values
-from inlaid.commands.terminal import drawn, parse, print_rows
+from inlaid.commands.parsing import parse
+from inlaid.commands.terminal import drawn, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import SettingError
@@ -46,7 +46,7 @@ def run(entry: registry.Entry, words: list[str]) -> None:
         if study.gives_vectors and options.output:
             saved = _saved(result, study, options, report)
     if options.json:
-        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+        print_json(result.to_dict())
         return
     print_rows(result.rows())
     if saved:

@@ -11,7 +11,8 @@ import tyro
 from tyro.conf import Positional
 
 from inlaid.commands.options import Output, config_values, one_of, reading_options, text_of, values_of_group
-from inlaid.commands.terminal import drawn, parse, print_report, print_tokens
+from inlaid.commands.parsing import parse
+from inlaid.commands.terminal import drawn, print_report, print_tokens
 
 
 def tokenize(words: list[str]) -> None:

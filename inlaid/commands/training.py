@@ -11,7 +11,8 @@ import tyro
 
 from inlaid import registry
 from inlaid.commands.options import config_values, reading_options, text_of
-from inlaid.commands.terminal import drawn, listed, parse, print_rows
+from inlaid.commands.parsing import parse
+from inlaid.commands.terminal import as_typed, drawn, listed, print_rows
 from inlaid.errors import Diverged
 from inlaid.report import Note, Report
 
@@ -41,6 +42,7 @@ def train(words: list[str]) -> None:
         print_rows(planned.rows())
         return
     files.can_write(options.output)
+    pipeline.format_for(options.output)  # a suffix without a format is refused before the training
     with drawn() as report:
         vectors = _trained(options, method, report)
         pipeline.save(vectors, options.output)
@@ -176,5 +178,8 @@ def _tidy(checkpoint: Path | None, vectors: Vectors) -> None:
 
 def _print_next_steps(output: Path, vectors: Vectors) -> None:
     """What to type next, with a word that is neither the most frequent nor rare."""
-    word = vectors.words[min(len(vectors) // 10, 500)]
-    print(f"\nNext:\n  inlaid neighbors {output} {word}\n  inlaid evaluate {output}")
+    middle = min(len(vectors) // 10, 500)
+    words = vectors.words[middle : middle + 100]
+    word = next((each for each in words if each.isalpha()), words[0])
+    path = as_typed(output)
+    print(f"\nNext:\n  inlaid neighbors {path} {as_typed(word)}\n  inlaid evaluate {path}")

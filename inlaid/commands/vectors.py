@@ -11,7 +11,8 @@ from tyro.conf import Positional
 
 from inlaid import registry
 from inlaid.commands.options import values_of_group
-from inlaid.commands.terminal import drawn, parse
+from inlaid.commands.parsing import parse
+from inlaid.commands.terminal import drawn, print_json
 
 
 def convert(words: list[str]) -> None:
@@ -56,25 +57,29 @@ def convert(words: list[str]) -> None:
     print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
 
 
-def info(path: Positional[Path]) -> None:
-    """What a file of vectors or a corpus holds, and where it comes from.
+def info(path: Positional[Path], json: bool = False) -> None:
+    """What a file of vectors or a corpus holds, and where it comes from, as JSON.
 
     Args:
         path: a file of vectors, or the folder of a corpus
+        json: accepted as by other commands; the output is JSON in any case
     """
-    import json
-
     from inlaid.pipeline import info
 
-    print(json.dumps(info(path), indent=2, ensure_ascii=False))
+    print_json(info(path))
 
 
-def verify(path: Positional[Path]) -> None:
+def verify(path: Positional[Path], json: bool = False) -> None:
     """Read every byte of a file of vectors or a corpus and compare checksums.
 
     Args:
         path: a file of vectors, or the folder of a corpus
+        json: print JSON instead of text
     """
     from inlaid.pipeline import verify
 
-    print(f"{path}: {verify(path):,} bytes, all as written")
+    size = verify(path)
+    if json:
+        print_json({"path": str(path), "bytes": size})
+        return
+    print(f"{path}: {size:,} bytes, all as written")

@@ -170,7 +170,7 @@ def _free_name(path: Path) -> Path:
     """A path beside `path` with the suffix .corpus, where nothing exists yet."""
     stem = path.name.partition(".")[0] or "text"
     names = itertools.chain([f"{stem}.corpus"], (f"{stem}-{number}.corpus" for number in itertools.count(2)))
-    return next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    return next(path.parent / name for name in names if not (path.parent / name).exists())
 
 
 def encode(

@@ -74,10 +74,10 @@ def convert_command(path: Path, option: str, value: object) -> Message:
 def _new_file(path: Path) -> Path:
     """A native file beside `path` that does not exist yet."""
     stem = path.name.partition(".")[0] or "vectors"
-    target = path.with_name(f"{stem}.inlaid")
+    target = path.parent / f"{stem}.inlaid"
     number = 2
     while target.exists():
-        target = path.with_name(f"{stem}-{number}.inlaid")
+        target = path.parent / f"{stem}-{number}.inlaid"
         number += 1
     return target
 

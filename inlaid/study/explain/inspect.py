@@ -100,6 +100,12 @@ def inspect(path: str | Path, *, report: Report = silent) -> Inspection:
     path = Path(path)
     if not path.exists():
         raise SourceError("There is no folder or config '{path}'.", path=path)
+    if path.is_file() and path.suffix != ".json":
+        raise SourceError(
+            "{path}: expected the folder of a checkpoint, or its config.json. If it holds vectors, use "
+            "`inlaid info`.",
+            path=path,
+        )
     try:
         family = family_of(path)
     except UnknownName:

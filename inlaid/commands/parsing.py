@@ -1,0 +1,149 @@
+"""What was typed -> options: flags parsed, help that fits the terminal, every mistake in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import io
+import itertools
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import tyro
+
+from inlaid.commands.terminal import STYLES, places, wrapped
+from inlaid.config import meant_setting
+from inlaid.errors import SettingError, did_you_mean
+from inlaid.messages import Message
+
+T = TypeVar("T")
+
+
+def parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
+    """Call `kind` with what was typed; anything wrong with it becomes one SettingError."""
+    config = (
+        tyro.conf.OmitArgPrefixes,
+        tyro.conf.PositionalMetavarFromFieldName,
+        tyro.conf.FlagCreatePairsOff,
+    )
+    shown = _Shown(sys.stdout)
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
+            return tyro.cli(kind, args=words, prog=program, description=description, config=config)
+    except SystemExit as stop:
+        if not stop.code:
+            print(_fitted(shown.getvalue()), end="")
+            raise
+        raise SettingError(
+            "{problem} (`{program} --help` lists all options)",
+            problem=_problem(errors.getvalue(), program, option_names(kind)),
+            program=program,
+        ) from None
+
+
+def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """The same flags, but the call is returned, not made: `parse` must not redirect what the command
+    prints."""
+    return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
+
+
+def option_names(kind: Any) -> list[str]:
+    """The names of all options of a command, those of its groups of settings included."""
+    if not dataclasses.is_dataclass(kind):
+        return list(inspect.signature(kind).parameters)
+    names: list[str] = []
+    for field in dataclasses.fields(kind):
+        group = dataclasses.is_dataclass(field.default)
+        names += option_names(type(field.default)) if group else [field.name.rstrip("_")]
+    return names
+
+
+class _Shown(io.StringIO):
+    """What tyro prints. It asks whether a terminal is behind it, for colours, and for the encoding, for
+    frames."""
+
+    def __init__(self, behind: Any) -> None:
+        super().__init__()
+        self.behind = behind
+
+    def isatty(self) -> bool:
+        return self.behind.isatty()
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return (self.behind.encoding or "utf-8").lower()
+
+
+def _fitted(help: str) -> str:
+    """The help with its sentences wrapped: tyro wraps only what it draws a frame around."""
+    width = shutil.get_terminal_size().columns
+    framed = ("│", "╭", "╰")
+    lines = [
+        line if STYLES.sub("", line).startswith(framed) or places(line) <= width else wrapped(line)
+        for line in help.splitlines()
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _problem(box: str, program: str, options: Sequence[str]) -> Message:
+    """One sentence for the box that tyro draws around an error; the rest of the box repeats the help."""
+    rows = [re.sub(r"[│|]", " ", row).rstrip() for row in box.splitlines()[1:]]  # without the title
+    text = " ".join(row.strip() for row in rows if row.strip(" ─-╰╯"))
+    if text.startswith("Missing from"):
+        return Message("Missing from {program}: {names}.", program=program, names=_missing(rows))
+    if unknown := re.match(r"Unrecognized options: (\S+?),?(?: |$)", text):
+        return _unknown_option(unknown[1], options)
+    if found := re.match(r"Missing value for argument '(\S+?)'", text):
+        return Message("{option} needs a value.", option=_flag(found[1]))
+    if found := re.match(r"invalid choice (.+?) for argument '(\S+?)'. Expected one of \((.+?),?\)", text):
+        choices = found[3].replace("'", "")
+        return Message(
+            "{option} is {typed}; expected one of {choices}.",
+            option=_flag(found[2]),
+            typed=found[1],
+            choices=choices,
+        )
+    if found := re.match(r"Error parsing (\S+): .*?int\(\).*?: ('.*?')(?: |$)", text):
+        return Message(
+            "{option} is {typed}; expected a whole number.", option=_flag(found[1]), typed=found[2]
+        )
+    if found := re.match(r"Error parsing (\S+): .*?float: ('.*?')(?: |$)", text):
+        return Message("{option} is {typed}; expected a number.", option=_flag(found[1]), typed=found[2])
+    first = re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
+    return Message("{problem}", problem=first)
+
+
+def _missing(rows: Sequence[str]) -> str:
+    """The names in a list of options and their help: the help is indented further."""
+    first = next(number for number, row in enumerate(rows) if row.strip().startswith("Missing from"))
+    indent = _indent(rows[first + 1])
+    listed = itertools.takewhile(lambda row: _indent(row) >= indent, rows[first + 1 :])
+    return ", ".join(row.strip().partition(", ")[0] for row in listed if _indent(row) == indent)
+
+
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def _flag(spellings: str) -> str:
+    """-n/--n is shown as -n."""
+    return spellings.partition("/")[0]
+
+
+def _unknown_option(typed: str, options: Sequence[str]) -> Message:
+    """The option that was meant: by the name another tool has for it, or by spelling."""
+    if not typed.startswith("-"):
+        return Message("There is one argument too many: '{typed}'.", typed=typed)
+    flag = typed.partition("=")[0]
+    name = flag.lstrip("-").replace("-", "_")
+    meant = meant_setting(name, options) or did_you_mean(name, options).values.get("close", "")
+    if not meant:
+        return Message("There is no option {typed}.", typed=flag)
+    close = f"-{meant}" if len(meant) == 1 else f"--{meant.replace('_', '-')}"
+    return Message("There is no option {typed}. Did you mean {close}?", typed=flag, close=close)

@@ -1,0 +1,193 @@
+"""Odd input typed at every command: never a traceback, always one helpful line, exit codes 0 and 2."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inlaid import cli, registry
+
+VECTORS = "a.inlaid"
+WORD = "king"
+TYPED: dict[str, list[str]] = {
+    "align": [VECTORS, "b.inlaid", "same.txt"],
+    "analogy": [VECTORS, WORD],
+    "axis": [VECTORS, "--from", "man", "--to", "woman", "--words", WORD],
+    "changes": [VECTORS, "b.inlaid", WORD],
+    "compare": [VECTORS, "b.inlaid", "--words", WORD],
+    "convert": [VECTORS, "out.vec"],
+    "cooccurrence": ["corpus", WORD],
+    "corpus": ["text.txt", "-o", "out"],
+    "demo": [],
+    "dimensions": [VECTORS, "world-fields", "--steps", "1", "--runs", "1"],
+    "doctor": [VECTORS],
+    "evaluate": [VECTORS, "pairs.txt"],
+    "explain": [VECTORS, WORD, "man"],
+    "fill": ["two-tables.inlaid", "the ___ eats an apple"],
+    "geometry": [VECTORS],
+    "info": [VECTORS],
+    "inspect": ["config.json"],
+    "map": [VECTORS, WORD, "man", "woman", "-o", "out.html", "--method", "pca"],
+    "neighbors": [VECTORS, WORD],
+    "odd-one-out": [VECTORS, WORD, "man", "apple"],
+    "phrases": ["corpus", "-o", "out"],
+    "similarity": [VECTORS, WORD, "man"],
+    "stability": [WORD, VECTORS, "b.inlaid"],
+    "tokenize": [WORD],
+    "train": ["onehot", "text.txt", "-o", "out.inlaid"],
+    "vector": [VECTORS, WORD],
+    "verify": [VECTORS],
+    "world": ["-o", "out.txt"],
+}
+"""What a user types after each command; the first file or the word is then replaced by something odd."""
+READING = {name: words for name, words in TYPED.items() if any(Path(word).suffix for word in words)}
+ASKING = {name: words for name, words in TYPED.items() if WORD in words and name != "tokenize"}
+COUNTING = ("analogy", "changes", "explain", "fill", "neighbors", "stability")
+
+
+@pytest.fixture(autouse=True)
+def here(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with links to the files of the workshop, some odd ones, and nothing written by others."""
+    for path in workshop.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    for name in ("empty", "empty.inlaid", "empty.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.inlaid").mkdir()
+    (tmp_path / "garbage").write_bytes(b"garbage \xff\xfe\x00\x01")
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(typed: Any, *words: str) -> str:
+    shown = typed(*words, code=2)
+    lines = [line for line in shown.err.splitlines() if not line.startswith("note: ")]
+    assert len(lines) == 1, shown.err
+    assert lines[0].startswith("error: ")
+    assert lines[0].endswith((".", "?", ")", "`"))
+    assert not shown.out
+    return lines[0]
+
+
+def test_every_command_is_typed_here():
+    names = {*cli.COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))}
+    assert TYPED.keys() == names
+
+
+@pytest.mark.parametrize("name", sorted(TYPED.keys() - {"demo", "train"}))
+def test_without_arguments_a_command_names_what_is_missing(name: str, typed: Any):
+    error = refused(typed, name)
+    assert f"Missing from inlaid {name}: " in error
+    assert f"(`inlaid {name} --help` lists all options)" in error
+    assert "(required)" not in error
+
+
+@pytest.mark.parametrize("name", sorted(READING.keys() - {"world"}))
+@pytest.mark.parametrize(
+    "odd", ["missing", "empty", "empty.inlaid", "folder", "folder.inlaid", "garbage", "."]
+)
+def test_a_file_that_is_not_what_it_should_be(name: str, odd: str, typed: Any):
+    words = READING[name]
+    place = next(number for number, word in enumerate(words) if Path(word).suffix)
+    error = refused(typed, name, *words[:place], odd, *words[place + 1 :])
+    assert "os error" not in error
+    assert "codec" not in error
+
+
+@pytest.mark.parametrize("odd", ["missing", "empty", "folder", "garbage", "text.txt", VECTORS, "."])
+def test_a_corpus_that_is_none(odd: str, typed: Any):
+    refused(typed, "cooccurrence", odd)
+    refused(typed, "phrases", odd, "-o", "out")
+    refused(typed, "doctor", VECTORS, "--corpus", odd)
+
+
+def test_what_was_given_instead_is_named(typed: Any):
+    assert "corpus is a corpus; expected vectors." in refused(typed, "neighbors", "corpus", WORD)
+    assert "empty is empty; expected vectors." in refused(typed, "neighbors", "empty", WORD)
+    assert "use `inlaid info`" in refused(typed, "inspect", VECTORS)
+    assert "has no checksums" in refused(typed, "verify", _converted(typed))
+
+
+def _converted(typed: Any) -> str:
+    typed("convert", VECTORS, "v.npz")
+    return "v.npz"
+
+
+@pytest.mark.parametrize("name", sorted(ASKING))
+@pytest.mark.parametrize(
+    "odd", ["kingg", "不存在", "", "  ", "king\nqueen", "{x}", "[red]", "%s", "'", "\udcff", "长" * 5000]
+)
+def test_a_word_that_is_not_there(name: str, odd: str, typed: Any):
+    words = [odd if word == WORD else word for word in ASKING[name]]
+    assert len(refused(typed, name, *words)) < 1200
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_numbers_at_the_edge(name: str, typed: Any):
+    for number in ("0", "-1"):
+        assert f"n is {number}; expected at least 1." in refused(typed, name, *TYPED[name], "-n", number)
+    for number in ("x", "1.5", ""):
+        error = refused(typed, name, *TYPED[name], "-n", number)
+        assert f"-n is '{number}'; expected a whole number." in error
+    assert "-n needs a value." in refused(typed, name, *TYPED[name], "-n")
+    assert typed(name, *TYPED[name], "-n", "1000000").out == typed(name, *TYPED[name], "-n", "9" * 20).out
+
+
+def test_values_of_options(typed: Any):
+    error = refused(typed, "neighbors", VECTORS, WORD, "--by", "x")
+    assert "--by is 'x'; expected one of cosine, csls, frequency." in error
+    error = refused(typed, "train", "sgns", "text.txt", "-o", "v.inlaid", "--learning-rate", "fast")
+    assert "--learning-rate is 'fast'; expected a number." in error
+    assert "--top is 'x'; expected a whole number." in refused(typed, "evaluate", VECTORS, "--top", "x")
+
+
+def test_a_suffix_without_a_format_is_refused_before_the_training(typed: Any):
+    assert "no format has this suffix" in refused(typed, "train", "ppmi", "text.txt", "-o", "v.unknown")
+    assert "end in .bin" in refused(typed, "train", "ppmi", "text.txt", "-o", "v.bin")
+
+
+def test_chinese_is_shown_where_the_stream_has_no_chinese(monkeypatch: pytest.MonkeyPatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main(["tokenize", "苹果"]) == 0
+    assert rb"\u82f9\u679c" in stream.buffer.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("output", ["v.inlaid", "my vectors (1).inlaid", "我的 向量.inlaid", "it's.inlaid"])
+def test_next_steps_can_be_typed_as_shown(output: str, typed: Any):
+    shown = typed("train", "ppmi", "corpus", "-o", output, "--dim", "8").out
+    steps = shown.partition("Next:\n")[2].splitlines()
+    assert len(steps) == 2
+    for step in steps:
+        program, *words = shlex.split(step)
+        assert program == "inlaid"
+        typed(*words)
+
+
+def test_next_steps_quote_only_what_needs_it(typed: Any):
+    shown = typed("train", "ppmi", "corpus", "-o", "向量.inlaid", "--dim", "8").out
+    assert "  inlaid evaluate 向量.inlaid\n" in shown
+
+
+def test_a_shell_runs_the_next_steps(typed: Any):
+    """Not only Python's idea of a shell."""
+    shown = typed("train", "ppmi", "corpus", "-o", "a $b & c.inlaid", "--dim", "8").out
+    step = (
+        shown.partition("Next:\n")[2].splitlines()[0].replace("inlaid", f"{sys.executable} -m inlaid.cli", 1)
+    )
+    ended = subprocess.run(["sh", "-c", step], capture_output=True, text=True, env={**os.environ})
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_json_of_info_and_verify(typed: Any):
+    """`info` prints JSON in any case; `--json` may be typed all the same."""
+    assert typed("info", VECTORS, "--json").out == typed("info", VECTORS).out
+    found = json.loads(typed("verify", VECTORS, "--json").out)
+    assert found == {"path": VECTORS, "bytes": Path(VECTORS).stat().st_size}
