@@ -219,7 +219,8 @@ def _recognized(path: Path) -> registry.Entry:
             return entry
     if is_corpus(path):
         raise FormatError(
-            "{path} is a corpus; expected vectors. Train on it: `inlaid train sgns {quoted} -o vectors.inlaid`.",
+            "{path} is a corpus; expected vectors. Train on it: "
+            "`inlaid train sgns {quoted} -o vectors.inlaid`.",
             path=path,
             quoted=shlex.quote(str(path)),
         )
@@ -391,8 +392,8 @@ def verify(path: str | Path) -> int:
     found = _recognized(path)
     if found.name != "native":
         raise FormatError(
-            "{path} is in the format {format}, which has no checksums. `inlaid convert` writes an .inlaid file "
-            "that has them.",
+            "{path} is in the format {format}, which has no checksums. `inlaid convert` writes an "
+            ".inlaid file that has them.",
             path=path,
             format=found.name,
         )
