@@ -1,8 +1,8 @@
 """Analyses of the registry as methods of Vectors: `vectors.neighbors("cat", n=5)`.
 
 Every analysis whose first input is one Vectors is a method. It is found by its name when it is called, so
-`Vectors` imports no analysis. Editors read the signatures from `analysis_methods.pyi`, which `make docs` writes.
-The stub is beside this file and not beside `vectors.py`: a stub replaces the types of a whole module, and
+`Vectors` imports no analysis. Editors read the signatures from `analysis_methods.pyi`, which `make docs`
+writes. The stub is beside this file and not beside `vectors.py`: a stub replaces the types of a whole module, and
 `vectors.py` would have to be written twice.
 """
 

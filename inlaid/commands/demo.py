@@ -1,4 +1,4 @@
-"""`inlaid demo`: four generations of word vectors on the same text and the same questions, in both languages."""
+"""`inlaid demo`: four generations of word vectors, the same text and questions, in both languages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ SETTINGS: dict[Language, dict[str, dict[str, Any]]] = {
     "en": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000}},
     "zh": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000, "min_n": 1, "max_n": 3}},
 }
-"""The demo's text is small: a few more epochs than by default; Chinese words are short, so n-grams start at one character."""
+"""The demo's text is small: a few more epochs than by default. Chinese words are short, so n-grams start at one
+character."""
 
 
 def demo(words: int = 200_000, seed: int = 1) -> None:

@@ -177,7 +177,8 @@ class _Drawing:
         """When the last line was printed."""
 
     def compiling(self, kernel: str) -> None:
-        """Say once that kernels are compiled, and draw which one; a bar without an end, as nobody knows how many follow."""
+        """Say once that kernels are compiled, and draw which one; a bar without an end, as nobody knows
+        how many follow."""
         if not self.compiled:
             self(COMPILING)
             self.bar = self.bars.add_task("compiling", total=None, figures="")

@@ -163,7 +163,8 @@ def _trained(options: Any, method: Any, report: Report) -> Vectors:
 
 
 def _tidy(checkpoint: Path | None, vectors: Vectors) -> None:
-    """Remove the checkpoint of a run that is over; that of an interrupted run is what --resume continues from."""
+    """Remove the checkpoint of a run that is over; that of an interrupted run is what --resume continues
+    from."""
     outcome = vectors.card.outcome
     if checkpoint is None or outcome is None or not checkpoint.exists():
         return
