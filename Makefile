@@ -41,6 +41,7 @@ kill-test: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/kill_resume.py 300
 
 docs: $(VENV)/installed-$(DEV)
+	$(BIN)/python docs/stubs.py
 	$(BIN)/python docs/tree.py
 
 pictures: $(VENV)/installed-$(DEV)

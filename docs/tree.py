@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from pathlib import Path
 
 from inlaid import registry
@@ -11,60 +12,124 @@ from inlaid import registry
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inlaid"
 FIRST = ("__init__", "pipeline", "cli")
-"""The files to open first stand first; the rest follow the alphabet, and so do the stages."""
+"""The files to open first are listed first."""
+NAME_WIDTH = 26
+"""Columns for names, indent included."""
+PAGES = {
+    "README.md": "en",
+    "README.zh.md": "zh",
+    "docs/search.md": "en",
+    "docs/zh/search.md": "zh",
+}
+"""Pages with generated parts, and their languages."""
+HEADINGS = {
+    "en": "| Python | command | what it answers |",
+    "zh": "| Python | 命令 | 回答什么问题 |",
+}
+CHINESE_SUMMARIES = {
+    "neighbors": "与一个词最相近的词",
+    "analogy": "与词的加减式最相近的词：“国王 - 男人 + 女人”",
+    "vector": "一个词或一个加减式的向量",
+    "similarity": "两个词、几个词或文件中各词对的余弦相似度",
+    "odd_one_out": "一组词里不属于这一类的词",
+    "cooccurrence": "语料中词与词的共现次数",
+    "evaluate": "在有标准答案的任务上的得分，附置信区间",
+    "inspect": "检查点里有什么：嵌入表、参数量、内存；无需加载模型",
+    "geometry": "向量空间的枢纽性与各向异性",
+    "compare": "两个空间之间变了什么，是否只是随机波动",
+    "changes": "一个词的近邻在两个空间之间的保留、丢失与新增",
+    "stability": "多次训练一致给出的近邻",
+    "align": "用词典把一个空间对齐到另一个空间；翻译",
+    "explain": "两个词为什么相近：上下文、例句、维度、n-gram",
+    "fill": "最适合填进空格的词：这是一个___的苹果",
+    "axis": "词在两个词表之间的位置",
+    "dimensions": "去掉一些维度后得分如何变化，每一维与什么相关",
+    "doctor": "空间有什么问题，该怎么办",
+    "map": "平面上的词（图片或网页），以及它有多可信",
+}
+"""What each analysis answers, for the Chinese pages; one that is missing here is shown in English."""
 
 
 def tree() -> str:
+    """The package in lines: root files, stages with all their files, supports with the names of theirs."""
     files = sorted(
         PACKAGE.glob("*.py"),
         key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name),
     )
-    lines = ["inlaid/"] + [_line(path, 2) for path in files]
-    for folder in sorted(path.parent for path in PACKAGE.glob("*/__init__.py")):
-        lines.append(f"  {folder.name + '/':<22}{_summary(folder / '__init__.py')}")
-        lines += [_line(path, 4) for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
+    lines = ["inlaid/"]
+    lines += [_line(path.name, 2, path) for path in files]
+    folders = {folder: _summary(folder / "__init__.py") for folder in _folders(PACKAGE)}
+    stages = sorted((folder for folder in folders if _is_stage(folders[folder])), key=folders.__getitem__)
+    for folder in stages:
+        lines += ["", *_folder_lines(folder)]
+        lines += [_line(path.name, 4, path) for path in _modules(folder)]
+    for folder in folders:
+        if folder not in stages:
+            lines += ["", *_folder_lines(folder), *_names(folder)]
     return "\n".join(lines)
 
 
-def written(text: str) -> str:
-    """The text with the tree between its two marks brought up to date."""
-    return re.sub(
-        r"(<!-- tree -->\n```\n).*?(```\n<!-- end of tree -->)",
-        lambda marks: f"{marks[1]}{tree()}\n{marks[2]}",
-        text,
-        flags=re.DOTALL,
-    )
+def _folders(parent: Path) -> list[Path]:
+    return sorted(path.parent for path in parent.glob("*/__init__.py"))
 
 
-def analyses() -> str:
-    """A row for each analysis of the registry; the same in both languages."""
-    rows = [
-        f"| `{entry.name}` | `inlaid {entry.name.replace('_', '-')}` | {entry.summary} |"
-        for entry in registry.entries("analysis")
-    ]
-    return "\n".join(["| Python | command | what it answers |", "| --- | --- | --- |", *rows])
+def _is_stage(summary: str) -> bool:
+    """The summaries of stages begin with their number."""
+    return summary[:1].isdigit()
 
 
-def with_analyses(text: str) -> str:
-    """The text with the table of analyses between its two marks brought up to date."""
-    return re.sub(
-        r"(<!-- analyses -->\n).*?(<!-- end of analyses -->)",
-        lambda marks: f"{marks[1]}{analyses()}\n{marks[2]}",
-        text,
-        flags=re.DOTALL,
-    )
+def _modules(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.py") if path.stem != "__init__")
 
 
-def _line(path: Path, indent: int) -> str:
-    return f"{' ' * indent}{path.name:<{24 - indent}}{_summary(path)}"
+def _folder_lines(folder: Path) -> list[str]:
+    """A folder and the folders in it."""
+    inner = [_line(f"{each.name}/", 4, each / "__init__.py") for each in _folders(folder)]
+    return [_line(f"{folder.name}/", 2, folder / "__init__.py"), *inner]
+
+
+def _names(folder: Path) -> list[str]:
+    """The modules of a support by name, several in a line."""
+    names = "  ".join(path.stem for path in _modules(folder))
+    return textwrap.wrap(names, 110, initial_indent="    ", subsequent_indent="    ")
+
+
+def _line(name: str, indent: int, described_by: Path) -> str:
+    return f"{' ' * indent}{name:<{NAME_WIDTH - indent}} {_summary(described_by)}".rstrip()
 
 
 def _summary(path: Path) -> str:
     return (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").splitlines()[0].rstrip(".")
 
 
+def analyses(language: str) -> str:
+    """A table with a row for each analysis of the registry."""
+    rows = [HEADINGS[language], "| --- | --- | --- |"]
+    for entry in registry.entries("analysis"):
+        summary = entry.summary
+        if language == "zh":
+            summary = CHINESE_SUMMARIES.get(entry.name, summary)
+        rows.append(f"| `{entry.name}` | `inlaid {entry.name.replace('_', '-')}` | {summary} |")
+    return "\n".join(rows)
+
+
+def written(text: str, language: str) -> str:
+    """The text with its generated parts brought up to date."""
+    text = _between("tree", f"```\n{tree()}\n```", text)
+    return _between("analyses", analyses(language), text)
+
+
+def _between(mark: str, content: str, text: str) -> str:
+    """The text with this content between `<!-- mark -->` and `<!-- end of mark -->`, if it has them."""
+    return re.sub(
+        rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)",
+        lambda marks: f"{marks[1]}{content}\n{marks[2]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
 if __name__ == "__main__":
-    for name in ("README.md", "README.zh.md"):
-        (ROOT / name).write_text(written((ROOT / name).read_text("utf-8")), "utf-8")
-    for name in ("docs/search.md", "docs/zh/search.md"):
-        (ROOT / name).write_text(with_analyses((ROOT / name).read_text("utf-8")), "utf-8")
+    for name, language in PAGES.items():
+        page = ROOT / name
+        page.write_text(written(page.read_text("utf-8"), language), "utf-8")

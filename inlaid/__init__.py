@@ -2,7 +2,7 @@
 
     import inlaid
     vectors = inlaid.train("text.txt", "ppmi")
-    inlaid.neighbors(vectors, "上海")
+    vectors.neighbors("上海")            # or inlaid.neighbors(vectors, "上海")
 
 Importing this costs next to nothing: each verb loads what it needs when it is first used.
 """
@@ -13,10 +13,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from inlaid import registry
+from inlaid.errors import did_you_mean
+from inlaid.messages import Message
 
 if TYPE_CHECKING:
     from inlaid.collect import world
     from inlaid.encode.corpus import Corpus
+    from inlaid.fit.fasttext import FastText
+    from inlaid.fit.glove import GloVe
+    from inlaid.fit.onehot import OneHot
+    from inlaid.fit.ppmi import PPMI
+    from inlaid.fit.sgns import SGNS
     from inlaid.neural.checkpoint import load_model, save_model
     from inlaid.pipeline import (
         convert,
@@ -85,20 +92,35 @@ _HOMES = {
 _ANALYSES = {entry.name: entry.where for entry in registry.entries("analysis")}
 """Every analysis of the registry is a Python name too."""
 
-__all__ = sorted([*_HOMES, *_ANALYSES])  # pyright: ignore[reportUnsupportedDunderAll]
+_METHODS = {entry.where.partition(":")[2]: entry.where for entry in registry.entries("method")}
+"""And so is the settings class of every method: `inlaid.SGNS`."""
+
+__all__ = sorted([*_HOMES, *_ANALYSES, *_METHODS])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("inlaid")
-    where = _HOMES.get(name) or _ANALYSES.get(name)
+    where = _HOMES.get(name) or _ANALYSES.get(name) or _METHODS.get(name)
     if where is None:
-        raise AttributeError(f"module 'inlaid' has no attribute '{name}'")
+        raise AttributeError(str(_no_attribute(name)))
     module, _, attribute = where.partition(":")
     if module.startswith("neural."):
         importlib.import_module("inlaid.errors").need("torch", extra="neural")
     home = importlib.import_module(f"inlaid.{module}")
     return getattr(home, attribute) if attribute else home
+
+
+def _no_attribute(name: str) -> Message:
+    # Submodules are asked for first while they are imported, and private names by programs: no hint for
+    # these.
+    hint = Message("") if name.startswith("_") else _hint(name)
+    return Message("module 'inlaid' has no attribute '{name}'.{hint}", name=name, hint=hint)
+
+
+def _hint(name: str) -> Message:
+    meant = registry.suggestion(name, registry.entries("analysis"))
+    return meant if "close" in meant.values else did_you_mean(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from inlaid import registry
-from inlaid.commands.terminal import later, listed, parse
+from inlaid.commands.terminal import later, listed, parse, wrapped
 from inlaid.errors import InlaidError, UnknownName
 from inlaid.messages import Message
 from inlaid.registry import Entry
@@ -25,6 +25,19 @@ COMMANDS = {
     "verify": "vectors",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
+TITLES = {
+    "demo": "start here",
+    "text": "text",
+    "training": "training",
+    "vectors": "files",
+    "search": "words and their vectors",
+    "evaluate": "quality",
+    "doctor": "quality",
+    "explain": "explanations",
+    "compare": "several spaces",
+    "map": "pictures",
+}
+"""Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 READERS = ("tokenize", "corpus", "phrases", "train", "convert")
 """Commands whose flags depend on what is asked for; they parse for themselves."""
 
@@ -85,18 +98,30 @@ def _suggestion(name: str) -> Message:
 
 
 def _overview() -> str:
-    lines = {name: (_command(name).__doc__ or "").splitlines()[0] for name in COMMANDS}
-    analyses = {entry.name.replace("_", "-"): entry.summary for entry in registry.entries("analysis")}
-    return "\n".join(
+    groups = _groups()
+    width = max(len(name) for lines in groups.values() for name in lines)
+    listing = "\n\n".join(f"{title}:\n{listed(lines, width)}" for title, lines in groups.items())
+    return "\n\n".join(
         [
-            "usage: inlaid COMMAND ...\n",
-            "From raw text to vectors you can trust, look into and put to work.\n",
-            listed(lines),
-            "\nanalyses of vectors and models:",
-            listed(analyses),
-            "\n`inlaid COMMAND --help` explains one; --debug shows where an error came from.",
+            "usage: inlaid COMMAND ...",
+            wrapped("From raw text to vectors you can trust, look into and put to work."),
+            listing,
+            wrapped("`inlaid COMMAND --help` explains one; --debug shows where an error came from."),
         ]
     )
+
+
+def _groups() -> dict[str, dict[str, str]]:
+    """Commands by subject, in the order of the work; an analysis belongs to the folder it lives in."""
+    groups: dict[str, dict[str, str]] = {title: {} for title in TITLES.values()}
+    for name, module in COMMANDS.items():
+        sentence = (_command(name).__doc__ or "").splitlines()[0].rstrip(".")
+        groups[TITLES[module]][name] = sentence[:1].lower() + sentence[1:]
+    for entry in registry.entries("analysis"):
+        folder = entry.where.split(".")[1]
+        title = TITLES.get(folder, folder)
+        groups.setdefault(title, {})[entry.name.replace("_", "-")] = entry.summary
+    return groups
 
 
 if __name__ == "__main__":

@@ -115,6 +115,11 @@ SYNONYMS = {
     "cbow_mean": "cbow_combine",
     "max_vocab_size": "max_size",
     "max_final_vocab": "max_size",
+    "topn": "n",
+    "top_n": "n",
+    "top_k": "n",
+    "topk": "n",
+    "k": "n",
 }
 """What other tools call a setting -> what it is called here."""
 

@@ -87,6 +87,8 @@ def _job(
         raise SettingError(
             "freeze is set, but there are no earlier vectors to keep fixed. Name them with init_from."
         )
+    if isinstance(method, type):
+        method = cast("Method", method())
     if isinstance(method, str):
         name = registry.entry("method", method).name
         of_method, of_encoding = split_settings(settings, registry.find("method", method))
@@ -96,7 +98,7 @@ def _job(
         of_method, of_encoding = split_settings(settings, type(method))
         chosen = dataclasses.replace(cast("Any", method), **of_method)
     if of_encoding:
-        encoding = settings_of(Encoding, of_encoding)
+        encoding = _merged(encoding, of_encoding)
     if isinstance(text, Corpus) and encoding is not None:
         raise SettingError(
             "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
@@ -106,12 +108,29 @@ def _job(
     return Job(name=name, method=chosen, safety=safety or Safety(), init_from=earlier), encoding
 
 
+def _merged(encoding: Encoding | None, settings: dict[str, Any]) -> Encoding:
+    """The encoding with some settings changed; the defaults where there is none."""
+    if encoding is None:
+        return settings_of(Encoding, settings)
+    fields = {field.name: getattr(encoding, field.name) for field in dataclasses.fields(encoding)}
+    return settings_of(Encoding, {**fields, **settings})
+
+
 def method_of(name: str, settings: dict[str, Any]) -> Any:
     """The settings object of a method by its name; an alias such as `cbow` adds the settings it implies."""
     entry = registry.entry("method", name)
-    preset = entry.aliases.get(name, {})
+    preset = registry.accepted("method", name, entry.name) or {}
+    method = settings_of(entry.load(), {**preset, **settings})
+    check_alias(name, method)
+    return method
+
+
+def check_alias(name: str, method: Any) -> None:
+    """Raise SettingError where settings contradict the name that was chosen, as `cbow` with skip-gram."""
+    entry = registry.entry("method", name)
+    preset = registry.accepted("method", name, entry.name) or {}
     for setting, value in preset.items():
-        if settings.get(setting, value) != value:
+        if getattr(method, setting) != value:
             raise SettingError(
                 "{name} means {method} with {setting} {value}, but {setting} is {given}. Use "
                 "`{method}`, or leave out {setting}.",
@@ -119,9 +138,8 @@ def method_of(name: str, settings: dict[str, Any]) -> Any:
                 method=entry.name,
                 setting=setting,
                 value=value,
-                given=settings[setting],
+                given=getattr(method, setting),
             )
-    return settings_of(entry.load(), {**preset, **settings})
 
 
 def corpus(
@@ -141,7 +159,7 @@ def corpus(
                 text=text,
             )
         return open_corpus(Path(text))
-    chosen = encoding or settings_of(Encoding, settings)
+    chosen = _merged(encoding, settings)
     target = Path(out) if out is not None else None
     return encode(text, chosen, report, workers=workers, out=target)
 

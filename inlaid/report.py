@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -74,7 +75,8 @@ def announce_compilation(kernel: str) -> None:
     global _announced
     for listener in _compilation_listeners:
         listener(kernel)
-    if not _compilation_listeners and not _announced:
+    in_child = multiprocessing.parent_process() is not None  # the parent says it
+    if not _compilation_listeners and not _announced and not in_child:
         _announced = True
         log(COMPILING)
 
@@ -96,6 +98,8 @@ def time_in_words(seconds: float | int) -> str:
     >>> time_in_words(40), time_in_words(750), time_in_words(12_345)
     ('40 s', '12 min 30 s', '3 h 25 min')
     """
+    if 0 < seconds < 0.5:
+        return "under 1 s"
     whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"

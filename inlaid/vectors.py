@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from inlaid.analysis_methods import AnalysisMethods
 from inlaid.collect.normalize import nfkc, normalizer, simplified, traditional
 from inlaid.encode.subwords.spelling import spellings
 from inlaid.encode.vocabulary import Words
@@ -127,8 +128,8 @@ class Int8Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
-    """Words and their vectors; immutable.
+class Vectors(AnalysisMethods):
+    """Words and their vectors; immutable. Analyses are methods: `vectors.neighbors("cat", n=5)`.
 
     >>> vectors = Vectors.of(["cat", "猫"], [[1, 0], [0.9, 0.1]])
     >>> vectors["猫"]
@@ -144,6 +145,11 @@ class Vectors:
     """The context table (output vectors) of a method that trains two tables."""
     subwords: Subwords | None = None
     """Composes vectors of out-of-vocabulary words."""
+
+    def __repr__(self) -> str:
+        method = f" by {self.card.method}" if self.card.method else ""
+        first = ", ".join(self.words[:3])
+        return f"<Vectors: {len(self.words):,} words x {self.stored.shape[1]}{method}: {first}, ...>"
 
     def __post_init__(self) -> None:
         if len(self.stored.shape) != 2 or self.stored.shape[0] != len(self.words):

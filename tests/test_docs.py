@@ -38,6 +38,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 NOT_RUN = {
     "make demo": "installs the project; .ci/run types it on a clean clone",
     "make test": "it is what runs this test",
+    "python3 -m venv .venv": "the tests run in an installation",
+    ". .venv/bin/activate": "the tests run in an installation",
+    "pip install -c constraints.txt .": "the tests run in an installation",
 }
 """Commands of the pages that are not run here, and why."""
 FILES: dict[str, Callable[[world.Language], str]] = {
@@ -256,17 +259,19 @@ def _tree() -> Any:
     return module
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
-def test_the_tree_is_the_package(name: str):
-    text = (ROOT / name).read_text("utf-8")
-    assert text == _tree().written(text), "the package has changed: run `make docs`"
-
-
-@pytest.mark.parametrize("name", ["docs/search.md", "docs/zh/search.md"])
-def test_the_table_of_analyses_is_the_registry(name: str):
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md", "docs/search.md", "docs/zh/search.md"])
+def test_generated_parts_are_up_to_date(name: str):
+    tree = _tree()
     text = (ROOT / name).read_text("utf-8")
     assert "<!-- analyses -->" in text
-    assert text == _tree().with_analyses(text), "the registry has changed: run `make docs`"
+    assert ("<!-- tree -->" in text) == name.startswith("README")
+    assert text == tree.written(text, tree.PAGES[name]), "the package has changed: run `make docs`"
+
+
+def test_the_tree_shows_every_folder():
+    tree = _tree().tree()
+    for path in (ROOT / "inlaid").rglob("__init__.py"):
+        assert f"{path.parent.name}/" in tree
 
 
 def test_every_module_has_a_docstring():

@@ -324,3 +324,31 @@ def test_words_of_other_tools_get_the_right_name(corpus: Corpus):
     ):
         with pytest.raises(UnknownName, match=f"No setting is called '{theirs}'. Did you mean '{ours}'"):
             inlaid.train(corpus, "sgns", **{theirs: 1})
+
+
+def test_an_encoding_and_single_settings_of_it_go_together():
+    sentences = ["the cat sat", "the cat ran"]
+    vectors = inlaid.train(sentences, "onehot", encoding=Encoding(tokenizer="char", min_count=1), min_count=2)
+    assert all(len(word) == 1 for word in vectors.words)
+    corpus = inlaid.corpus(sentences, encoding=Encoding(tokenizer="char"), min_count=1)
+    assert all(len(word) == 1 for word in corpus.vocabulary.words)
+
+
+def test_a_config_file_may_be_joined_to_its_flag(tmp_path: Path):
+    (tmp_path / "t.txt").write_text("\n".join(world.sentences("en", words=5000)), "utf-8")
+    (tmp_path / "c.toml").write_text("dim = 7\nepochs = 1\n")
+    output = tmp_path / "v.inlaid"
+    assert (
+        main(["train", "sgns", str(tmp_path / "t.txt"), "-o", str(output), f"--config={tmp_path / 'c.toml'}"])
+        == 0
+    )
+    assert inlaid.load(output).dim == 7
+
+
+def test_an_earlier_checkpoint_is_named_before_the_text_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    output = tmp_path / "v.inlaid"
+    (tmp_path / "v.inlaid.checkpoint").write_text("not a checkpoint")
+    assert main(["train", "sgns", str(tmp_path / "no such text.txt"), "-o", str(output)]) == 2
+    assert "already exists and is not a checkpoint" in capsys.readouterr().err

@@ -33,6 +33,9 @@ def reading_options(**groups: object) -> type:
 
 def config_values(words: list[str]) -> dict[str, Any]:
     """The settings in the file named by --config: the defaults of the flags, so it is read before them."""
+    for word in words:
+        if word.startswith("--config="):
+            return read_toml(Path(word.partition("=")[2]))
     if "--config" not in words[:-1]:
         return {}
     return read_toml(Path(words[words.index("--config") + 1]))

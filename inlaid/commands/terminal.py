@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
+import inspect
 import io
 import itertools
 import re
-import textwrap
+import shutil
+import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tyro
 
-from inlaid.errors import SettingError
+from inlaid.config import meant_setting
+from inlaid.errors import SettingError, did_you_mean
 from inlaid.messages import Message
 from inlaid.report import COMPILING, Event, Note, Progress, Report, hearing_compilations, time_in_words
 
@@ -22,8 +27,8 @@ if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
 
 T = TypeVar("T")
-WIDTH = 80
-"""Columns that help fits into."""
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+"""Colours and weights of a terminal's letters."""
 LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
@@ -35,16 +40,18 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         tyro.conf.PositionalMetavarFromFieldName,
         tyro.conf.FlagCreatePairsOff,
     )
+    shown = _Shown(sys.stdout)
     errors = io.StringIO()
     try:
-        with contextlib.redirect_stderr(errors):
+        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
             return tyro.cli(kind, args=words, prog=program, description=description, config=config)
     except SystemExit as stop:
         if not stop.code:
+            print(_fitted(shown.getvalue()), end="")
             raise
         raise SettingError(
             "{problem} (`{program} --help` lists all options)",
-            problem=_problem(errors.getvalue()),
+            problem=_problem(errors.getvalue(), option_names(kind)),
             program=program,
         ) from None
 
@@ -55,27 +62,91 @@ def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
     return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
 
 
-def _problem(box: str) -> Message:
+def option_names(kind: Any) -> list[str]:
+    """The names of all options of a command, those of its groups of settings included."""
+    if not dataclasses.is_dataclass(kind):
+        return list(inspect.signature(kind).parameters)
+    names: list[str] = []
+    for field in dataclasses.fields(kind):
+        group = dataclasses.is_dataclass(field.default)
+        names += option_names(type(field.default)) if group else [field.name.rstrip("_")]
+    return names
+
+
+class _Shown(io.StringIO):
+    """What tyro prints; it asks whether a terminal is behind it, for colours, and for the encoding, for
+    frames."""
+
+    def __init__(self, behind: Any) -> None:
+        super().__init__()
+        self.behind = behind
+
+    def isatty(self) -> bool:
+        return self.behind.isatty()
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.behind.encoding or "utf-8"
+
+
+def _fitted(help: str) -> str:
+    """The help with its sentences wrapped: tyro wraps only what it draws a frame around."""
+    width = shutil.get_terminal_size().columns
+    framed = ("│", "╭", "╰")
+    lines = [
+        line if STYLES.sub("", line).startswith(framed) or places(line) <= width else wrapped(line)
+        for line in help.splitlines()
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _problem(box: str, options: Sequence[str]) -> Message:
     """The first sentence in the box that tyro draws around an error; what follows repeats the help."""
     inside = [row.strip(" │|") for row in box.splitlines()[1:]]  # the first row is the title in the frame
     text = " ".join(row for row in inside if row.strip("─-╰╯"))
     unknown = re.match(r"Unrecognized options: (\S+?),?(?: |$)", text)
-    meant = re.search(r"Perhaps you meant: (--[\w-]+)", text)
-    if unknown and meant:
-        return Message("There is no option {typed}. Did you mean {close}?", typed=unknown[1], close=meant[1])
+    if unknown and not unknown[1].startswith("-"):
+        return Message("There is one argument too many: '{typed}'.", typed=unknown[1])
     if unknown:
-        return Message("There is no option {typed}.", typed=unknown[1])
+        return _unknown_option(unknown[1].partition("=")[0], options)
     first = re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
     return Message("{problem}", problem=first)
 
 
-def listed(lines: dict[str, str]) -> str:
-    """Names and what they mean, in two columns that fit a terminal."""
-    width = max(map(len, lines), default=0) + 4
-    rows = [
-        textwrap.fill(line, WIDTH, initial_indent=f"  {name}".ljust(width), subsequent_indent=" " * width)
-        for name, line in lines.items()
-    ]
+def _unknown_option(typed: str, options: Sequence[str]) -> Message:
+    """The option that was meant: by the name another tool has for it, or by spelling."""
+    name = typed.lstrip("-").replace("-", "_")
+    meant = meant_setting(name, options) or did_you_mean(name, options).values.get("close", "")
+    if not meant:
+        return Message("There is no option {typed}.", typed=typed)
+    close = f"-{meant}" if len(meant) == 1 else f"--{meant.replace('_', '-')}"
+    return Message("There is no option {typed}. Did you mean {close}?", typed=typed, close=close)
+
+
+def wrapped(text: str, first: str = "", rest: str = "") -> str:
+    """Text in lines that fit the terminal; `first` stands before the first line, `rest` before the others."""
+    width = shutil.get_terminal_size().columns
+    lines: list[str] = []
+    line = first
+    for word in text.split():
+        gap = "" if line in (first, rest) else " "
+        if gap and places(line + gap + word) > width:
+            lines.append(line)
+            line = rest
+            gap = ""
+        line += gap + word
+    return "\n".join([*lines, line])
+
+
+def places(text: str) -> int:
+    """How wide a terminal shows a text: a Chinese character takes two places."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in STYLES.sub("", text))
+
+
+def listed(lines: dict[str, str], width: int | None = None) -> str:
+    """Names and what they mean, in two columns that fit a terminal; `width` is that of the names."""
+    names = 2 + (max(map(len, lines), default=0) if width is None else width) + 2
+    rows = [wrapped(line, first=f"  {name}".ljust(names), rest=" " * names) for name, line in lines.items()]
     return "\n".join(rows)
 
 

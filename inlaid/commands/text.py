@@ -106,8 +106,11 @@ def world(
     from inlaid import files
     from inlaid.collect import world
 
+    written = 0
     with files.writing(output) as file:
         for sentence in world.sentences(language, words=words, seed=seed):
             file.write(f"{sentence}\n".encode())
+            written += 1
+    print(f"{output}: {written:,} sentences")
     if dictionary:
         files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")

@@ -34,9 +34,8 @@ def train(words: list[str]) -> None:
     from inlaid import files, pipeline
 
     options = _parsed(name, kind, words[1:])
-    method = pipeline.method_of(
-        name, {field.name: getattr(options.settings, field.name) for field in dataclasses.fields(kind)}
-    )
+    method = options.settings
+    pipeline.check_alias(name, method)
     if options.planning.plan:
         planned = pipeline.plan(text_of(options), method, encoding=_encoding(options))
         print_rows(planned.rows())
@@ -56,6 +55,8 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     from inlaid.config import settings_of
     from inlaid.encode.corpus import Encoding
 
+    if "--plan" in words and not {"-o", "--output"} & set(words):
+        words = [*words, "--output", "-"]  # a plan writes nothing
     of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
     groups: dict[str, object] = {
         "settings": pipeline.method_of(name, of_method),

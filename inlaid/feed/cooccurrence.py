@@ -50,6 +50,10 @@ class Cells:
     def size(self) -> int:
         return len(self.starts) - 1
 
+    @property
+    def nbytes(self) -> int:
+        return self.starts.nbytes + self.columns.nbytes + self.counts.nbytes
+
     def dense(self) -> np.ndarray:
         """The whole table with its zeros; for small vocabularies."""
         table = np.zeros((self.size, self.size))

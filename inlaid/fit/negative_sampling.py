@@ -14,7 +14,7 @@ import numpy as np
 
 from inlaid.config import MAX_DIM, Fraction, Range, check
 from inlaid.encode.corpus import Corpus
-from inlaid.feed.subsampled import SubsampledText, in_threads
+from inlaid.feed.subsampled import FEWEST_HELD_OUT, HELD_OUT_EVERY, SubsampledText, in_threads
 from inlaid.jobs.state import State
 from inlaid.jobs.training import Abilities, Step
 from inlaid.kernels.sgns.cpu import LOSS, PAIRS, Schedule
@@ -81,6 +81,8 @@ class SampledTraining(ABC):
     """
 
     unit = UNIT
+    held_out_from = HELD_OUT_EVERY * FEWEST_HELD_OUT
+    """Sentences from which some are held out."""
     state: State
 
     def __init__(self, text: SubsampledText, workers: int) -> None:

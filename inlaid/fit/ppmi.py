@@ -74,7 +74,7 @@ class PPMI:
                 "No two words co-occur: every sentence is one word. "
                 "Put each sentence, not each word, on a line."
             )
-        return OneStep(lambda: self._vectors(data, cells, report))
+        return OneStep(lambda: self._vectors(data, cells, report), data_bytes=cells.nbytes)
 
     def memory_for(self, data: Corpus) -> int:
         size = len(data.vocabulary)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
+from inlaid import registry
 from inlaid.config import values_of
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import Diverged, SettingError, SourceError
-from inlaid.jobs.checkpoint import identity_of
+from inlaid.jobs.checkpoint import check_place, identity_of
 from inlaid.jobs.init_from import InitFrom
 from inlaid.jobs.plan import check_memory, epochs_that_fit
 from inlaid.jobs.run import run
@@ -40,13 +41,13 @@ class Job:
             raise SettingError(
                 "{name} cannot continue from earlier vectors: init_from is for {others}.",
                 name=self.name,
-                others=_methods_with("init_from"),
+                others=_methods_that("init_from"),
             )
         if self.init_from is not None and self.init_from.freeze and not can.freeze:
             raise SettingError(
                 "{name} cannot keep earlier vectors fixed: freeze is for {others}.",
                 name=self.name,
-                others=_methods_with("freeze"),
+                others=_methods_that("freeze"),
             )
         if self.init_from is not None:
             self.init_from.check_dim(getattr(self.method, "dim", self.init_from.vectors.dim))
@@ -59,8 +60,12 @@ class Job:
             raise SettingError(
                 "{name} holds no sentences out, so patience has no loss to watch: patience is for {others}.",
                 name=self.name,
-                others=_methods_with("held_out"),
+                others=_methods_that("held_out"),
             )
+        if self.safety.minutes is not None and not hasattr(self.method, "epochs"):
+            raise SettingError("{name} has no epochs to fit into minutes. Leave out minutes.", name=self.name)
+        if self.safety.checkpoint is not None and not self.safety.resume:
+            check_place(self.safety.checkpoint)
 
     def train(self, corpus: Corpus, report: Report) -> Any:
         """The vectors or model, with a card that says how the training ended.
@@ -75,7 +80,8 @@ class Job:
             )
         if self.init_from is not None:
             corpus = self.init_from.corpus(corpus)
-        _suggest_workers(self.method, corpus, report)
+            if self.init_from.freeze and len(corpus.vocabulary) == len(self.init_from.vectors):
+                report(Note("freeze is set and the text has no new word: nothing will change."))
         method = self._fitted(corpus, report)
         training = method.start(corpus, report)
         identity = identity_of(self.name, values_of(method), corpus.manifest["hash"])
@@ -83,6 +89,7 @@ class Job:
             assert isinstance(training, Continues)
             training.init_from(self.init_from.vectors, freeze=self.init_from.freeze, report=report)
             identity |= self.init_from.identity()
+        _suggest_workers(method, corpus, report)
         try:
             outcome = run(training, self.safety, identity, report)
         except Diverged as error:
@@ -127,6 +134,11 @@ class Job:
         return dataclasses.replace(result, card=card)
 
 
+def _methods_that(ability: str) -> str:
+    able = [each.name for each in registry.entries("method") if getattr(each.load().abilities, ability)]
+    return ", ".join(able)
+
+
 def _suggest_workers(method: Any, corpus: Corpus, report: Report) -> None:
     """Note how much faster more workers would be, where a long run uses one of several cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -135,15 +147,7 @@ def _suggest_workers(method: Any, corpus: Corpus, report: Report) -> None:
     if len(corpus.ids) * getattr(method, "epochs", 1) >= LONG_RUN:
         report(
             Note(
-                "One of {cores} cores is used. Set workers to {cores} to train up to {cores} times as fast.",
+                "One of {cores} cores is used. `--workers {cores}` is up to {cores} times as fast.",
                 cores=cores,
             )
         )
-
-
-def _methods_with(ability: str) -> str:
-    """The names of the methods that have an ability, for messages."""
-    from inlaid import registry
-
-    entries = registry.entries("method")
-    return ", ".join(each.name for each in entries if getattr(each.load().abilities, ability))

@@ -20,9 +20,9 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method, Training
+from inlaid.jobs.training import HasData, Method, Training
 from inlaid.messages import Message
-from inlaid.report import bytes_in_words, time_in_words
+from inlaid.report import Note, bytes_in_words, time_in_words
 
 MARGIN = 0.9
 """Part of the given minutes that is planned; the rest is for checks, checkpoints and trial errors."""
@@ -38,6 +38,8 @@ class Plan:
     """Stage (encoding, counting, training) -> seconds."""
     memory: int = 0
     """Bytes of the tables."""
+    counts: int = 0
+    """Bytes of the co-occurrence counts; beyond the setting `memory` they are on disk."""
     words: int = 0
     """Words in the vocabulary."""
     tokens: int = 0
@@ -57,30 +59,37 @@ class Plan:
         ]
         for stage, seconds in self.seconds.items():
             epochs = f" ({self.epochs} epochs)" if stage == "training" and self.epochs else ""
-            shown.append((stage, f"about {time_in_words(seconds)}{epochs}"))
-        shown.append(("in all", f"about {time_in_words(self.total_seconds)}"))
-        shown.append(("memory", f"{about}{bytes_in_words(self.memory)} for the tables"))
+            shown.append((stage, f"{_about(seconds)}{epochs}"))
+        shown.append(("in all", _about(self.total_seconds)))
+        counts = f", about {bytes_in_words(self.counts)} for co-occurrence counts" if self.counts else ""
+        shown.append(("memory", f"{about}{bytes_in_words(self.memory)} for the tables{counts}"))
         return shown
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "seconds": dict(self.seconds),
             "memory": self.memory,
+            "counts": self.counts,
             "words": self.words,
             "tokens": self.tokens,
             "epochs": self.epochs,
             "estimated": self.estimated,
         }
 
-    def message(self) -> Message:
+    def note(self) -> Note:
         """The plan in one sentence."""
         stages = ", ".join(f"{stage} {time_in_words(each)}" for stage, each in self.seconds.items())
-        return Message(
+        return Note(
             "Planned: about {time} ({stages}); the tables take {size}.",
             time=time_in_words(self.total_seconds),
             stages=stages,
             size=bytes_in_words(self.memory),
         )
+
+
+def _about(seconds: float) -> str:
+    words = time_in_words(seconds)
+    return words if words.startswith("under") else f"about {words}"
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,7 @@ class _Trial:
     units: float
     seconds_per_unit: float
     memory: float
+    counts: float
     words: float
 
 
@@ -119,6 +129,7 @@ def plan_of(method: Method, samples: tuple[Sample, Sample], scale: float) -> Pla
     return Plan(
         seconds=seconds,
         memory=round(extrapolated(small.memory, large.memory, scale)),
+        counts=round(extrapolated(small.counts, large.counts, scale)),
         words=round(extrapolated(small.words, large.words, scale)),
         tokens=round(len(samples[1].corpus.ids) * scale),
         epochs=getattr(method, "epochs", None),
@@ -148,8 +159,15 @@ def _try(method: Method, corpus: Corpus) -> _Trial:
         per_unit = time.perf_counter() - began
     else:
         per_unit = seconds_per_unit(lambda: method.start(corpus), training, TRIAL)
-    memory = float(method.memory_for(corpus))
-    return _Trial(starting, float(training.total), per_unit, memory, float(len(corpus.vocabulary)))
+    counts = training.data_bytes if isinstance(training, HasData) else 0
+    return _Trial(
+        starting=starting,
+        units=float(training.total),
+        seconds_per_unit=per_unit,
+        memory=float(method.memory_for(corpus)),
+        counts=float(counts),
+        words=float(len(corpus.vocabulary)),
+    )
 
 
 def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: float = 1.0) -> int:

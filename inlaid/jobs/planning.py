@@ -17,13 +17,13 @@ from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpu
 from inlaid.errors import InlaidError, SettingError
 from inlaid.jobs.plan import Plan, Sample, plan_of
 from inlaid.jobs.training import Method
-from inlaid.report import Note, Report
+from inlaid.report import Report
 
 TOKENS = 600_000
 """Tokens of the larger sample of an encoded corpus."""
-LONG_TEXT = 20_000_000
-LONG_CORPUS = 3_000_000
-"""Bytes of text, tokens of a corpus, from which a plan is made before training."""
+LONG_TEXT = 50_000_000
+LONG_CORPUS = 10_000_000
+"""Bytes of text, tokens of a corpus, times epochs, from which a plan is made before training."""
 LONG_RUN = 60.0
 """Seconds from which the plan of a run is shown."""
 
@@ -49,10 +49,11 @@ def plan(text: Text | Corpus, method: Method, encoding: Encoding | None) -> Plan
 
 def announce(text: Text | Corpus, method: Method, encoding: Encoding | None, report: Report) -> None:
     """Report the plan of a run that will take minutes; short texts are not worth a trial."""
+    epochs = getattr(method, "epochs", 1)
     if isinstance(text, Corpus):
-        long = len(text.ids) >= LONG_CORPUS
+        long = len(text.ids) * epochs >= LONG_CORPUS
     else:
-        long = _bytes(text) >= LONG_TEXT
+        long = _bytes(text) * epochs >= LONG_TEXT
     if not long:
         return
     try:
@@ -60,8 +61,7 @@ def announce(text: Text | Corpus, method: Method, encoding: Encoding | None, rep
     except InlaidError:  # the run itself reports what is wrong with the text or the settings
         return
     if found.total_seconds >= LONG_RUN:
-        message = found.message()
-        report(Note.from_parts(message.sentence, message.values))
+        report(found.note())
 
 
 def _plan_for_corpus(corpus: Corpus, method: Method) -> Plan:

@@ -70,6 +70,7 @@ class _Run:
         self.identity = identity
         self.main = process.rank == 0
         self.report = report if self.main else silent
+        self.in_steps = training.total > 1
         self.progress = checkpoint.Progress()
         self.check = FiniteCheck()
         self.speed = Speed()
@@ -96,14 +97,15 @@ class _Run:
         if self.safety.patience and self.training.held_out_loss() is None:
             raise SettingError(
                 "patience is set, but this text has too few sentences to hold some out for measuring the "
-                "loss. Add more text, or leave out patience."
+                "loss: {needed:,} are needed. Use more text, or leave out patience.",
+                needed=getattr(self.training, "held_out_from", 0),
             )
         if path is not None and self.safety.resume:
             self._resume(path)
         elif path is not None and self.main:
             checkpoint.check_place(path)
         self.began = time.monotonic() - self.progress.seconds
-        self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
+        self._report_position()
 
     def _resume(self, path: Any) -> None:
         if self.main:
@@ -147,7 +149,7 @@ class _Run:
             self._mark()
         now = time.monotonic()
         self.progress.seconds = now - self.began
-        if now - self.reported_time >= INTERVAL or not self.speed.samples:
+        if self.in_steps and (now - self.reported_time >= INTERVAL or not self.speed.samples):
             self._report_progress(step, now)
         due = now - self.saved_time >= 60 * self.safety.checkpoint_minutes
         if self.safety.checkpoint is not None and due:
@@ -176,10 +178,15 @@ class _Run:
         free = available_memory() if self.snapshot is None else None
         return free is None or free > 2 * self.training.state.nbytes
 
+    def _report_position(self) -> None:
+        """How far the run is; a training of one step has nothing to show."""
+        if self.in_steps:
+            self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
+
     def _report_progress(self, step: Step, now: float) -> None:
         self.reported_time = now
         speed = self.speed.after(now, step.done)
-        figures = dict[str, float]()
+        figures = {"speed": speed, "left": 0.0}
         if speed:
             left = (self.training.total - step.done) / speed
             if self.safety.minutes is not None:
@@ -271,7 +278,7 @@ class _Run:
         if self.safety.patience and self.snapshot is not None:
             self.training.state.copy_from(self.snapshot.arrays)
             kept = self.snapshot.done
-        self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
+        self._report_position()
         outcome = self._outcome(reason, kept)
         note = explained(outcome, self.safety)
         if note is not None:
@@ -307,6 +314,8 @@ def explained(outcome: Outcome, safety: Safety) -> Note | None:
     )
     if outcome.reason == "interrupted":
         return Note("Training was interrupted at {where}.{earlier}", where=where, earlier=earlier)
+    if outcome.reason == "diverged":
+        return Note("Training diverged at {where}.{earlier}", where=where, earlier=earlier)
     if outcome.reason == "out of time":
         return Note(
             "Training stopped at {where}: {minutes:g} minutes were over.{earlier}",

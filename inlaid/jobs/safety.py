@@ -23,7 +23,7 @@ class Safety:
     """Stop early after this many checks without a lower held-out loss, one check every 5 % of the run; the
     best state is kept."""
     minutes: Annotated[float, Range(0)] | None = None
-    """Stop after this many minutes; the number of epochs is chosen to fit."""
+    """Train for this many minutes: the number of epochs is chosen to fit, whatever `epochs` says."""
 
     def __post_init__(self) -> None:
         check(self)

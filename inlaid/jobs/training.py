@@ -31,9 +31,6 @@ class Abilities:
     """It holds out sentences to measure the loss on, for early stopping."""
     counts: bool = False
     """It counts co-occurrences before it trains."""
-    devices: tuple[str, ...] = ("cpu",)
-    distributed: bool = False
-    """It can train on several machines."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,13 @@ class Training(Protocol):
 
 
 @runtime_checkable
+class HasData(Protocol):
+    """A training that keeps co-occurrence counts in memory beside its state."""
+
+    data_bytes: int
+
+
+@runtime_checkable
 class Continues(Protocol):
     """A training that can start from earlier vectors."""
 
@@ -103,8 +107,9 @@ class OneStep:
     unit = "steps"
     total = 1
 
-    def __init__(self, compute: Callable[[], Any]) -> None:
+    def __init__(self, compute: Callable[[], Any], *, data_bytes: int = 0) -> None:
         self.state = State({})
+        self.data_bytes = data_bytes
         self._compute = compute
         self._result: Any = None
 

@@ -24,6 +24,7 @@ name `inlaid.neighbors`. The contract:
 - `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
   its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
 - A sequence that is typed by position takes all words that follow, so it comes last on the command line.
+  Python callers may give words one by one, too: `similarity(vectors, "cat", "dog")`.
 - An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
   `--from`.
 - A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).
@@ -117,6 +118,8 @@ class Analysis:
     """The dataclass of its settings; None where it has none."""
     gives_vectors: bool = False
     """Whether its result has `to_vectors` (see `HasVectors`)."""
+    variadic: int | None = None
+    """The position of the words that may be given one by one; None where there are none."""
 
     def settings_help(self) -> dict[str, str]:
         """The docstring of every setting."""
@@ -130,8 +133,13 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
     parameters = inspect.signature(function).parameters
     kind = _settings_type(hints)
 
+    declared = tuple(_inputs(function, hints))
+    variadic = _variadic(declared)
+
     @functools.wraps(function)
     def called(*inputs: Any, **named: Any) -> R:
+        if variadic is not None:
+            inputs = _collected(inputs, variadic)
         values = {name: value for name, value in named.items() if name not in parameters}
         if values:
             inputs_by_name = {name: value for name, value in named.items() if name in parameters}
@@ -144,8 +152,9 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
         name=function.__name__,
         function=called,
         summary=_summary(function),
-        inputs=tuple(_inputs(function, hints)),
+        inputs=declared,
         settings=kind,
+        variadic=variadic,
         gives_vectors=hasattr(hints.get("return"), "to_vectors"),
     )
     return called
@@ -187,6 +196,21 @@ def _signature(function: Callable[..., Any], kind: type | None) -> inspect.Signa
     positional = [each for each in own if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     keyword_only = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
     return signature.replace(parameters=[*positional, *keywords, *keyword_only])
+
+
+def _variadic(inputs: Sequence[Input]) -> int | None:
+    """The position of the last positional input, if it is a sequence of words."""
+    positional = [each for each in inputs if not each.flag]
+    last = positional[-1]
+    return len(positional) - 1 if last.many and last.type is str else None
+
+
+def _collected(inputs: tuple[Any, ...], first: int) -> tuple[Any, ...]:
+    """Words given one by one become one sequence."""
+    words = inputs[first:]
+    if len(words) < 2 or not all(isinstance(each, str) for each in words):
+        return inputs
+    return (*inputs[:first], words)
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -25,12 +25,13 @@ LONG = [
 """Methods that learn in epochs: they save checkpoints and can be resumed."""
 TINY = {"dim": "8", "epochs": "2", "window": "2", "buckets": "1000", "seed": "3"}
 """Settings of a tiny training, for the methods that have them."""
-ALIASES: dict[str, tuple[str, list[str]]] = {
-    "word2vec": ("sgns", []),
-    "skipgram": ("sgns", ["--objective", "skipgram"]),
-    "cbow": ("sgns", ["--objective", "cbow"]),
-}
-"""Names of the field that lead to a method: the method, and the flags an alias implies."""
+ALIASES = [
+    (typed, alias)
+    for alias in registry.ALIASES
+    if alias.settings is not None
+    for typed in alias.typed.split()
+]
+"""Names that are accepted for an entry with some settings."""
 
 
 @pytest.fixture(autouse=True)
@@ -118,14 +119,13 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
     assert not checkpoint.exists()
 
 
-def test_an_alias_trains_what_it_names(typed: Any, tmp_path: Path):
-    for entry in registry.entries("method"):
-        for alias in getattr(entry, "aliases", ()):
-            assert alias in ALIASES, f"say in ALIASES which method and flags {alias} implies"
-            name, more = ALIASES[alias]
-            typed("train", alias, "text.txt", "-o", tmp_path / "alias.inlaid", *flags(name))
-            typed("train", name, "text.txt", "-o", tmp_path / "name.inlaid", *flags(name), *more)
-            assert table(tmp_path / "alias.inlaid").tobytes() == table(tmp_path / "name.inlaid").tobytes()
+@pytest.mark.parametrize(("typed_name", "alias"), ALIASES, ids=[typed for typed, _ in ALIASES])
+def test_an_alias_trains_what_it_names(typed_name: str, alias: registry.Alias, typed: Any, tmp_path: Path):
+    more = [word for name, value in (alias.settings or {}).items() for word in (f"--{name}", str(value))]
+    assert alias.kind == "method"
+    typed("train", typed_name, "text.txt", "-o", tmp_path / "alias.inlaid", *flags(alias.name))
+    typed("train", alias.name, "text.txt", "-o", tmp_path / "name.inlaid", *flags(alias.name), *more)
+    assert table(tmp_path / "alias.inlaid").tobytes() == table(tmp_path / "name.inlaid").tobytes()
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in registry.entries("format")])

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from inlaid import cli, registry
+from inlaid.commands.terminal import places
 
 COLUMNS = 80
 COMMANDS = sorted({*cli.COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))})
@@ -70,9 +71,9 @@ def _read(terminal: int) -> bytes:
 
 
 def too_wide(shown: str) -> list[str]:
-    """Lines of frames and columns that would break; a sentence outside a frame is wrapped by the terminal."""
+    """Lines that a terminal of 80 columns would break; a Chinese character takes two of them."""
     lines = STYLES.sub("", shown).replace("\r", "").splitlines()
-    return [line for line in lines if len(line) > COLUMNS and line.lstrip().startswith(("│", "╭", "╰", "-"))]
+    return [line for line in lines if places(line) > COLUMNS]
 
 
 @pytest.mark.parametrize("words", HELP, ids=" ".join)
@@ -83,6 +84,64 @@ def test_help_without_a_terminal(words: list[str], typed: Any, monkeypatch: pyte
     assert shown.out.startswith("usage: inlaid")
     assert "\x1b" not in shown.out
     assert not too_wide(shown.out)
+
+
+def test_help_without_a_terminal_is_80_columns_wide(typed: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    shown = [typed(*words).out for words in (["--help"], ["compare", "--help"], ["train", "sgns", "--help"])]
+    assert not too_wide("\n".join(shown))
+
+
+def test_sentences_are_wrapped_to_a_narrow_terminal(typed: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = typed("compare", "--help").out.splitlines()
+    assert max(map(places, lines)) <= 60
+    assert lines[2].startswith("What changed between two spaces")
+    assert lines[3]
+
+
+def test_the_overview_groups_commands(typed: Any):
+    lines = typed("--help").out.splitlines()
+    headings = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == list(dict.fromkeys(cli.TITLES.values()))
+    listed = [line.split()[0] for line in lines if re.match(r"  \S", line)]
+    assert sorted(listed) == COMMANDS
+    assert lines.index("start here:") + 1 == next(
+        i for i, line in enumerate(lines) if line.startswith("  demo")
+    )
+
+
+OPTIONS = {
+    "--alpha": "--learning-rate",
+    "--lr": "--learning-rate",
+    "-lr": "--learning-rate",
+    "--size": "--dim",
+    "--vector-size": "--dim",
+    "--vector_size": "--dim",
+    "--negative": "--negatives",
+    "-negative": "--negatives",
+    "--iter": "--epochs",
+    "--threads": "--workers",
+    "--window-size": "--window",
+    "--sg": "--objective",
+    "--max-vocab-size": "--max-size",
+    "--learning-rat": "--learning-rate",
+}
+"""Options of other tools, or misspelt ones, and what they are called here."""
+
+
+@pytest.mark.parametrize(("option", "meant"), OPTIONS.items())
+def test_an_option_of_another_tool_leads_to_the_right_one(option: str, meant: str, typed: Any):
+    for words in ([option, "3"], [f"{option}=3"]):
+        error = typed("train", "sgns", "text.txt", "-o", "v.inlaid", *words, code=2).err
+        assert f"There is no option {option}. Did you mean {meant}?" in error
+        assert error.count("\n") == 1
+
+
+def test_an_option_is_suggested_only_where_the_command_has_it(typed: Any):
+    assert "There is no option --alpha. (" in typed("world", "-o", "w.txt", "--alpha", "3", code=2).err
+    assert "Did you mean -n?" in typed("neighbors", "v.inlaid", "cat", "--topn", "3", code=2).err
+    assert "one argument too many: 'dog'" in typed("vector", "v.inlaid", "cat", "dog", code=2).err
 
 
 def test_help_in_a_terminal_of_80_columns(tmp_path: Path):

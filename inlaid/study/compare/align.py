@@ -51,7 +51,7 @@ class AlignSettings:
     """Look for translations among this many first words of the target."""
     reweight: bool = True
     """Translate by whitening and re-weighting where there are enough pairs; the joint space is orthogonal
-    Procrustes in either case."""
+    Procrustes in either case. `--no-reweight`: translate by orthogonal Procrustes alone."""
     n: Positive = 10
     """How many translations of each word to show."""
     seed: Count = 1

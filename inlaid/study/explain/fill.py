@@ -37,7 +37,7 @@ class FillSettings:
     n: Positive = 10
     """How many words to return."""
     prior: bool = True
-    """Add the log frequency of a word, where counts are known; without it, only how well it fits."""
+    """Rank by fit and by the log frequency of a word, where counts are known. `--no-prior`: by fit alone."""
     include: bool = False
     """Let words of the text be answers."""
     objective: Objective | None = None
