@@ -119,7 +119,7 @@ class GloVeTraining:
         self.vocabulary = vocabulary
         self.total = settings.epochs * len(tiles)
         self.state = State(_first_rows(len(vocabulary), settings.dim, settings.seed))
-        self.data_bytes = tiles.numbers.nbytes
+        self.data_bytes = tiles.values.nbytes
         self.frozen: dict[str, np.ndarray] = {}
         """Vectors of the first words that never change."""
         # The loss of zero vectors. A run that is worse than that has diverged.
