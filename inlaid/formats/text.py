@@ -188,7 +188,10 @@ def _without_header(first: LineBlock) -> LineBlock:
 def _count_numbers(path: Path, first: LineBlock, reading: Reading) -> int:
     """The vector dimension: how many numbers the first line has; where words may contain spaces, the fewest
     that any of the first lines has."""
-    lines = [line for line in first.text.split(b"\n", RECOGNIZED_BY)[:-1] if line.strip(SPACES)]
+    text = first.text.lstrip(SPACES + b"\r\n")
+    lines = [line for line in text.split(b"\n", RECOGNIZED_BY)[:-1] if line.strip(SPACES)]
+    if not lines:
+        raise FormatError("{path}: empty; expected lines of a word and its numbers.", path=path)
     if reading.spaces == "keep":
         dim = min(map(count_numbers_at_end, lines))
     else:

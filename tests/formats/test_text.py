@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -347,3 +348,11 @@ def test_a_small_file_loads_no_compiler(tmp_path: Path):
 def test_every_error_is_ours(tmp_path: Path):
     with pytest.raises(InlaidError):
         GLOVE.read(tmp_path)
+
+
+@pytest.mark.parametrize("spaces", ["error", "keep"])
+@pytest.mark.parametrize("text", ["\n", "\n \n\t\n", " \n" * 5000])
+def test_a_file_of_blank_lines_is_empty(tmp_path: Path, text: str, spaces: Any):
+    (tmp_path / "v.txt").write_text(text)
+    with pytest.raises(FormatError, match="empty; expected lines"):
+        GLOVE.read(tmp_path / "v.txt", Reading(spaces=spaces))
