@@ -210,7 +210,7 @@ def minilm(figure: Figure, say: Say) -> None:
         high = made.places.max(0)
         limits = ((low + high) / 2 + 0.74 * (high - low).max() * np.array([[-1], [1]])).T
         axis.set(title=title, xticks=[], yticks=[], aspect="equal", xlim=limits[0], ylim=limits[1])
-        axis.set_xlabel(f"false neighbours · 假近邻 {100 * made.quality.false:.0f} %")
+        axis.set_xlabel(f"false neighbors · 假近邻 {100 * made.quality.false:.0f} %")
 
 
 PICTURES: dict[Picture, tuple[float, float]] = {models: (10, 2.6), generate: (9, 5.2), checkpoints: (9, 3.2)}

@@ -367,7 +367,7 @@ class AnalysisMethods:
         words: Sequence[str] = (),
         report: Report = ...,
     ) -> Comparison:
-        """What changed between two spaces: neighbours that agree, words that moved, and whether chance
+        """What changed between two spaces: neighbors that agree, words that moved, and whether chance
         explains it."""
 
     def changes(
@@ -380,7 +380,7 @@ class AnalysisMethods:
         seeds: Sequence[Vectors] = (),
         report: Report = ...,
     ) -> Changes:
-        """Which neighbours of a word were kept, lost and gained from one space to another."""
+        """Which neighbors of a word were kept, lost and gained from one space to another."""
 
     def align(
         self,

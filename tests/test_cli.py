@@ -37,7 +37,7 @@ def vectors(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> P
     return path
 
 
-def test_from_text_to_neighbours(vectors: Path, capsys: pytest.CaptureFixture[str]):
+def test_from_text_to_neighbors(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["neighbors", str(vectors), "Cat", "-n", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
@@ -67,7 +67,7 @@ def test_several_words_are_shown_side_by_side(vectors: Path, capsys: pytest.Capt
     assert second == {len(lines[0][: lines[0].index("cat")].encode("gbk")) + 1}
 
 
-def test_neighbours_for_programs(vectors: Path, capsys: pytest.CaptureFixture[str]):
+def test_neighbors_for_programs(vectors: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["neighbors", str(vectors), "cat", "苹果", "-n", "2", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert [each["query"] for each in said["queries"]] == ["cat", "苹果"]

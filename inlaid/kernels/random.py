@@ -139,7 +139,7 @@ def alias_table(weights: np.ndarray) -> np.ndarray:
 @kernel
 def _assign_aliases(shares, aliases):
     # shares (V,) f8, 1 on average, in place: what is above 1 fills slots that are below; aliases (V,) i8,
-    # each itself, become the words that filled them Both sides go in order: neighbouring slots have the same
+    # each itself, become the words that filled them Both sides go in order: neighboring slots have the same
     # alias, so the strata of negatives have words of similar frequency.
     size = len(shares)
     large = 0

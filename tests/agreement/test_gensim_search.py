@@ -1,4 +1,4 @@
-"""Our neighbours are gensim's, on the same vectors."""
+"""Our neighbors are gensim's, on the same vectors."""
 
 from __future__ import annotations
 

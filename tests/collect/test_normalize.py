@@ -56,7 +56,7 @@ def test_tokens_have_their_positions_in_the_text():
 
 
 def test_a_step_that_looks_at_phrases_keeps_no_places():
-    """乾 is 干 by itself and 乾 in 乾隆: what becomes of it depends on its neighbour."""
+    """乾 is 干 by itself and 乾 in 乾隆: what becomes of it depends on its neighbor."""
     assert normalizer(("simplified",))("乾隆") != "".join(map(normalizer(("simplified",)), "乾隆"))
     assert origins("乾隆", ("simplified",)) is None
     assert origins("資訊", ("simplified",)) == [0, 1, 2]

@@ -319,7 +319,7 @@ def trained(request):
     return request.param, Space([english_words(s) for s in world.sentences("en", words=300_000, seed=3)])
 
 
-def test_first_neighbour_is_of_the_same_field(trained):
+def test_first_neighbor_is_of_the_same_field(trained):
     language, space = trained
     fields = defaultdict(set)
     for group in world.truth(language).groups:

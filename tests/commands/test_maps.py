@@ -27,8 +27,8 @@ def test_a_page_and_what_to_think_of_it(folder: Path, capsys: pytest.CaptureFixt
     assert main(["map", "v.inlaid", "-o", "map.html", "--method", "pca", "--top", "30"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "map.html: The first 30 of 40 words, PCA"
-    assert said[1].startswith("  False neighbours: ")
-    assert said[2].startswith("  Missing neighbours: ")
+    assert said[1].startswith("  False neighbors: ")
+    assert said[2].startswith("  Missing neighbors: ")
     assert said[3].startswith("  Trustworthiness ")
     assert "w24" in Path("map.html").read_text("utf-8")
 

@@ -34,7 +34,7 @@ def texts(corpus: Corpus) -> list[list[str]]:
 
 
 def scattered(*planted: str, noise: int = 40, times: int = 30) -> list[list[str]]:
-    """Each planted phrase many times between noise words that never have the same neighbours twice."""
+    """Each planted phrase many times between noise words that never have the same neighbors twice."""
     random = np.random.default_rng(5)
     sentences: list[list[str]] = []
     for turn in range(times):

@@ -119,7 +119,7 @@ def test_a_seq2seq_reverses_a_text():
     assert generated == [[9, 7, 3, END], [5, 4, 11, END]]
 
 
-def test_a_bilm_knows_both_neighbours():
+def test_a_bilm_knows_both_neighbors():
     network = BiLM(config("bilm", **{"dim": 16, "lstm.cell_dim": 32, "head.kind": "linear"}))
 
     def loss() -> Tensor:

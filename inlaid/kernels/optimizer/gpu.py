@@ -1,7 +1,7 @@
 """Adam's step on the rows of a table, on a GPU: gradients of one row summed in a fixed order, no row visited
 twice (Triton).
 
-The ids of a batch are sorted, so that the gradients of one row are neighbours: a run. A program of the second
+The ids of a batch are sorted, so that the gradients of one row are neighbors: a run. A program of the second
 launch takes one run and moves its row. Frequent words have runs of thousands: the first launch sums every
 chunk of places that belongs to one row, by as many programs as there are chunks, and the run is then the sum
 of a few sums. The order of all additions follows from the ids alone, so the same batch gives the same bits;

@@ -1,7 +1,7 @@
 """One space aligned to another by a bilingual dictionary; both vocabularies in one space.
 
 The mapping is orthogonal Procrustes over the pairs of the dictionary, each space length-normalized and
-mean-centered. Refinement iterates from there: frequent words that are mutual nearest neighbours by CSLS join
+mean-centered. Refinement iterates from there: frequent words that are mutual nearest neighbors by CSLS join
 the dictionary, and Procrustes is solved again (Conneau et al. 2018). For translation alone, whitening and
 re-weighting follow (Artetxe, Labaka and Agirre 2018).
 """
@@ -46,7 +46,7 @@ class AlignSettings:
     alone."""
     frequent: Positive = 10_000
     """First words of each space among which refinement looks for pairs (those of rare words are mostly
-    wrong), and CSLS for neighbours."""
+    wrong), and CSLS for neighbors."""
     among: Positive = 200_000
     """Look for translations among this many first words of the target."""
     reweight: bool = True
@@ -252,7 +252,7 @@ class _Aligner:
         return precision(retrieval, self.tested, mapping, seed=self.settings.seed)
 
     def _refined(self, dictionary: PairRows) -> tuple[PairRows, list[int]]:
-        """The rows of the dictionary and of frequent words that are mutual nearest neighbours, and how many
+        """The rows of the dictionary and of frequent words that are mutual nearest neighbors, and how many
         pairs each iteration found."""
         rotation = procrustes(*dictionary)
         rows = dictionary

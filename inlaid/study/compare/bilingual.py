@@ -53,11 +53,11 @@ class Retrieval:
     source: Vectors
     target: Vectors
     k: int = 10
-    """Nearest neighbours over which CSLS averages."""
+    """Nearest neighbors over which CSLS averages."""
     among: int = 200_000
     """Retrieve only among this many first words of the target."""
     csls_words: int = 10_000
-    """First words of the source among which CSLS looks for the neighbours of a target word."""
+    """First words of the source among which CSLS looks for the neighbors of a target word."""
     report: Report = silent
 
     @functools.cached_property
@@ -122,7 +122,7 @@ def mean_similarities(rows: Rows, others: Table, k: int, report: Report = silent
 
 
 def mutual_neighbors(source: Rows, target: Table, k: int = 10, report: Report = silent) -> np.ndarray:
-    """(pair, 2): ids of words that are each other's nearest neighbour by CSLS."""
+    """(pair, 2): ids of words that are each other's nearest neighbor by CSLS."""
     forward = _nearest(source, target, k, report)
     backward = _nearest(target, source, k, report)
     mutual = backward[forward] == np.arange(len(forward))

@@ -1,4 +1,4 @@
-"""The neighbours of one word in several spaces: kept, lost and gained, and which of them every run finds."""
+"""The neighbors of one word in several spaces: kept, lost and gained, and which of them every run finds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from inlaid.vectors import Vectors, lengths
 
 @dataclass(frozen=True, kw_only=True)
 class ChangesSettings:
-    """How many neighbours are compared."""
+    """How many neighbors are compared."""
 
     n: Positive = 10
-    """Nearest neighbours of the word."""
+    """Nearest neighbors of the word."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -30,7 +30,7 @@ class ChangesSettings:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A neighbour and its rank in both spaces, from 1; None where a space does not have the word."""
+    """A neighbor and its rank in both spaces, from 1; None where a space does not have the word."""
 
     word: str
     first: int | None
@@ -41,7 +41,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Changes:
-    """The neighbours of one word in two spaces."""
+    """The neighbors of one word in two spaces."""
 
     word: str
     kept: tuple[Ranked, ...]
@@ -73,7 +73,7 @@ def changes(
     seeds: Sequence[Vectors] = (),
     report: Report = silent,
 ) -> Changes:
-    """Which neighbours of a word were kept, lost and gained from one space to another.
+    """Which neighbors of a word were kept, lost and gained from one space to another.
 
     Each space is searched with its whole vocabulary.
 
@@ -82,8 +82,8 @@ def changes(
     Args:
         first: a file of vectors
         second: another
-        word: the word whose neighbours are compared
-        seeds: other runs of the first: how many of them have each neighbour
+        word: the word whose neighbors are compared
+        seeds: other runs of the first: how many of them have each neighbor
     """
     settings = settings or ChangesSettings()
     before = _Neighborhood.of(first, word, settings.n)
@@ -108,7 +108,7 @@ def changes(
 
 @dataclass(frozen=True)
 class StableNeighbor:
-    """A neighbour and how many runs agree on it."""
+    """A neighbor and how many runs agree on it."""
 
     word: str
     share: float
@@ -119,7 +119,7 @@ class StableNeighbor:
 
 @dataclass(frozen=True)
 class Stability(Sequence[StableNeighbor]):
-    """Every neighbour that any run gives a word, those of most runs first."""
+    """Every neighbor that any run gives a word, those of most runs first."""
 
     word: str
     runs: int
@@ -143,13 +143,13 @@ class Stability(Sequence[StableNeighbor]):
 def stability(
     runs: Sequence[Vectors], word: str, settings: ChangesSettings | None = None, *, report: Report = silent
 ) -> Stability:
-    """Which neighbours of a word several runs of one method agree on.
+    """Which neighbors of a word several runs of one method agree on.
 
     >>> stability([run1, run2, run3], "mouse", n=5)[0].share
 
     Args:
         runs: two or more files of vectors, trained with other seeds or on other samples of text
-        word: the word whose neighbours are compared
+        word: the word whose neighbors are compared
     """
     settings = settings or ChangesSettings()
     if len(runs) < 2:
@@ -171,7 +171,7 @@ def stability(
 
 @dataclass(frozen=True, eq=False)
 class _Neighborhood:
-    """The neighbours of one word in one space."""
+    """The neighbors of one word in one space."""
 
     space: Vectors
     near: list[str]

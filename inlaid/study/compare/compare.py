@@ -1,7 +1,7 @@
-"""What changed between two spaces: neighbours that agree, words that moved, and what is more than chance.
+"""What changed between two spaces: neighbors that agree, words that moved, and what is more than chance.
 
 Runs of one method differ too, by their seed or by the text they were trained on. Given such runs, `compare`
-says which words moved further than runs do among themselves. Neighbours are those of `inlaid neighbors`, by
+says which words moved further than runs do among themselves. Neighbors are those of `inlaid neighbors`, by
 cosine.
 """
 
@@ -36,13 +36,13 @@ class CompareSettings:
     """What is compared, and on how many words."""
 
     n: Positive = 10
-    """Nearest neighbours of each word."""
+    """Nearest neighbors of each word."""
     moved: Positive = 20
     """How many of the words that moved most to show."""
     among: Positive = 100_000
-    """Compare only this many first common words; neighbours are among these too."""
+    """Compare only this many first common words; neighbors are among these too."""
     sample: Positive = 5000
-    """Words whose neighbours are compared; where there are more, a random sample."""
+    """Words whose neighbors are compared; where there are more, a random sample."""
     seed: int = 1
     """Seed of the sample and of the bootstrap intervals."""
 
@@ -52,7 +52,7 @@ class CompareSettings:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Mean share of a word's nearest neighbours that two spaces agree on, with its 95 % interval over
+    """Mean share of a word's nearest neighbors that two spaces agree on, with its 95 % interval over
     words."""
 
     value: float
@@ -82,14 +82,14 @@ class Comparison:
     only_first: int
     only_second: int
     compared: int
-    """Words whose neighbours were compared."""
+    """Words whose neighbors were compared."""
     overlap: Overlap
     chance: Overlap | None
     """The same between runs of the first space; None without other runs."""
     moved: tuple[Move, ...]
     """All common words that were compared: largest distance first; with other runs, smallest p first."""
     words: tuple[Changes, ...]
-    """The neighbours of the words that were asked for."""
+    """The neighbors of the words that were asked for."""
     settings: CompareSettings
 
     @property
@@ -136,7 +136,7 @@ def compare(
     words: Sequence[str] = (),
     report: Report = silent,
 ) -> Comparison:
-    """What changed between two spaces: neighbours that agree, words that moved, and whether chance explains
+    """What changed between two spaces: neighbors that agree, words that moved, and whether chance explains
     it.
 
     The vocabularies may differ, and the dimensions too.
@@ -147,7 +147,7 @@ def compare(
         first: a file of vectors
         second: another; its words and its dimension may differ
         seeds: two or more other runs of the first: how they differ from each other is chance
-        words: show the neighbours that these words kept, lost and gained
+        words: show the neighbors that these words kept, lost and gained
     """
     settings = settings or CompareSettings()
     if len(seeds) == 1:
@@ -243,5 +243,5 @@ def _overlap(pairs: list[tuple[np.ndarray, np.ndarray]], seed: int) -> Overlap:
 
 
 def _shares(one: np.ndarray, other: np.ndarray) -> list[float]:
-    """(word,): the share of neighbours that two spaces agree on."""
+    """(word,): the share of neighbors that two spaces agree on."""
     return [len({*x} & {*y}) / len(x) for x, y in zip(one.tolist(), other.tolist(), strict=True)]

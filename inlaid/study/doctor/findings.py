@@ -49,7 +49,7 @@ class Finding:
 
 
 def severity_of(share: float, *, warning: float = 0.001, serious: float = 0.01) -> Severity:
-    """By the share of words; of one word in a hundred, neighbour lists are full."""
+    """By the share of words; of one word in a hundred, neighbor lists are full."""
     if share > serious:
         return "serious"
     if share > warning:
@@ -82,7 +82,7 @@ class Space:
 
     @functools.cached_property
     def figures(self) -> Geometry | None:
-        """Geometry of the sampled words without zero rows, which have no neighbours, only ties. None where
+        """Geometry of the sampled words without zero rows, which have no neighbors, only ties. None where
         too few are left."""
         ids = self.sample(max(FEWEST, self.settings.sample))
         ids = ids[self.vectors.lengths[ids] > 0]

@@ -109,13 +109,13 @@ def frequency(space: Space) -> list[Finding]:
     if vectors.counts is not None:
         message = Message(
             "Word frequency (by counts) explains {share:.0%} of the variance of cosines: "
-            "rare words have rare neighbours.",
+            "rare words have rare neighbors.",
             share=share,
         )
     else:
         message = Message(
             "Word frequency (by rank in the file) explains {share:.0%} of the variance of cosines: "
-            "rare words have rare neighbours.",
+            "rare words have rare neighbors.",
             share=share,
         )
     advice = Message("Search by frequency: `inlaid neighbors ... --by frequency`.")

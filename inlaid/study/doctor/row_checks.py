@@ -31,7 +31,7 @@ def size(space: Space) -> list[Finding]:
     words = len(space.vectors)
     dim = space.vectors.dim
     if words < 2:
-        message = Message("The space has one word, which has no neighbours.")
+        message = Message("The space has one word, which has no neighbors.")
         return [Finding("size", "serious", words, message, Message("Train on more text."))]
     if words <= dim:
         message = Message(

@@ -96,7 +96,7 @@ def fill(
     Nearer words have larger weights, as in training, where each center draws its own window. Negative
     sampling learns how much better than chance a word fits; `prior` adds its log frequency, which gives its
     probability at that position. No method with two tables knows word order: these are words of the
-    neighbourhood.
+    neighborhood.
 
     >>> fill(vectors, "这是一个___的苹果", n=3)
 

@@ -15,20 +15,20 @@ CAPTIONS: dict[Language, dict[str, str]] = {
         "named": "{words:,} words, {method}",
         "first": "The first {words:,} of {total:,} words, {method}",
         "sample": "{words:,} of {total:,} words, drawn with seed {seed}, {method}",
-        "few": "Too few words to measure neighbours.",
-        "false": "False neighbours: {false:.0f} % of the {k} nearest on the map are not among the {k} "
+        "few": "Too few words to measure neighbors.",
+        "false": "False neighbors: {false:.0f} % of the {k} nearest on the map are not among the {k} "
         "nearest in the "
         "vector space.",
-        "missing": "Missing neighbours: {missing:.0f} % of the {closest} nearest in the vector space are "
+        "missing": "Missing neighbors: {missing:.0f} % of the {closest} nearest in the vector space are "
         "not among the "
         "{k} nearest on the map.",
-        "missing_one": "Missing neighbours: for {missing:.0f} % of the words, the nearest in the vector "
+        "missing_one": "Missing neighbors: for {missing:.0f} % of the words, the nearest in the vector "
         "space is not "
         "among the {k} nearest on the map.",
         "figures": "Trustworthiness {trustworthiness:.2f}, continuity {continuity:.2f} "
         "(1: perfect; about 0.5: chance).",
         "sampled": "Measured on {sampled:,} words drawn at random; the others are grey.",
-        "legend": "Share of a word's {k} nearest on the map that are true neighbours",
+        "legend": "Share of a word's {k} nearest on the map that are true neighbors",
     },
     "zh": {
         "named": "{words:,} 个词，{method}",
@@ -56,7 +56,7 @@ def language_of(words: tuple[str, ...]) -> Language:
 
 
 def caption(map: Map, language: Language = "en") -> list[str]:
-    """What the map shows, which share of its neighbours is false, and which is missing."""
+    """What the map shows, which share of its neighbors is false, and which is missing."""
     texts = CAPTIONS[language]
     quality = map.quality
     chosen = "named" if len(map.words) == map.total else map.chosen

@@ -1,7 +1,7 @@
 """2-D maps: PCA, t-SNE, UMAP; the same for the same seed, each with its quality.
 
 No plane holds a space of a hundred dimensions. So every map comes with its quality: how many of the
-neighbours it shows are false, and how many of the closest it does not show.
+neighbors it shows are false, and how many of the closest it does not show.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FEWEST = 4
 MOST = 100_000
 """Words on a map at most: more take hours, and cannot be read."""
 EXACT = 5_000
-"""Up to this many words t-SNE uses exact neighbours and Barnes-Hut; above, approximate neighbours and
+"""Up to this many words t-SNE uses exact neighbors and Barnes-Hut; above, approximate neighbors and
 interpolation."""
 ITERATIONS = (250, 500)
 """Iterations of t-SNE: with early exaggeration, then without."""
@@ -40,13 +40,13 @@ class MapSettings:
 
     method: Literal["pca", "tsne", "umap"] = "tsne"
     """pca: the two directions of largest variance; tsne (needs the extra `explore`) and umap (the extra
-    `umap`): keep neighbourhoods, not distances."""
+    `umap`): keep neighborhoods, not distances."""
     top: Annotated[int, Range(1, MOST)] = 2_000
     """How many words are drawn when none is named: the first, which files list by frequency."""
     sample: bool = False
     """Draw that many from all words at random, by the seed, instead of the first."""
     perplexity: Annotated[float, Range(1)] = 30.0
-    """t-SNE: about how many neighbours hold a word in place; lowered, with a note, where there are too few
+    """t-SNE: about how many neighbors hold a word in place; lowered, with a note, where there are too few
     words."""
     neighbors: Annotated[int, Range(2)] = 15
     """UMAP: the same."""
@@ -72,9 +72,9 @@ class Map:
     total: int
     """Words of the vectors."""
     quality: MapQuality | None
-    """None where there are too few words to have neighbours."""
+    """None where there are too few words to have neighbors."""
     true: np.ndarray
-    """(word,): share of a word's neighbours on the map that are true; NaN where it was not sampled."""
+    """(word,): share of a word's neighbors on the map that are true; NaN where it was not sampled."""
     nearest: np.ndarray
     """(word, k): the true nearest among the words of the map, nearest first; -1 where it was not sampled."""
 
@@ -89,7 +89,7 @@ def map_words(
 ) -> Map:
     """Lay words out on a plane: those named, or the first of the vectors.
 
-    Only directions count, as for neighbours: every vector is normalized to length 1 first.
+    Only directions count, as for neighbors: every vector is normalized to length 1 first.
 
     >>> map_words(vectors, ["cat", "dog", "apple", "orange"], method="pca")
     """
@@ -245,7 +245,7 @@ def _umap(unit: Rows, settings: MapSettings, report: Report) -> Places:
     if neighbors < settings.neighbors:
         report(
             Note(
-                "{words} words have fewer than {wanted} neighbours each; {used} were used.",
+                "{words} words have fewer than {wanted} neighbors each; {used} were used.",
                 words=len(unit),
                 wanted=settings.neighbors,
                 used=neighbors,

@@ -38,7 +38,7 @@ PLAIN = "DejaVu Sans"
 UNREADABLE = re.compile("Last Resort|Emoji")
 """Fonts of boxes, and fonts of coloured bitmaps, which matplotlib cannot draw."""
 COLORS = ("#d9480f", "#b5a7b3", "#1c7ed6")
-"""Of words whose neighbours on the map are all false, half true, all true; orange and blue differ for the
+"""Of words whose neighbors on the map are all false, half true, all true; orange and blue differ for the
 colour-blind too."""
 UNKNOWN = "#adb5bd"
 """Of words that were not sampled."""
@@ -48,7 +48,7 @@ SMALL = 60
 LABELLED = 2_000
 """Words that get a label if there is space: the first ones; a picture has space for a few hundred."""
 EMBEDDED = 5_000
-"""Up to this many words, a page contains the true neighbours of each."""
+"""Up to this many words, a page contains the true neighbors of each."""
 SIDES = ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
 """Where a label may be placed beside its dot, best first: right (1) or left (-1), above or below."""
 
@@ -74,7 +74,7 @@ def writable(path: Path) -> Path:
 
 
 def page(map: Map, title: str = "") -> str:
-    """One self-contained HTML page: pan, zoom, search, and the neighbours of the word under the pointer."""
+    """One self-contained HTML page: pan, zoom, search, and the neighbors of the word under the pointer."""
     low = map.places.min(axis=0)
     high = map.places.max(axis=0)
     extent = max(float((high - low).max()), 1e-12)
@@ -100,7 +100,7 @@ def page(map: Map, title: str = "") -> str:
 
 
 def picture(map: Map, title: str = "", report: Report = silent) -> bytes:
-    """The bytes of a PNG: a dot for each word, coloured by its share of true neighbours, and as many labels
+    """The bytes of a PNG: a dot for each word, coloured by its share of true neighbors, and as many labels
     as fit."""
     matplotlib = need("matplotlib", extra="explore")
     figures = need("matplotlib.figure", extra="explore")

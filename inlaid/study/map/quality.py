@@ -1,4 +1,4 @@
-"""How far a 2-D map can be trusted: false and missing neighbours, trustworthiness and continuity."""
+"""How far a 2-D map can be trusted: false and missing neighbors, trustworthiness and continuity."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class MapQuality:
     the map separated.
     """
     trustworthiness: float
-    """1 when no neighbour is false; lower the further away in the space the false ones are (Venna and Kaski
+    """1 when no neighbor is false; lower the further away in the space the false ones are (Venna and Kaski
     2001)."""
     continuity: float
-    """1 when no neighbour is missing; lower the further away on the map the missing ones are."""
+    """1 when no neighbor is missing; lower the further away on the map the missing ones are."""
     sampled: int
     """Words these figures were measured on."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredMap:
-    """The quality of a map and, for each of its words, the share of true neighbours and the nearest in the
+    """The quality of a map and, for each of its words, the share of true neighbors and the nearest in the
     space."""
 
     quality: MapQuality | None
@@ -65,7 +65,7 @@ def measure_map(
     seed: int = 1,
     report: Report = silent,
 ) -> MeasuredMap:
-    """Compare neighbours in the space, by cosine of these unit vectors, with neighbours on the map.
+    """Compare neighbors in the space, by cosine of these unit vectors, with neighbors on the map.
 
     Ties count in the order of the words. Where there are more pairs of words than `pairs`, a random sample of
     words is compared with all.
@@ -100,7 +100,7 @@ def measure_map(
             missing_closest += len(missing.intersection(near_in_space[:closest]))
             true[id] = 1 - len(false) / k
             nearest[id] = near_in_space
-        report(Progress("comparing neighbours", start + len(block), len(ids), "words"))
+        report(Progress("comparing neighbors", start + len(block), len(ids), "words"))
     worst = len(ids) * k * (2 * size - 3 * k - 1) / 2
     quality = MapQuality(
         k=k,

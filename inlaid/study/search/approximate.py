@@ -28,7 +28,7 @@ class ApproximateSettings:
     """hnsw: a graph of near words, fast to search and slow to build; ivf: inverted lists, of which a few are
     read."""
     M: Positive = 32
-    """hnsw: neighbours of each word in the graph."""
+    """hnsw: neighbors of each word in the graph."""
     ef_construction: Positive = 100
     """hnsw: candidates kept while the graph is built."""
     ef_search: Positive = 128

@@ -49,7 +49,7 @@ class NeighborsSettings(SearchSettings):
     """Search through a faiss index, by cosine: hnsw (a graph) or ivf (inverted lists). Its recall is
     measured."""
     M: Positive = 32
-    """hnsw: neighbours of each word in the graph."""
+    """hnsw: neighbors of each word in the graph."""
     ef_construction: Positive = 100
     """hnsw: candidates kept while the graph is built."""
     ef_search: Positive = 128

@@ -1,4 +1,4 @@
-"""Translations retrieved between two vocabularies: precision, CSLS, mutual nearest neighbours."""
+"""Translations retrieved between two vocabularies: precision, CSLS, mutual nearest neighbors."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_progress_reaches_its_end():
         (event.done, event.total) for event in heard if isinstance(event, Progress) and event.stage == "t-SNE"
     ]
     assert done == [(iterations, 750) for iterations in range(50, 751, 50)]
-    assert heard[-1] == Progress("comparing neighbours", 60, 60, "words")
+    assert heard[-1] == Progress("comparing neighbors", 60, 60, "words")
 
 
 def test_which_words():
@@ -119,7 +119,7 @@ def test_few_words():
 def test_umap_of_few_words():
     needed("umap")
     made, said = notes(groups(), ["w1", "w2", "w50", "w51"], method="umap")
-    assert said == ["4 words have fewer than 15 neighbours each; 3 were used."]
+    assert said == ["4 words have fewer than 15 neighbors each; 3 were used."]
     assert np.isfinite(made.places).all()
 
 

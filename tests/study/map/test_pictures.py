@@ -158,7 +158,7 @@ def test_captions_in_both_languages():
     chinese = caption(made, "zh")
     assert english[0] == "40 words, PCA"
     assert english[1].startswith(
-        f"False neighbours: {100 * made.quality.false:.0f} % of the 10 nearest on the map"
+        f"False neighbors: {100 * made.quality.false:.0f} % of the 10 nearest on the map"
     )
     assert chinese[0] == "40 个词，PCA"
     assert len(english) == len(chinese) == 4
@@ -166,7 +166,7 @@ def test_captions_in_both_languages():
         "the nearest in the vector space is not among the 2 nearest on the map"
         in caption(of(list("abcde")))[2]
     )
-    assert caption(of(["a", "b"]))[1] == "Too few words to measure neighbours."
+    assert caption(of(["a", "b"]))[1] == "Too few words to measure neighbors."
 
 
 def test_the_language_of_most_words():
@@ -189,7 +189,7 @@ def test_the_page_asks_nobody_for_anything():
     assert "default-src 'none'" in text
 
 
-def test_large_pages_carry_no_neighbours(monkeypatch: pytest.MonkeyPatch):
+def test_large_pages_carry_no_neighbors(monkeypatch: pytest.MonkeyPatch):
     made = of([f"w{id}" for id in range(30)])
     assert content(page(made))["nearest"] == made.nearest.tolist()
     monkeypatch.setattr(pictures, "EMBEDDED", 29)

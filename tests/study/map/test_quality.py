@@ -19,7 +19,7 @@ def arc(size: int) -> np.ndarray:
 
 
 def plain(space: np.ndarray, places: np.ndarray, k: int) -> MapQuality:
-    """The definitions, word for word: every list of neighbours sorted whole."""
+    """The definitions, word for word: every list of neighbors sorted whole."""
     size = len(space)
     closest = max(1, k // 3)
     false = lost = 0

@@ -1,4 +1,4 @@
-"""Neighbours and formulas on spaces whose answers are known."""
+"""Neighbors and formulas on spaces whose answers are known."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_tiny_and_huge_queries_have_a_direction(compass: Vectors):
         assert words(neighbors(compass, np.array([-size, 0.0]), n=1)) == ["west"]
 
 
-def test_neighbours_come_nearest_first_without_the_word():
+def test_neighbors_come_nearest_first_without_the_word():
     found = neighbors(ROYAL, "king")
     assert [each.word for each in found] == ["queen", "man", "woman", "e-mail"]
     assert found[0].score == pytest.approx(4 / 5)
