@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -243,6 +244,22 @@ def _draw_label(
 def _fonts(text: str) -> tuple[list[str], set[str]]:
     """Installed fonts that together have the characters of the text, and the characters that none has, which
     are not letters."""
+    chosen, missing = _known_fonts(text)
+    if missing and _learned_new_fonts():
+        chosen, missing = _known_fonts(text)
+    letters = sorted(each for each in missing if unicodedata.category(each).startswith("L"))
+    if letters:
+        raise MissingExtra(
+            "No installed font has the characters {characters}: they would be boxes. Install one (on Debian "
+            "and Ubuntu `apt install fonts-noto-cjk` for Chinese, `fonts-noto` for all scripts), or write "
+            "the map as .html.",
+            characters=" ".join(letters[:10]),
+        )
+    return chosen, missing
+
+
+def _known_fonts(text: str) -> tuple[list[str], set[str]]:
+    """Fonts in matplotlib's list that together have the characters of the text, and what none has."""
     manager = need("matplotlib.font_manager", extra="explore")
     missing = {each for each in text if each.isprintable() and not each.isspace()}
     chosen = list[str]()
@@ -257,13 +274,20 @@ def _fonts(text: str) -> tuple[list[str], set[str]]:
             missing -= has
         if not missing:
             break
-    letters = sorted(each for each in missing if unicodedata.category(each).startswith("L"))
-    if letters:
-        raise MissingExtra(
-            "No installed font has the characters {characters}: they would be boxes. Install one (on Debian "
-            "and Ubuntu "
-            "`apt install fonts-noto-cjk` for Chinese, `fonts-noto` for all scripts), or write the map as "
-            ".html.",
-            characters=" ".join(letters[:10]),
-        )
     return chosen, missing
+
+
+def _learned_new_fonts() -> bool:
+    """Whether fonts were installed since matplotlib cached its list of them; if so, they are in its list now.
+
+    Matplotlib caches the list in the user's folder and never looks again, so a font that was installed after
+    the first picture would not be found.
+    """
+    manager = need("matplotlib.font_manager", extra="explore")
+    listed = {font.fname for font in manager.fontManager.ttflist}
+    installed = {str(path) for path in manager.findSystemFonts()}
+    count = len(manager.fontManager.ttflist)
+    for path in sorted(installed - listed):
+        with contextlib.suppress(OSError, RuntimeError):  # a file that is no font, or a damaged one
+            manager.fontManager.addfont(path)
+    return len(manager.fontManager.ttflist) > count

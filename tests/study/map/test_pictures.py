@@ -99,6 +99,7 @@ def test_characters_without_a_font(matplotlib: Any, monkeypatch: pytest.MonkeyPa
 
     plain = [font for font in font_manager.fontManager.ttflist if font.name == pictures.PLAIN]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", plain)
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
     with pytest.raises(
         MissingExtra,
         match="No installed font has the characters 猫: they would be boxes. Install one .*fonts-noto-cjk",
@@ -107,6 +108,17 @@ def test_characters_without_a_font(matplotlib: Any, monkeypatch: pytest.MonkeyPa
     heard: list[Event] = []
     picture(of(["🦣", "cat", "dog"]), report=heard.append)
     assert heard == [Note("No installed font has 🦣: they are drawn as boxes. The .html form shows them.")]
+
+
+def test_a_font_installed_after_matplotlib_cached_its_list_is_found(
+    chinese_font: None, monkeypatch: pytest.MonkeyPatch
+):
+    from matplotlib import font_manager
+
+    expected = picture(of(["猫", "a", "b", "c"]))
+    stale = [font for font in font_manager.fontManager.ttflist if font.name == pictures.PLAIN]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", stale)
+    assert picture(of(["猫", "a", "b", "c"])) == expected
 
 
 def test_words_of_every_kind_can_be_drawn(chinese_font: None):
