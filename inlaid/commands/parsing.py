@@ -22,6 +22,10 @@ from inlaid.errors import SettingError, did_you_mean
 from inlaid.messages import Message
 
 T = TypeVar("T")
+NONE_OR = re.compile(r"(\{None\}\||(?<=\{)None,)([^\s\x1b]+)")
+"""How tyro shows the value of an option that may be None: {None}|INT, {None,hnsw,ivf}."""
+NO_DEFAULT = re.compile(rf"\(default:(?:[\s│]|{STYLES.pattern})*(?:None)?\)")
+"""How tyro shows that an option has no value by default; a frame may break it in two lines."""
 
 
 def parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
@@ -86,9 +90,25 @@ def _fitted(help: str) -> str:
     framed = ("│", "╭", "╰")
     lines = [
         line if STYLES.sub("", line).startswith(framed) or places(line) <= width else wrapped(line)
-        for line in help.splitlines()
+        for line in _without_none(help)
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _without_none(help: str) -> list[str]:
+    """The lines without what tyro says of an option that may be left out: a choice called None, a default
+    of nothing. Spaces take its place, for frames and columns; a line of nothing else is dropped."""
+    shortened = NONE_OR.sub(lambda found: found[2] + " " * len(found[1]), help)
+    emptied = NO_DEFAULT.sub(lambda found: _blank(found[0]), shortened)
+    lines = zip(help.splitlines(), emptied.splitlines(), strict=True)
+    return [after for before, after in lines if before == after or STYLES.sub("", after).strip(" │")]
+
+
+def _blank(text: str) -> str:
+    """Spaces in place of what can be seen; styles, frames and line breaks stay."""
+    parts = re.split(f"({STYLES.pattern})", text)
+    parts[::2] = [re.sub(r"[^\s│]", " ", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _problem(box: str, program: str, options: Sequence[str]) -> Message:

@@ -13,13 +13,24 @@ from inlaid import registry
 from inlaid.commands.options import config_values, reading_options, text_of
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import as_typed, drawn, listed, print_rows
-from inlaid.errors import Diverged
+from inlaid.errors import Diverged, SettingError
 from inlaid.report import Note, Report
 
 if TYPE_CHECKING:
     from inlaid.jobs.safety import Safety
     from inlaid.jobs.training import Abilities
     from inlaid.vectors import Vectors
+
+ABILITY_OF_FLAG = {
+    "--init-from": "init_from",
+    "--freeze": "freeze",
+    "--patience": "held_out",
+    "--checkpoint": "steps",
+    "--checkpoint-minutes": "steps",
+    "--resume": "steps",
+    "--minutes": "steps",
+}
+"""Flags that only some methods have, and the ability each of them needs."""
 
 
 def train(words: list[str]) -> None:
@@ -59,6 +70,7 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
 
     if "--plan" in words and not {"-o", "--output"} & set(words):
         words = [*words, "--output", "-"]  # a plan writes nothing
+    _refuse_flags_of_other_methods(name, kind.abilities, words)
     of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
     groups: dict[str, object] = {
         "settings": pipeline.method_of(name, of_method),
@@ -101,6 +113,22 @@ def _offered(can: Abilities) -> dict[str, object]:
         names = ["init_from", "freeze"] if can.freeze else ["init_from"]
         groups["continuing"] = _part_of(Continuing, names)
     return groups
+
+
+def _refuse_flags_of_other_methods(name: str, can: Abilities, words: list[str]) -> None:
+    """Raise SettingError for a flag that some methods have and this one has not, and name those methods."""
+    from inlaid.jobs.job import methods_that
+
+    for word in words:
+        flag = word.partition("=")[0]
+        ability = ABILITY_OF_FLAG.get(flag)
+        if ability is not None and not getattr(can, ability):
+            raise SettingError(
+                "{name} does not take {flag}: it is for {others}.",
+                name=name,
+                flag=flag,
+                others=methods_that(ability),
+            )
 
 
 def _part_of(kind: Any, names: list[str]) -> object:

@@ -41,13 +41,13 @@ class Job:
             raise SettingError(
                 "{name} cannot continue from earlier vectors: init_from is for {others}.",
                 name=self.name,
-                others=_methods_that("init_from"),
+                others=methods_that("init_from"),
             )
         if self.init_from is not None and self.init_from.freeze and not can.freeze:
             raise SettingError(
                 "{name} cannot keep earlier vectors fixed: freeze is for {others}.",
                 name=self.name,
-                others=_methods_that("freeze"),
+                others=methods_that("freeze"),
             )
         if self.init_from is not None:
             self.init_from.check_dim(getattr(self.method, "dim", self.init_from.vectors.dim))
@@ -60,7 +60,7 @@ class Job:
             raise SettingError(
                 "{name} holds no sentences out, so patience has no loss to watch: patience is for {others}.",
                 name=self.name,
-                others=_methods_that("held_out"),
+                others=methods_that("held_out"),
             )
         if self.safety.minutes is not None and not hasattr(self.method, "epochs"):
             raise SettingError("{name} has no epochs to fit into minutes. Leave out minutes.", name=self.name)
@@ -134,7 +134,8 @@ class Job:
         return dataclasses.replace(result, card=card)
 
 
-def _methods_that(ability: str) -> str:
+def methods_that(ability: str) -> str:
+    """The names of the methods with an ability, as a list to read."""
     able = [each.name for each in registry.entries("method") if getattr(each.load().abilities, ability)]
     return ", ".join(able)
 

@@ -3,6 +3,7 @@ terminal and leaves it clean."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pty
 import re
@@ -17,7 +18,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from inlaid import cli, registry
+from inlaid.commands import training
 from inlaid.commands.terminal import places
+from inlaid.jobs.safety import Safety
 
 COLUMNS = 80
 COMMANDS = sorted({*cli.COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))})
@@ -84,6 +87,9 @@ def test_help_without_a_terminal(words: list[str], typed: Any, monkeypatch: pyte
     assert shown.out.startswith("usage: inlaid")
     assert "\x1b" not in shown.out
     assert not too_wide(shown.out)
+    assert "None}" not in shown.out
+    assert not re.search(r"\(default:[\s│]*(None)?\)", shown.out)
+    assert len({len(line) for line in shown.out.splitlines() if line.startswith(("│", "╭"))}) <= 1
 
 
 def test_help_without_a_terminal_is_80_columns_wide(typed: Any, monkeypatch: pytest.MonkeyPatch):
@@ -142,6 +148,18 @@ def test_an_option_is_suggested_only_where_the_command_has_it(typed: Any):
     assert "There is no option --alpha. (" in typed("world", "-o", "w.txt", "--alpha", "3", code=2).err
     assert "Did you mean -n?" in typed("neighbors", "v.inlaid", "cat", "--topn", "3", code=2).err
     assert "one argument too many: 'dog'" in typed("vector", "v.inlaid", "cat", "dog", code=2).err
+
+
+def test_a_flag_that_a_method_lacks_names_the_methods_that_have_it(typed: Any):
+    for entry in registry.entries("method"):
+        can = entry.load().abilities
+        for flag, ability in training.ABILITY_OF_FLAG.items():
+            if not getattr(can, ability):
+                error = typed("train", entry.name, "text.txt", "-o", "v.inlaid", f"{flag}=3", code=2).err
+                assert f"{entry.name} does not take {flag}: it is for " in error
+                assert "sgns" in error
+    fields = [*dataclasses.fields(training.Continuing), *dataclasses.fields(Safety)]
+    assert set(training.ABILITY_OF_FLAG) == {f"--{field.name.replace('_', '-')}" for field in fields}
 
 
 def test_help_in_a_terminal_of_80_columns(tmp_path: Path):
