@@ -12,13 +12,18 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test check format bench fuzz kill-test docs pictures clean
+.PHONY: demo test test-cpus check format bench fuzz kill-test docs pictures clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
 
 test: $(VENV)/installed-$(DEV)
 	$(PYTEST)
+
+test-cpus: $(VENV)/installed-$(DEV)
+	for cpu in generic haswell; do \
+		NUMBA_CPU_NAME=$$cpu NUMBA_CACHE_DIR=.numba/$$cpu $(PYTEST) tests/kernels || exit 1; \
+	done
 
 check: $(VENV)/installed-$(DEV)
 	$(BIN)/ruff format --check .

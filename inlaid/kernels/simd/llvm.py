@@ -84,6 +84,17 @@ def multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.call(function, [a, b, c])
 
 
+def kept(builder: Any, value: Any) -> Any:
+    """The value as it was computed: nothing after it is reassociated with what came before.
+
+    The kernels allow reassociation, which would simplify (x + large) - large to x and so skip the rounding
+    that was meant.
+    """
+    kind = ir.FunctionType(FLOATS, [FLOATS])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.arithmetic.fence.v16f32")
+    return builder.call(function, [value])
+
+
 def broadcast(builder: Any, value: Any, kind: ir.VectorType = FLOATS) -> Any:
     """One number in all elements of a vector."""
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(INT32, 0))

@@ -26,6 +26,7 @@ from inlaid.kernels.simd.llvm import (
     data_of,
     int64,
     intrinsic,
+    kept,
     load,
     multiply_add,
     store,
@@ -177,7 +178,7 @@ def _sigmoid(builder: Any, x: Any) -> Any:
     for limit, beyond in ((80.0, ">"), (-80.0, "<")):
         x = builder.select(builder.fcmp_ordered(beyond, x, _floats(limit)), _floats(limit), x)
     # 1.5 * 2^23 is so large that the last bits of the sum are the whole number n.
-    shifted = multiply_add(builder, x, _floats(-1 / np.log(2)), _floats(1.5 * 2**23))
+    shifted = kept(builder, multiply_add(builder, x, _floats(-1 / np.log(2)), _floats(1.5 * 2**23)))
     whole = builder.fsub(shifted, _floats(1.5 * 2**23))
     small = multiply_add(builder, whole, _floats(-np.log(2)), builder.fneg(x))
     series = _floats(1 / 720)

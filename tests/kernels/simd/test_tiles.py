@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,6 +52,16 @@ def test_gradients_also_where_scores_are_large_or_no_numbers():
             tiles.gradients_plain(plain, weights, labels, 4, begin)
     np.testing.assert_allclose(ours, plain, atol=2e-7)
     assert np.isnan(ours[[15, 31]]).all()
+
+
+def test_gradients_on_a_cpu_without_fused_multiply_add(tmp_path: Path):
+    """There a * b + c is two instructions, which the compiler may reassociate. `make test-cpus` runs all
+    tests of kernels this way."""
+    name = f"{__file__}::{test_gradients_also_where_scores_are_large_or_no_numbers.__name__}"
+    environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", name]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 @given(st.lists(st.integers(-5, 5), min_size=20, max_size=20), st.integers(0, 4), st.integers(-5, 5))
