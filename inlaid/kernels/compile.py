@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
-from inlaid.files import is_private
+from inlaid.files import checksum, is_private
 from inlaid.report import announce_compilation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,8 +28,10 @@ SOURCES = sorted(
     (path.relative_to(FOLDER).as_posix(), path.stat().st_mtime_ns, path.stat().st_size)
     for path in FOLDER.rglob("*.py")
 )
-"""A kernel is compiled from parts in several files: the compiled code on disk is valid as long as none of
-them has changed."""
+VERSION = f"{numba.__version__} {checksum(repr(SOURCES).encode())}"
+"""What compiled code on disk is compared with before anything else of it is read. A kernel is compiled from
+parts in several files and takes named tuples of several: its code is valid as long as none of them has
+changed, and its file may name classes that are no longer there."""
 
 
 def cache_folder(package: Path = FOLDER) -> Path | None:
@@ -87,7 +89,7 @@ def kernel(function: F) -> F:
     )
     # Private in Numba, and may change: then the cache depends on the kernel's own file alone.
     with contextlib.suppress(AttributeError):
-        compiled._cache._cache_file._source_stamp = SOURCES
+        compiled._cache._cache_file._version = VERSION
         compiled._cache.save_overload = _if_possible(compiled._cache.save_overload)
     return compiled
 

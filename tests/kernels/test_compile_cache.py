@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 from inlaid import report
@@ -51,6 +53,20 @@ def test_kernels_run_and_are_announced_once_without_any_home(tmp_path: Path):
     assert [run.stdout for run in runs] == ["2.0\n", "2.0\n"]
     assert runs[0].stderr.count("Compiling kernels for their first use") == 1
     assert "Compiling" not in runs[1].stderr  # loaded from the disk
+
+
+def test_code_compiled_from_other_sources_is_compiled_again_even_if_it_names_classes_that_are_gone(
+    tmp_path: Path,
+):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", USE]
+    subprocess.run(command, capture_output=True, env=environment, check=True)
+    (index,) = tmp_path.rglob("*row_sums*.nbi")
+    unreadable = b"cinlaid.kernels.cooccurrence.cpu\nGone\n."  # a pickle of a class that is not there
+    index.write_bytes(pickle.dumps(numba.__version__) + unreadable)
+    again = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert again.stdout == "2.0\n"
+    assert "Compiling kernels" in again.stderr
 
 
 def test_the_command_line_says_it_once(capsys: pytest.CaptureFixture[str]):
