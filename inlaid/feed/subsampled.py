@@ -17,7 +17,7 @@ import numpy as np
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
 from inlaid.kernels import random
-from inlaid.kernels.sgns.cpu import Schedule
+from inlaid.kernels.sgns.reference import Schedule
 from inlaid.kernels.sgns.stream import Stream, Text, empty_stream, subsample
 from inlaid.shapes import Ids, Offsets
 
@@ -94,14 +94,14 @@ class SubsampledText:
         return self.tokens * self.epochs
 
     @property
-    def shared(self) -> int:
+    def shared_negatives(self) -> int:
         """Negatives of a tile: at least as many as a pair would have, and more at a higher learning rate."""
         times = round(self.learning_rate / LOW_RATE)
         wanted = SHARED * times if times > 1 else self.fewest_shared
         return max(self._asked_for, min(wanted, self.most_shared))
 
     @property
-    def shared_to_measure(self) -> int:
+    def shared_negatives_to_measure(self) -> int:
         """Negatives of a tile that is only measured: the same at every learning rate, so that losses can be
         compared."""
         return max(self._asked_for, self.most_shared)
@@ -165,9 +165,8 @@ class SubsampledText:
     def schedule(self, span: Span) -> Schedule:
         passed = span.epoch * self.tokens
         return Schedule(
-            first=self.learning_rate_after(passed + span.start),
-            last=self.learning_rate_after(passed + span.stop),
-            negative_weight=self.negatives / self.shared,
+            first_learning_rate=self.learning_rate_after(passed + span.start),
+            last_learning_rate=self.learning_rate_after(passed + span.stop),
         )
 
     def learning_rate_after(self, done: int) -> float:

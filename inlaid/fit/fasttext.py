@@ -22,7 +22,8 @@ from inlaid.jobs.init_from import context_table
 from inlaid.jobs.state import State
 from inlaid.kernels import random
 from inlaid.kernels.fasttext import cpu
-from inlaid.kernels.sgns.cpu import SKIPGRAM, Config, Schedule
+from inlaid.kernels.sgns.cpu import SKIPGRAM, Config
+from inlaid.kernels.sgns.reference import Schedule
 from inlaid.kernels.sgns.stream import Stream
 from inlaid.kernels.simd.rows import aligned_table, row_width
 from inlaid.report import Report, silent
@@ -182,7 +183,9 @@ class FastTextTraining(SampledTraining):
                 )
         return ngrams
 
-    def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
+    def train_stream(
+        self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray
+    ) -> None:
         tables = cpu.SubwordTables(
             rows=self.state["table"],
             contexts=self.state["contexts"],
@@ -190,8 +193,9 @@ class FastTextTraining(SampledTraining):
             frozen_contexts=self.frozen_contexts,
         )
         bags = cpu.Bags(self.bags.bounds, self.bags.ids, self.trained_bags.bounds, self.trained_bags.ids)
-        config = Config(self.objective, TILE, negatives, self.settings.window)
-        cpu.train(stream, tables, bags, self.text.noise, schedule, config, sums)
+        weight = self.settings.negatives / shared_negatives
+        config = Config(self.objective, TILE, shared_negatives, weight, self.settings.window)
+        cpu.train_stream(stream, tables, bags, self.text.noise, schedule, config, sums)
 
     def result(self) -> Vectors:
         """The vectors as trained so far."""

@@ -17,7 +17,8 @@ from inlaid.encode.corpus import Corpus
 from inlaid.feed.subsampled import FEWEST_HELD_OUT, HELD_OUT_EVERY, SubsampledText, in_threads
 from inlaid.jobs.state import State
 from inlaid.jobs.training import Abilities, Step
-from inlaid.kernels.sgns.cpu import LOSS, PAIRS, Schedule
+from inlaid.kernels.sgns.cpu import LOSS, PAIRS
+from inlaid.kernels.sgns.reference import Schedule
 from inlaid.kernels.sgns.stream import Stream
 from inlaid.messages import Message
 
@@ -91,9 +92,11 @@ class SampledTraining(ABC):
         self.total = text.total
 
     @abstractmethod
-    def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
-        """Train on a stream, or with learning rate 0 measure it, with `negatives` for each tile; the loss and
-        the number of positive pairs are added to `sums`."""
+    def train_stream(
+        self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray
+    ) -> None:
+        """Train on a stream, or with learning rate 0 measure it, with `shared_negatives` for each tile; the
+        loss and the number of positive pairs are added to `sums`."""
 
     def step(self, done: int) -> Step:
         """Train on the next few spans after `done` words; each worker takes its share of them."""
@@ -104,7 +107,8 @@ class SampledTraining(ABC):
             stream = self.text.empty_stream()
             sums = np.zeros(2)
             for span in spans[worker::workers]:
-                self.train(self.text.read(span, stream), self.text.schedule(span), self.text.shared, sums)
+                filled = self.text.read(span, stream)
+                self.train_stream(filled, self.text.schedule(span), self.text.shared_negatives, sums)
             return sums
 
         sums = sum(in_threads(work, workers), np.zeros(2))
@@ -118,9 +122,8 @@ class SampledTraining(ABC):
         if not self.text.held_out_every:
             return None
         sums = np.zeros(2)
-        negatives = self.text.shared_to_measure
-        measure = Schedule(first=0.0, last=0.0, negative_weight=self.text.negatives / negatives)
-        self.train(self.text.read_held_out(), measure, negatives, sums)
+        measure = Schedule(first_learning_rate=0.0, last_learning_rate=0.0)
+        self.train_stream(self.text.read_held_out(), measure, self.text.shared_negatives_to_measure, sums)
         return float(sums[LOSS] / max(sums[PAIRS], 1))
 
     def notes(self) -> tuple[str, ...]:

@@ -18,15 +18,8 @@ from inlaid.fit.negative_sampling import NegativeSampling, SampledTraining
 from inlaid.jobs.init_from import context_table
 from inlaid.jobs.state import State
 from inlaid.kernels import random
-from inlaid.kernels.sgns.cpu import (
-    CBOW_MEAN,
-    CBOW_SUM,
-    SKIPGRAM,
-    Config,
-    Schedule,
-    Tables,
-    train,
-)
+from inlaid.kernels.sgns.cpu import CBOW_MEAN, CBOW_SUM, SKIPGRAM, Config, train_stream
+from inlaid.kernels.sgns.reference import Schedule, Tables
 from inlaid.kernels.sgns.softmax import train_softmax
 from inlaid.kernels.sgns.stream import Stream
 from inlaid.kernels.simd.rows import aligned_table, row_width
@@ -104,14 +97,17 @@ class SGNSTraining(SampledTraining):
         if freeze:
             self.frozen = Tables(table[:size].copy(), contexts[:size].copy())
 
-    def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
+    def train_stream(
+        self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray
+    ) -> None:
         tables = Tables(self.state["table"], self.state["contexts"])
         if self.settings.loss == "softmax":
             train_softmax(stream, tables, schedule, self.objective, sums)
         else:
             tile = TILE[self.settings.objective]
-            config = Config(self.objective, tile, negatives, self.settings.window)
-            train(stream, tables, self.frozen, self.text.noise, schedule, config, sums)
+            weight = self.settings.negatives / shared_negatives
+            config = Config(self.objective, tile, shared_negatives, weight, self.settings.window)
+            train_stream(stream, tables, self.frozen, self.text.noise, schedule, config, sums)
 
     def result(self) -> Vectors:
         """The vectors as trained so far."""

@@ -65,13 +65,17 @@ def test_more_negatives_are_shared_at_a_higher_learning_rate_and_never_fewer_tha
     text: SubsampledText, rate: float, negatives: int, shared: int
 ):
     other = replace(text, learning_rate=rate, negatives=negatives)
-    assert other.shared == shared
-    assert other.shared_to_measure == replace(other, learning_rate=0.025).shared_to_measure >= shared
+    assert other.shared_negatives == shared
+    assert (
+        other.shared_negatives_to_measure
+        == replace(other, learning_rate=0.025).shared_negatives_to_measure
+        >= shared
+    )
 
 
 def test_fewer_are_shared_at_a_low_learning_rate_where_fewer_will_do(text: SubsampledText):
     fewer = replace(text, fewest_shared=12)
     assert [
-        replace(fewer, learning_rate=rate, negatives=n).shared
+        replace(fewer, learning_rate=rate, negatives=n).shared_negatives
         for rate, n in ((0.025, 5), (0.025, 13), (0.05, 5))
     ] == [12, 24, 32]

@@ -17,7 +17,6 @@ from inlaid.kernels.sgns.cpu import (
     MEASURE,
     SKIPGRAM,
     Scratch,
-    Tables,
     draw_negatives,
     group_at,
     predict_centers,
@@ -27,6 +26,7 @@ from inlaid.kernels.sgns.cpu import (
     skipgram,
 )
 from inlaid.kernels.sgns.pairs import context_weights
+from inlaid.kernels.sgns.reference import Tables
 from inlaid.kernels.sgns.stream import PADDING
 from inlaid.kernels.simd.bags import add_to_rows, mean_rows
 from inlaid.kernels.simd.llvm import GROUP
@@ -84,9 +84,9 @@ class SubwordScratch(NamedTuple):
     ring: Ring
 
 
-def train(stream, tables, bags, noise, schedule, config, sums):
-    """Train on a stream, or with learning rate 0 measure it: as `sgns.cpu.train`, with SubwordTables and
-    Bags; the objective is SKIPGRAM, CBOW or CBOW_POSITIONS."""
+def train_stream(stream, tables, bags, noise, schedule, config, sums):
+    """Train on a stream, or with learning rate 0 measure it: as `sgns.cpu.train_stream`, with SubwordTables
+    and Bags; the objective is SKIPGRAM, CBOW or CBOW_POSITIONS."""
     columns = tables.rows.shape[1]
     reach = 0 if config.objective == SKIPGRAM else config.window
     length = GROUP + 2 * reach
@@ -111,11 +111,11 @@ def train_kernel(stream, tables, bags, noise, schedule, config, scratch, sums):
     reach = 0 if config.objective == SKIPGRAM else config.window  # of CBOW's contexts around a group
     entered = 0
     left = 0
-    draw_negatives(stream.draws[0], noise, next_negatives[: config.negatives])
+    draw_negatives(stream.draws[0], noise, next_negatives[: config.shared_negatives])
     for start in range(0, count, config.tile):
         stop = min(start + config.tile, count)
         negatives, next_negatives = next_negatives, negatives
-        draw_negatives(stream.draws[stop], noise, next_negatives[: config.negatives])
+        draw_negatives(stream.draws[stop], noise, next_negatives[: config.shared_negatives])
         for first in range(start, stop, GROUP):
             last = min(first + GROUP, stop)
             for i in range(first + config.tile, first + config.tile + GROUP):
@@ -133,9 +133,9 @@ def train_kernel(stream, tables, bags, noise, schedule, config, scratch, sums):
             if tables.frozen_contexts.shape[0] > 0:
                 changed = words[max(first - config.window, 0) : min(first + GROUP + config.window, count)]
                 restore_rows(changed, tables.contexts, tables.frozen_contexts)
-                restore_rows(negatives[: config.negatives], tables.contexts, tables.frozen_contexts)
+                restore_rows(negatives[: config.shared_negatives], tables.contexts, tables.frozen_contexts)
             done = last - reach if stop < count or last < stop else count
-            while left < done and schedule.first > 0:
+            while left < done and schedule.first_learning_rate > 0:
                 _leave(tables.rows, bags, words[left], ring, ring.slots[left])
                 left += 1
 
@@ -162,11 +162,11 @@ def _leave(rows, bags, word, ring, slot):
 def _cbow(stream, group, negatives, tables, weighted, scratch, sums):
     tile = scratch.tile
     ring = scratch.ring
-    low, contexts = context_weights(stream, group.first, True, tile)
+    low, contexts = context_weights(stream, group.start, True, tile)
     around = ring.slots[low:]
     _weigh_by_rows(around, contexts, ring.sizes, tile)
     # row q + shift - i of the position weights is that of context q as center i sees it
-    shift = low - group.first + group.window
+    shift = low - group.start + group.window
     if weighted:
         _gather_weighted(ring.means, around, contexts, tables.position_weights, shift, tile)
     else:

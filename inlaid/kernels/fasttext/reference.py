@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.sgns.reference import (
-    LearningRates,
     Sampling,
+    Schedule,
     Stream,
+    Tables,
     cbow_pairs,
     skipgram_pairs,
     tiles,
@@ -22,28 +23,27 @@ Bags = list[np.ndarray]
 """For each word the rows it is the mean of."""
 
 
-def skipgram(
-    stream: Stream, tables: list[np.ndarray], bags: Bags, sampling: Sampling, learning_rates: LearningRates
-) -> None:
-    """Train on the stream; the tables (rows, contexts) change in place after each group."""
+def skipgram(stream: Stream, tables: Tables, bags: Bags, sampling: Sampling, schedule: Schedule) -> None:
+    """Train on the stream; the tables change in place after each group. `tables.vectors` holds the rows of
+    all bags."""
     table, contexts = tables
-    for tile in tiles(stream, sampling, learning_rates):
+    for tile in tiles(stream, sampling, schedule):
         for group in tile.groups:
             words = stream.words[group]
             means = np.array([table[bags[word]].mean(axis=0) for word in words])
             initial = means.copy()
             pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
-            train([means, contexts], np.arange(len(group)), pairs, tile.learning_rate)
+            train(Tables(means, contexts), np.arange(len(group)), pairs, tile.learning_rate)
             for word, change in zip(words, means - initial, strict=True):
                 np.add.at(table, bags[word], change)
 
 
 def cbow(
     stream: Stream,
-    tables: list[np.ndarray],
+    tables: Tables,
     bags: Bags,
     sampling: Sampling,
-    learning_rates: LearningRates,
+    schedule: Schedule,
     window: int,
     position_weights: np.ndarray | None = None,
 ) -> None:
@@ -57,7 +57,7 @@ def cbow(
     table, contexts = tables
     means: dict[int, np.ndarray] = {}
     initial: dict[int, np.ndarray] = {}
-    for tile in tiles(stream, sampling, learning_rates):
+    for tile in tiles(stream, sampling, schedule):
         for group in tile.groups:
             for n in range(max(group.start - window, 0), min(group.stop + window, len(stream.words))):
                 if n not in means:
@@ -66,7 +66,7 @@ def cbow(
             pairs = cbow_pairs(stream, group, tile.negatives, sampling.negative_weight)
             hidden = np.array([hidden_of(stream, center, means, bags, position_weights) for center in group])
             updated = hidden.copy()
-            train([updated, contexts], np.arange(len(group)), pairs, tile.learning_rate)
+            train(Tables(updated, contexts), np.arange(len(group)), pairs, tile.learning_rate)
             for center, change in zip(group, updated - hidden, strict=True):
                 _update_contexts(stream, center, means, bags, position_weights, change)
             for n in [n for n in means if n < group.stop - window or group.stop == len(stream.words)]:

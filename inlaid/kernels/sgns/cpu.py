@@ -4,16 +4,15 @@ word2vec takes one pair at a time: a dot product of two rows, the gradient of it
 both. Every number it loads is used once, so it waits for memory. Here the same gradients are computed by
 small matrix products:
 
-- Four consecutive words of the stream form a *group* X (4 rows). Its *others* Y are the rows of contexts that
-  its words have pairs with: the centers around them, then the negatives.
+- Four consecutive words of the stream form a *group* X (4 rows). Its *targets* Y are the rows of the context
+  table that its words are scored with: the centers around them, then the negatives.
 - Scores are X Y^T, 4 at a time. Not every cell is a pair: a weight for each (see `pairs`) says which count, 0
   for those that do not, and the learning rate for positive pairs.
 - Gradients are G = weight * (label - sigmoid(score)). The updates X += G^T Y and Y += G X are two more
-products,
-  done in one pass over Y.
-- The groups of a *tile* of 4 to 16 words share their negatives. A tile draws `negatives` words from the noise
-  distribution, each weighted so that the expected gradient is that of word2vec, which draws some for every
-  pair.
+  products, done in one pass over Y.
+- The groups of a *tile* of 4 to 16 words share their negatives. A tile draws `shared_negatives` words from
+  the noise distribution, each weighted so that the expected gradient is that of word2vec, which draws
+  `negatives` for every pair.
 
 CBOW is the same with hidden vectors, the means or sums of the contexts of four centers, in place of X: they
 are gathered before and their updates scattered to the contexts after.
@@ -52,24 +51,6 @@ MEASURE_EVERY = 256
 """The loss is summed over every n-th tile: logarithms take longer than all the rest."""
 
 
-class Tables(NamedTuple):
-    """The two tables, (V, D) f4, D a multiple of 16."""
-
-    vectors: np.ndarray
-    contexts: np.ndarray
-
-
-class Schedule(NamedTuple):
-    """The learning rate of a stream, and the weight of a negative that is shared."""
-
-    first: float
-    """At the first word; 0 measures the loss and changes nothing."""
-    last: float
-    """At the end; linear in between."""
-    negative_weight: float
-    """Negatives of a pair / negatives of a tile."""
-
-
 class Config(NamedTuple):
     """What is the same for all tiles."""
 
@@ -77,22 +58,24 @@ class Config(NamedTuple):
     """SKIPGRAM, CBOW_MEAN or CBOW_SUM; fastText has its own."""
     tile: int
     """Words in a tile, a multiple of GROUP."""
-    negatives: int
+    shared_negatives: int
     """Negatives of a tile, a multiple of GROUP."""
+    negative_weight: float
+    """Negatives of a pair / negatives of a tile: how much a shared one counts."""
     window: int
 
 
 class Group(NamedTuple):
     """Four words of the stream that are trained together."""
 
-    first: int
-    last: int
-    """The last plus one; fewer than four words at the end of a stream."""
+    start: int
+    stop: int
+    """Fewer than four words at the end of a stream."""
     learning_rate: np.float32
     negative_learning_rate: np.float32
     """The learning rate times the weight of a negative."""
     window: int
-    negatives: int
+    shared_negatives: int
     task: int
     """TRAIN, TRAIN_AND_MEASURE or MEASURE."""
 
@@ -101,12 +84,12 @@ class Scratch(NamedTuple):
     """Buffers of one worker."""
 
     negatives: np.ndarray
-    """(2, negatives) i4: of this tile and of the next, in whole vectors; -1 after them."""
-    others: np.ndarray
-    """Rows of contexts that a group has pairs with."""
+    """(2, shared_negatives) i4: of this tile and of the next, in whole vectors; -1 after them."""
+    targets: np.ndarray
+    """Rows of the context table that a group is scored with: centers, then negatives."""
     weights: np.ndarray
     scores: np.ndarray
-    """[4 q + i] of other q and word i; the scores become gradients."""
+    """[4 q + i] of target q and word i; the scores become gradients."""
     labels: np.ndarray
     """Ones, then as many zeros."""
     hidden: np.ndarray
@@ -122,32 +105,32 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(config: Config, columns: int) -> Scratch:
-    others = config.negatives + 2 * config.window + 3 * GROUP
-    weights, scores, combined, returned = aligned_table(4, GROUP * others)
+    targets = config.shared_negatives + 2 * config.window + 3 * GROUP
+    weights, scores, context_weights, error_weights = aligned_table(4, GROUP * targets)
     hidden = aligned_table(2 * GROUP, columns)
     four = aligned_table(2, GROUP)
     return Scratch(
-        negatives=np.full((2, row_width(config.negatives)), -1, np.int32),
-        others=np.zeros(others, np.int32),
+        negatives=np.full((2, row_width(config.shared_negatives)), -1, np.int32),
+        targets=np.zeros(targets, np.int32),
         weights=weights,
         scores=scores,
-        labels=np.repeat(np.array([1, 0], np.float32), GROUP * others),
+        labels=np.repeat(np.array([1, 0], np.float32), GROUP * targets),
         hidden=hidden[:GROUP],
         hidden_updates=hidden[GROUP:],
         hidden_rows=np.arange(GROUP, dtype=np.int32),
-        context_weights=combined,
-        error_weights=returned,
+        context_weights=context_weights,
+        error_weights=error_weights,
         first_four=four[0],
         second_four=four[1],
     )
 
 
-def train(stream, tables, frozen, noise, schedule, config, sums):
+def train_stream(stream, tables, frozen, noise, schedule, config, sums):
     """Train on a stream, or with learning rate 0 measure it.
 
-    Tables change in place, but for the rows of the first words that are in `frozen` (Tables of F rows).
-    noise: from `alias_table`. sums (2,) f8: loss and positive pairs of the measured tiles are added; of all
-    of them, if the learning rate is 0.
+    tables: (V, D) f4, D a multiple of 16. They change in place, but for the rows of the first words that are
+    in `frozen` (Tables of F rows). noise: from `alias_table`. sums (2,) f8: loss and positive pairs of the
+    measured tiles are added; of all of them, if the learning rate is 0.
     """
     scratch = scratch_for(config, tables.vectors.shape[1])
     train_kernel(stream, tables, frozen, noise, schedule, config, scratch, sums)
@@ -163,11 +146,11 @@ def train_kernel(stream, tables, frozen, noise, schedule, config, scratch, sums)
     own, around = tables.vectors, tables.contexts
     if config.objective != SKIPGRAM:
         own, around = tables.contexts, tables.vectors
-    draw_negatives(stream.draws[0], noise, next_negatives[: config.negatives])
+    draw_negatives(stream.draws[0], noise, next_negatives[: config.shared_negatives])
     for start in range(0, count, config.tile):
         stop = min(start + config.tile, count)
         negatives, next_negatives = next_negatives, negatives
-        draw_negatives(stream.draws[stop], noise, next_negatives[: config.negatives])
+        draw_negatives(stream.draws[stop], noise, next_negatives[: config.shared_negatives])
         for first in range(start, stop, GROUP):
             for i in range(first + config.tile, first + config.tile + GROUP):
                 prefetch_row(own, words[i])
@@ -182,7 +165,14 @@ def train_kernel(stream, tables, frozen, noise, schedule, config, scratch, sums)
                 changed = words[max(first - config.window, 0) : min(first + GROUP + config.window, count)]
                 restore_rows(changed, tables.vectors, frozen.vectors)
                 restore_rows(changed, tables.contexts, frozen.contexts)
-                restore_rows(negatives[: config.negatives], tables.contexts, frozen.contexts)
+                restore_rows(negatives[: config.shared_negatives], tables.contexts, frozen.contexts)
+
+
+@part
+def learning_rate_at(schedule, word, words):
+    # as Schedule.at of the reference
+    first = schedule.first_learning_rate
+    return np.float32(first + (schedule.last_learning_rate - first) * word / words)
 
 
 @part
@@ -190,32 +180,39 @@ def group_at(first, stop, count, schedule, config):
     # the group that begins with word `first`; all groups of a tile have the same learning rate
     tile = first // config.tile
     start = tile * config.tile
-    learning_rate = np.float32(schedule.first + (schedule.last - schedule.first) * start / count)
+    learning_rate = learning_rate_at(schedule, start, count)
     task = TRAIN if tile % MEASURE_EVERY else TRAIN_AND_MEASURE
     if learning_rate == 0:
         learning_rate = np.float32(1)
         task = MEASURE
-    negative_learning_rate = np.float32(learning_rate * schedule.negative_weight)
-    last = min(first + GROUP, stop)
-    return Group(first, last, learning_rate, negative_learning_rate, config.window, config.negatives, task)
+    negative_learning_rate = np.float32(learning_rate * config.negative_weight)
+    return Group(
+        start=first,
+        stop=min(first + GROUP, stop),
+        learning_rate=learning_rate,
+        negative_learning_rate=negative_learning_rate,
+        window=config.window,
+        shared_negatives=config.shared_negatives,
+        task=task,
+    )
 
 
 @part
 def skipgram(stream, group, negatives, tables, rows, scratch, sums):
     # rows: the row of each word of the stream in tables.vectors
     centers = skipgram_pairs(stream, group, negatives, scratch)
-    count = centers + group.negatives
+    count = centers + group.shared_negatives
     for q in range(0, count, GROUP):
-        dots(tables.vectors, rows, group.first, tables.contexts, scratch.others, q, scratch.scores)
+        dots(tables.vectors, rows, group.start, tables.contexts, scratch.targets, q, scratch.scores)
     scores_to_gradients(group, centers, scratch, sums)
     if group.task != MEASURE:
         update(
             tables.vectors,
             tables.vectors,
             rows,
-            group.first,
+            group.start,
             tables.contexts,
-            scratch.others,
+            scratch.targets,
             count,
             scratch.scores,
         )
@@ -223,7 +220,7 @@ def skipgram(stream, group, negatives, tables, rows, scratch, sums):
 
 @part
 def cbow(stream, group, negatives, tables, mean, scratch, sums):
-    low, contexts = context_weights(stream, group.first, mean, scratch)
+    low, contexts = context_weights(stream, group.start, mean, scratch)
     around = stream.words[low:]
     gather(scratch.hidden, scratch.hidden_rows, tables.vectors, around, contexts, scratch.context_weights)
     predict_centers(stream, group, negatives, tables.contexts, scratch, sums)
@@ -245,20 +242,20 @@ def predict_centers(stream, group, negatives, contexts, scratch, sums):
     rows = scratch.hidden_rows
     negative_scores = scratch.scores[GROUP * NEGATIVES_FROM :]
     cbow_pairs(stream, group, negatives, scratch)
-    paired_dots(hidden, rows, contexts, stream.words, group.first, scratch.scores)
-    for q in range(0, group.negatives, GROUP):
+    paired_dots(hidden, rows, contexts, stream.words, group.start, scratch.scores)
+    for q in range(0, group.shared_negatives, GROUP):
         dots(hidden, rows, 0, contexts, negatives, q, negative_scores)
     scores_to_gradients(group, NEGATIVES_FROM, scratch, sums)
     if group.task != MEASURE:
         updates = scratch.hidden_updates
-        paired_update(hidden, updates, rows, contexts, stream.words, group.first, scratch.scores)
-        update(hidden, updates, rows, 0, contexts, negatives, group.negatives, negative_scores)
+        paired_update(hidden, updates, rows, contexts, stream.words, group.start, scratch.scores)
+        update(hidden, updates, rows, 0, contexts, negatives, group.shared_negatives, negative_scores)
 
 
 @part
 def scores_to_gradients(group, positives, scratch, sums):
-    # the first `positives` others have label 1, the negatives after them 0
-    count = positives + group.negatives
+    # the first `positives` targets have label 1, the negatives after them 0
+    count = positives + group.shared_negatives
     if group.task != TRAIN:
         add_loss(scratch.scores, scratch.weights, positives, count, group.learning_rate, sums)
     if group.task != MEASURE:
@@ -291,9 +288,9 @@ def draw_negatives(draws, noise, negatives):
 @part
 def prefetch_negatives(contexts, negatives, done, config):
     # each group of a tile prefetches its part of the next tile's negatives: all at once would be waited for
-    begin = done * config.negatives // config.tile
-    end = begin + config.negatives * GROUP // config.tile
-    for n in range(begin, min(end, config.negatives)):
+    begin = done * config.shared_negatives // config.tile
+    end = begin + config.shared_negatives * GROUP // config.tile
+    for n in range(begin, min(end, config.shared_negatives)):
         prefetch_row(contexts, negatives[n])
 
 

@@ -18,6 +18,26 @@ GROUP = 4
 """Words that are trained together: the next four see what these have changed."""
 
 
+class Tables(NamedTuple):
+    """The two tables of word2vec, (V, D)."""
+
+    vectors: np.ndarray
+    contexts: np.ndarray
+
+
+class Schedule(NamedTuple):
+    """The learning rate over a stream: linear from its first word to its end."""
+
+    first_learning_rate: float
+    """0 measures the loss and changes nothing."""
+    last_learning_rate: float
+
+    def at(self, word: int, words: int) -> float:
+        """The learning rate at one of the words of the stream."""
+        first = self.first_learning_rate
+        return first + (self.last_learning_rate - first) * word / words
+
+
 @dataclass(frozen=True)
 class Stream:
     """The words that subsampling keeps, in their order; the contexts of word n are words low[n] to high[n] -
@@ -35,19 +55,19 @@ class Stream:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Negative sampling: each tile of `tile` words draws `shared` negatives, in place of `negatives` for each
+    """Negative sampling: each tile of `tile` words draws `shared_negatives`, in place of `negatives` for each
     pair."""
 
     key: np.uint64
     noise: np.ndarray
     tile: int
-    shared: int
+    shared_negatives: int
     negatives: int
 
     @property
     def negative_weight(self) -> float:
         """It leaves the expected gradient what it is with `negatives` drawn for each pair."""
-        return self.negatives / self.shared
+        return self.negatives / self.shared_negatives
 
 
 class Tile(NamedTuple):
@@ -61,16 +81,12 @@ class Tile(NamedTuple):
 class Pairs(NamedTuple):
     """What a group is trained on."""
 
-    others: np.ndarray
-    """Rows of contexts."""
+    targets: np.ndarray
+    """Rows of the context table: the words to predict, then the negatives."""
     labels: np.ndarray
     """1 for a positive pair, 0 for a negative."""
     weights: np.ndarray
-    """(other, word): how much each pair counts, 0 where there is none."""
-
-
-LearningRates = tuple[float, float]
-"""At the first word and at the end; linear in between."""
+    """(target, word): how much each pair counts, 0 where there is none."""
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -111,33 +127,26 @@ def subsample(
     return Stream(np.array(words, int), np.array(low, int), np.array(high, int), np.array(positions, int))
 
 
-def tiles(stream: Stream, sampling: Sampling, learning_rates: LearningRates) -> Iterator[Tile]:
+def tiles(stream: Stream, sampling: Sampling, schedule: Schedule) -> Iterator[Tile]:
     count = len(stream.words)
     for start in range(0, count, sampling.tile):
         stop = min(start + sampling.tile, count)
         position = int(stream.positions[start])
-        negatives = random.noise_words(sampling.key, position, sampling.shared, sampling.noise)
+        negatives = random.noise_words(sampling.key, position, sampling.shared_negatives, sampling.noise)
         groups = [range(first, min(first + GROUP, stop)) for first in range(start, stop, GROUP)]
-        yield Tile(
-            groups, negatives, learning_rates[0] + (learning_rates[1] - learning_rates[0]) * start / count
-        )
+        yield Tile(groups, negatives, schedule.at(start, count))
 
 
 def skipgram(
-    stream: Stream,
-    tables: list[np.ndarray],
-    sampling: Sampling,
-    learning_rates: LearningRates,
-    frozen: int = 0,
+    stream: Stream, tables: Tables, sampling: Sampling, schedule: Schedule, frozen: Tables | None = None
 ) -> None:
-    """Train on the stream; the tables (vectors, contexts) change in place after each group, but for their
-    first `frozen` rows."""
-    kept = [table[:frozen].copy() for table in tables]
-    for tile in tiles(stream, sampling, learning_rates):
+    """Train on the stream; the tables change in place after each group, but for the rows of the first words
+    that are in `frozen`."""
+    for tile in tiles(stream, sampling, schedule):
         for group in tile.groups:
             pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
             train(tables, stream.words[group], pairs, tile.learning_rate)
-            _restore(tables, kept)
+            _restore(tables, frozen)
 
 
 def skipgram_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
@@ -148,44 +157,44 @@ def skipgram_pairs(stream: Stream, group: range, negatives: np.ndarray, negative
     not.
     """
     centers = [center for center in range(len(stream.words)) if set(stream.contexts(center)) & set(group)]
-    others = np.concatenate([stream.words[centers], negatives]).astype(int)
+    targets = np.concatenate([stream.words[centers], negatives]).astype(int)
     labels = np.repeat([1, 0], [len(centers), len(negatives)])
-    weights = np.zeros((len(others), len(group)))
+    weights = np.zeros((len(targets), len(group)))
     for n, center in enumerate(centers):
         for i, word in enumerate(group):
             if word in stream.contexts(center):
                 weights[n, i] = 1
                 weights[len(centers) :, i] += negative_weight * (negatives != stream.words[center])
-    return Pairs(others, labels, weights)
+    return Pairs(targets, labels, weights)
 
 
-def gradients_of(tables: list[np.ndarray], rows: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """The gradient (other, word) of the logistic loss by each score, times the weight of the pair."""
+def gradients_of(tables: Tables, rows: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """The gradient (target, word) of the logistic loss by each score, times the weight of the pair."""
     vectors, contexts = tables
-    predicted = sigmoid(contexts[pairs.others] @ vectors[rows].T)
+    predicted = sigmoid(contexts[pairs.targets] @ vectors[rows].T)
     return pairs.weights * (pairs.labels[:, None] - predicted)
 
 
-def train(tables: list[np.ndarray], rows: np.ndarray, pairs: Pairs, learning_rate: float) -> None:
-    """One step of gradient descent: all gradients first, then one other after another is updated and adds to
-    the update of the rows."""
+def train(tables: Tables, rows: np.ndarray, pairs: Pairs, learning_rate: float) -> None:
+    """One step of gradient descent: all gradients first, then one target after another is updated and adds
+    to the update of the rows."""
     vectors, contexts = tables
     gradients = learning_rate * gradients_of(tables, rows, pairs)
     old = vectors[rows]
     updates = np.zeros_like(old)
-    for other, gradient in zip(pairs.others, gradients, strict=True):
-        updates += gradient[:, None] * contexts[other]
-        contexts[other] += gradient @ old
+    for target, gradient in zip(pairs.targets, gradients, strict=True):
+        updates += gradient[:, None] * contexts[target]
+        contexts[target] += gradient @ old
     np.add.at(vectors, rows, updates)
 
 
 def cbow(
     stream: Stream,
-    tables: list[np.ndarray],
+    tables: Tables,
     sampling: Sampling,
-    learning_rates: LearningRates,
+    schedule: Schedule,
     mean: bool,
-    frozen: int = 0,
+    frozen: Tables | None = None,
 ) -> None:
     """As `skipgram`, but the mean, or sum, of the contexts of a center predicts it.
 
@@ -193,8 +202,7 @@ def cbow(
     for the sum, as in word2vec's own code.
     """
     vectors, contexts = tables
-    kept = [table[:frozen].copy() for table in tables]
-    for tile in tiles(stream, sampling, learning_rates):
+    for tile in tiles(stream, sampling, schedule):
         for group in tile.groups:
             around = [stream.words[stream.contexts(center)] for center in group]
             shares = np.array([1 / max(len(each), 1) for each in around])
@@ -203,44 +211,44 @@ def cbow(
                 hidden *= shares[:, None]
             pairs = cbow_pairs(stream, group, tile.negatives, sampling.negative_weight)
             updated = hidden.copy()
-            train([updated, contexts], np.arange(len(group)), pairs, tile.learning_rate)
+            train(Tables(updated, contexts), np.arange(len(group)), pairs, tile.learning_rate)
             updates = updated - hidden
             if not mean:
                 updates *= shares[:, None]
             for each, change in zip(around, updates, strict=True):
                 np.add.at(vectors, each, change)
-            _restore(tables, kept)
+            _restore(tables, frozen)
 
 
 def cbow_pairs(stream: Stream, group: range, negatives: np.ndarray, negative_weight: float) -> Pairs:
     """Each center once, each negative `negative_weight` times unless it is that center; none for a center
     without contexts."""
-    others = np.concatenate([stream.words[group], negatives])
+    targets = np.concatenate([stream.words[group], negatives])
     labels = np.repeat([1, 0], [len(group), len(negatives)])
-    weights = np.zeros((len(others), len(group)))
+    weights = np.zeros((len(targets), len(group)))
     for i, center in enumerate(group):
         if stream.contexts(center):
             weights[i, i] = 1
             weights[len(group) :, i] = negative_weight * (negatives != stream.words[center])
-    return Pairs(others, labels, weights)
+    return Pairs(targets, labels, weights)
 
 
-def sampled_loss(stream: Stream, tables: list[np.ndarray], sampling: Sampling) -> tuple[float, float]:
+def sampled_loss(stream: Stream, tables: Tables, sampling: Sampling) -> tuple[float, float]:
     """The loss of skip-gram, summed over positive pairs, and their number."""
     vectors, contexts = tables
     loss = 0.0
     count = 0.0
-    for tile in tiles(stream, sampling, (0.0, 0.0)):
+    for tile in tiles(stream, sampling, Schedule(0.0, 0.0)):
         for group in tile.groups:
             pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
-            scores = contexts[pairs.others] @ vectors[stream.words[group]].T
+            scores = contexts[pairs.targets] @ vectors[stream.words[group]].T
             right = np.where(pairs.labels[:, None] == 1, scores, -scores)
             loss -= float((pairs.weights * np.log(sigmoid(right))).sum())
             count += float(pairs.weights[pairs.labels == 1].sum())
     return loss, count
 
 
-def softmax(stream: Stream, tables: list[np.ndarray], learning_rates: LearningRates) -> tuple[float, int]:
+def softmax(stream: Stream, tables: Tables, schedule: Schedule) -> tuple[float, int]:
     """Skip-gram by the book: each center predicts its contexts among all words; returns the loss and the
     number of pairs.
 
@@ -251,9 +259,8 @@ def softmax(stream: Stream, tables: list[np.ndarray], learning_rates: LearningRa
     pairs = 0
     for n, center in enumerate(stream.words):
         around = stream.words[stream.contexts(n)]
-        learning_rate = learning_rates[0] + (learning_rates[1] - learning_rates[0]) * n / len(stream.words)
-        scores = contexts @ vectors[center]
-        expected = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+        learning_rate = schedule.at(n, len(stream.words))
+        expected = _softmax(contexts @ vectors[center])
         gradients = np.bincount(around, minlength=len(vectors)) - len(around) * expected
         loss -= float(np.log(expected[around]).sum())
         pairs += len(around)
@@ -263,6 +270,36 @@ def softmax(stream: Stream, tables: list[np.ndarray], learning_rates: LearningRa
     return loss, pairs
 
 
-def _restore(tables: list[np.ndarray], kept: list[np.ndarray]) -> None:
-    for table, rows in zip(tables, kept, strict=True):
+def softmax_cbow(stream: Stream, tables: Tables, schedule: Schedule, mean: bool) -> tuple[float, int]:
+    """CBOW by the book: the mean, or sum, of the contexts predicts the center among all words; returns the
+    loss and the number of predictions. Contexts are updated as in `cbow`."""
+    vectors, contexts = tables
+    loss = 0.0
+    predictions = 0
+    for n, center in enumerate(stream.words):
+        around = stream.words[stream.contexts(n)]
+        if not len(around):
+            continue
+        hidden = vectors[around].mean(axis=0) if mean else vectors[around].sum(axis=0)
+        expected = _softmax(contexts @ hidden)
+        gradients = -expected
+        gradients[center] += 1
+        loss -= float(np.log(expected[center]))
+        predictions += 1
+        learning_rate = schedule.at(n, len(stream.words))
+        update = learning_rate * gradients @ contexts
+        contexts += learning_rate * np.outer(gradients, hidden)
+        np.add.at(vectors, around, update if mean else update / len(around))
+    return loss, predictions
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
+
+
+def _restore(tables: Tables, frozen: Tables | None) -> None:
+    if frozen is None:
+        return
+    for table, rows in zip(tables, frozen, strict=True):
         table[: len(rows)] = rows

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from inlaid.kernels.compile import kernel
-from inlaid.kernels.sgns.cpu import CBOW_MEAN, CBOW_SUM, LOSS, PAIRS, SKIPGRAM
+from inlaid.kernels.sgns.cpu import CBOW_MEAN, CBOW_SUM, LOSS, PAIRS, SKIPGRAM, learning_rate_at
 
 
 def train_softmax(stream, tables, schedule, objective, sums):
-    """Train on a stream, or with learning rate 0 measure it; arguments as in `cpu.train`.
+    """Train on a stream, or with learning rate 0 measure it; arguments as in `cpu.train_stream`.
 
     sums: -log of the probability of what is predicted, and the number of predictions, are added.
     """
@@ -34,7 +34,7 @@ def softmax_kernel(stream, tables, schedule, objective, sums, scores, hidden, hi
         contexts = high - low - 1
         if contexts == 0:
             continue
-        learning_rate = np.float32(schedule.first + (schedule.last - schedule.first) * center / stream.length)
+        learning_rate = learning_rate_at(schedule, center, stream.length)
         predictions = contexts if objective == SKIPGRAM else 1
         _combine(stream, center, tables.vectors, objective, hidden)
         log_total = _scores(hidden, tables.contexts, scores)

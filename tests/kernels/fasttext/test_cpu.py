@@ -12,12 +12,13 @@ from inlaid.kernels.compile import kernel
 from inlaid.kernels.fasttext import cpu, reference
 from inlaid.kernels.fasttext.cpu import CBOW, CBOW_POSITIONS, Bags, SubwordTables
 from inlaid.kernels.sgns import reference as sgns_reference
-from inlaid.kernels.sgns.cpu import LOSS, PAIRS, SKIPGRAM, Config, Schedule
+from inlaid.kernels.sgns.cpu import LOSS, PAIRS, SKIPGRAM, Config
+from inlaid.kernels.sgns.reference import Schedule, Tables
 from inlaid.kernels.sgns.stream import Text, empty_stream, subsample
 from inlaid.kernels.simd import bags
 from inlaid.kernels.simd.rows import aligned_table
 
-RATES = (0.05, 0.01)
+SCHEDULE = Schedule(0.05, 0.01)
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,12 @@ class World:
         return tables
 
     def train(
-        self, objective: int, rates: tuple[float, float] = RATES, bags: Bags | None = None
+        self, objective: int, schedule: Schedule = SCHEDULE, bags: Bags | None = None
     ) -> tuple[SubwordTables, np.ndarray]:
         tables = self.tables()
         sums = np.zeros(2)
-        config = Config(objective, self.case.tile, 16, self.case.window)
-        schedule = Schedule(*rates, 5 / 16)
-        cpu.train(self.stream, tables, bags or self.bags, self.noise, schedule, config, sums)
+        config = Config(objective, self.case.tile, 16, 5 / 16, self.case.window)
+        cpu.train_stream(self.stream, tables, bags or self.bags, self.noise, schedule, config, sums)
         return tables, sums
 
 
@@ -107,14 +107,16 @@ def _agree(ours: tuple[np.ndarray, ...], plain: list[np.ndarray], start: tuple[n
 
 def test_skipgram_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference.skipgram(world.plain, plain[:2], world.plain_bags, world.sampling, RATES)
+    reference.skipgram(world.plain, Tables(*plain[:2]), world.plain_bags, world.sampling, SCHEDULE)
     tables, _ = world.train(SKIPGRAM)
     _agree(tables[:2], plain[:2], world.tables()[:2])
 
 
 def test_cbow_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference.cbow(world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window)
+    reference.cbow(
+        world.plain, Tables(*plain[:2]), world.plain_bags, world.sampling, SCHEDULE, world.case.window
+    )
     tables, _ = world.train(CBOW)
     _agree(tables[:2], plain[:2], world.tables()[:2])
 
@@ -122,7 +124,13 @@ def test_cbow_equals_the_specification(world: World):
 def test_cbow_with_position_weights_equals_the_specification(world: World):
     plain = _plain_tables(world)
     reference.cbow(
-        world.plain, plain[:2], world.plain_bags, world.sampling, RATES, world.case.window, plain[2]
+        world.plain,
+        Tables(*plain[:2]),
+        world.plain_bags,
+        world.sampling,
+        SCHEDULE,
+        world.case.window,
+        plain[2],
     )
     tables, _ = world.train(CBOW_POSITIONS)
     _agree(tables[:3], plain[:3], world.tables()[:3])
@@ -146,7 +154,7 @@ def test_position_weights_of_one_are_plain_cbow():
 
 @pytest.mark.parametrize("objective", [SKIPGRAM, CBOW, CBOW_POSITIONS])
 def test_measuring_changes_nothing(world: World, objective: int):
-    tables, sums = world.train(objective, (0.0, 0.0))
+    tables, sums = world.train(objective, Schedule(0.0, 0.0))
     assert sums[PAIRS] > 0
     assert 0.5 < sums[LOSS] / sums[PAIRS] / np.log(2) < 12
     for one, before in zip(tables, world.tables(), strict=True):
@@ -157,7 +165,7 @@ def test_a_word_of_one_row_is_trained_as_in_skipgram(world: World):
     alone = packed([np.array([word]) for word in range(world.case.words)])
     tables, _ = world.train(SKIPGRAM, bags=alone)
     plain = _plain_tables(world)[:2]
-    sgns_reference.skipgram(world.plain, plain, world.sampling, RATES)
+    sgns_reference.skipgram(world.plain, Tables(*plain), world.sampling, SCHEDULE)
     _agree(tables[:2], plain, world.tables()[:2])
 
 

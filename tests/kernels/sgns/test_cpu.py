@@ -9,18 +9,19 @@ import pytest
 
 from inlaid.kernels import random
 from inlaid.kernels.sgns import cpu, reference, softmax
-from inlaid.kernels.sgns.cpu import CBOW_MEAN, CBOW_SUM, LOSS, PAIRS, SKIPGRAM, Config, Schedule, Tables
+from inlaid.kernels.sgns.cpu import CBOW_MEAN, CBOW_SUM, LOSS, PAIRS, SKIPGRAM, Config
+from inlaid.kernels.sgns.reference import Schedule, Tables
 from inlaid.kernels.sgns.stream import Text, empty_stream, subsample
 from inlaid.kernels.simd.rows import aligned_table
 
-RATES = (0.05, 0.01)
+SCHEDULE = Schedule(0.05, 0.01)
 
 
 @dataclass(frozen=True)
 class Case:
     words: int
     window: int
-    shared: int
+    shared_negatives: int
     tile: int
     dim: int
     longest: int
@@ -55,8 +56,7 @@ class World:
         stream = empty_stream(len(self.ids), case.window)
         self.stream = stream._replace(length=subsample(self.text, 0, len(self.ids), 0, self.key, stream))
         self.plain = reference.subsample(self.ids, self.offsets, 7, self.key, keep, case.window)
-        self.sampling = reference.Sampling(self.key, self.noise, case.tile, case.shared, 5)
-        self.schedule = Schedule(*RATES, 5 / case.shared)
+        self.sampling = reference.Sampling(self.key, self.noise, case.tile, case.shared_negatives, 5)
 
     def tables(self) -> Tables:
         tables = Tables(*(aligned_table(self.case.words, self.case.dim) for _ in range(2)))
@@ -65,16 +65,16 @@ class World:
         return tables
 
     def config(self, objective: int) -> Config:
-        return Config(objective, self.case.tile, self.case.shared, self.case.window)
+        weight = self.sampling.negative_weight
+        return Config(objective, self.case.tile, self.case.shared_negatives, weight, self.case.window)
 
     def train(
-        self, objective: int, schedule: Schedule | None = None, frozen: int = 0
+        self, objective: int, schedule: Schedule = SCHEDULE, frozen: int = 0
     ) -> tuple[Tables, np.ndarray]:
         tables = self.tables()
         sums = np.zeros(2)
         kept = first_rows(tables, frozen)
-        schedule = schedule or self.schedule
-        cpu.train(self.stream, tables, kept, self.noise, schedule, self.config(objective), sums)
+        cpu.train_stream(self.stream, tables, kept, self.noise, schedule, self.config(objective), sums)
         return tables, sums
 
 
@@ -87,11 +87,11 @@ def world(request: pytest.FixtureRequest) -> World:
     return World(CASES[request.param])
 
 
-def _plain_tables(world: World) -> list[np.ndarray]:
-    return [table.astype(np.float64) for table in world.tables()]
+def _plain_tables(world: World) -> Tables:
+    return Tables(*(table.astype(np.float64) for table in world.tables()))
 
 
-def _agree(ours: Tables, plain: list[np.ndarray], start: Tables) -> None:
+def _agree(ours: Tables, plain: Tables, start: Tables) -> None:
     for one, other, before in zip(ours, plain, start, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
         assert np.abs(one - before).max() > 0.01
@@ -122,14 +122,14 @@ def test_a_span_in_the_middle_is_subsampled_as_the_whole_is(world: World):
 
 def test_skipgram_equals_the_specification(world: World):
     plain = _plain_tables(world)
-    reference.skipgram(world.plain, plain, world.sampling, RATES)
+    reference.skipgram(world.plain, plain, world.sampling, SCHEDULE)
     _agree(world.train(SKIPGRAM)[0], plain, world.tables())
 
 
 @pytest.mark.parametrize("objective", [CBOW_MEAN, CBOW_SUM])
 def test_cbow_equals_the_specification(world: World, objective: int):
     plain = _plain_tables(world)
-    reference.cbow(world.plain, plain, world.sampling, RATES, objective == CBOW_MEAN)
+    reference.cbow(world.plain, plain, world.sampling, SCHEDULE, objective == CBOW_MEAN)
     _agree(world.train(objective)[0], plain, world.tables())
 
 
@@ -137,10 +137,11 @@ def test_cbow_equals_the_specification(world: World, objective: int):
 def test_frozen_rows_keep_their_bits_and_the_others_equal_the_specification(world: World, objective: int):
     plain = _plain_tables(world)
     frozen = 2
+    kept = first_rows(plain, frozen)
     if objective == SKIPGRAM:
-        reference.skipgram(world.plain, plain, world.sampling, RATES, frozen)
+        reference.skipgram(world.plain, plain, world.sampling, SCHEDULE, kept)
     else:
-        reference.cbow(world.plain, plain, world.sampling, RATES, objective == CBOW_MEAN, frozen)
+        reference.cbow(world.plain, plain, world.sampling, SCHEDULE, objective == CBOW_MEAN, kept)
     ours, _ = world.train(objective, frozen=frozen)
     _agree(ours, plain, world.tables())
     for one, before in zip(ours, world.tables(), strict=True):
@@ -148,7 +149,7 @@ def test_frozen_rows_keep_their_bits_and_the_others_equal_the_specification(worl
 
 
 def test_the_loss_is_that_of_the_specification_and_measuring_changes_nothing(world: World):
-    tables, sums = world.train(SKIPGRAM, Schedule(0.0, 0.0, 5 / world.case.shared))
+    tables, sums = world.train(SKIPGRAM, Schedule(0.0, 0.0))
     loss, pairs = reference.sampled_loss(world.plain, _plain_tables(world), world.sampling)
     assert sums[PAIRS] == pairs
     assert sums[LOSS] == pytest.approx(loss, rel=1e-4)
@@ -162,17 +163,21 @@ def test_a_table_with_a_nan_gives_a_nan_for_loss():
     sums = np.zeros(2)
     tables.vectors[world.stream.words[0]] = np.nan
     config = world.config(SKIPGRAM)
-    cpu.train(world.stream, tables, first_rows(tables, 0), world.noise, world.schedule, config, sums)
+    cpu.train_stream(world.stream, tables, first_rows(tables, 0), world.noise, SCHEDULE, config, sums)
     assert np.isnan(sums[LOSS])
     assert np.isnan(tables.contexts).any()
 
 
-def test_softmax_equals_the_specification(world: World):
+@pytest.mark.parametrize("objective", [SKIPGRAM, CBOW_MEAN, CBOW_SUM])
+def test_softmax_equals_the_specification(world: World, objective: int):
     plain = _plain_tables(world)
     tables = world.tables()
     sums = np.zeros(2)
-    loss, pairs = reference.softmax(world.plain, plain, RATES)
-    softmax.train_softmax(world.stream, tables, world.schedule, SKIPGRAM, sums)
+    if objective == SKIPGRAM:
+        loss, pairs = reference.softmax(world.plain, plain, SCHEDULE)
+    else:
+        loss, pairs = reference.softmax_cbow(world.plain, plain, SCHEDULE, objective == CBOW_MEAN)
+    softmax.train_softmax(world.stream, tables, SCHEDULE, objective, sums)
     _agree(tables, plain, world.tables())
     assert sums[PAIRS] == pairs
     assert sums[LOSS] == pytest.approx(loss, rel=1e-4)
@@ -191,10 +196,7 @@ def test_shared_negatives_have_the_expected_gradient_of_negatives_drawn_for_each
         if word in world.plain.contexts(center)
     ]
     expected = np.zeros_like(contexts)
-    for (
-        word,
-        center,
-    ) in pairs:  # 5 noise words are drawn for this pair; those that are the center do not count
+    for word, center in pairs:  # 5 noise words each; those that are the center do not count
         x = vectors[world.plain.words[word]]
         away = 5 * counts * reference.sigmoid(contexts @ x)
         away[world.plain.words[center]] = 0
@@ -203,10 +205,10 @@ def test_shared_negatives_have_the_expected_gradient_of_negatives_drawn_for_each
     times = 3000
     rows = world.plain.words[group]
     for n in range(times):
-        negatives = random.noise_words(world.key, 10_000 + n, world.case.shared, world.noise)
-        found = reference.skipgram_pairs(world.plain, group, negatives, 5 / world.case.shared)
-        gradients = reference.gradients_of([vectors, contexts], rows, found)
+        negatives = random.noise_words(world.key, 10_000 + n, world.case.shared_negatives, world.noise)
+        found = reference.skipgram_pairs(world.plain, group, negatives, 5 / world.case.shared_negatives)
+        gradients = reference.gradients_of(Tables(vectors, contexts), rows, found)
         negative = found.labels == 0
-        np.add.at(drawn, found.others[negative], gradients[negative] @ vectors[rows])
+        np.add.at(drawn, found.targets[negative], gradients[negative] @ vectors[rows])
     assert len(pairs) > 5
     np.testing.assert_allclose(drawn / times, expected, atol=0.03 * np.abs(expected).max())
