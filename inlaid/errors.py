@@ -103,5 +103,5 @@ def need(module: str, *, extra: str) -> ModuleType:
 
 def did_you_mean(name: str, known: Iterable[str]) -> Message:
     """A sentence naming the closest of `known`; an empty message, which is false, when none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
     return Message(" Did you mean '{close}'?", close=close[0]) if close else Message("")

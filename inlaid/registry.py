@@ -161,13 +161,15 @@ def accepted(kind: str, typed: str, name: str) -> Mapping[str, Any] | None:
 def suggestion(name: str, among: Sequence[Entry]) -> Message:
     """A sentence with the name that was meant, by an alias or by spelling; otherwise with all names."""
     known = {(each.kind, each.name) for each in among}
-    aliases = [alias for alias in ALIASES if (alias.kind, alias.name) in known]
-    meant = next((alias.name for alias in aliases if name in alias.typed.split()), None)
-    if meant is not None:
-        return Message(" Did you mean '{close}'?", close=meant)
-    usable = [typed for alias in aliases if alias.settings is not None for typed in alias.typed.split()]
-    names = [each.name for each in among]
-    return did_you_mean(name, [*names, *usable]) or Message(" There are: {names}.", names=", ".join(names))
+    meant = {each.name: each.name for each in among}
+    for alias in ALIASES:
+        if (alias.kind, alias.name) in known:
+            for typed in alias.typed.split():
+                meant[typed] = alias.name if alias.settings is None else typed
+    close = did_you_mean(name, meant).values.get("close")
+    if close is None:
+        return Message(" There are: {names}.", names=", ".join(each.name for each in among))
+    return Message(" Did you mean '{close}'?", close=meant[close])
 
 
 def find(kind: str, name: str) -> Any:

@@ -113,7 +113,16 @@ def _input_field(given: Input) -> Any:
     if not given.flag:
         typed = Positional[typed]
     text = given.help or HELP[given.type]
-    return _flag(given.name, typed, text, default)
+    return _flag(given.name, typed, text, default, _metavar(given))
+
+
+def _metavar(given: Input) -> str | None:
+    """WORD... for several words, in brackets where none need be given; None leaves it to tyro."""
+    if not given.many:
+        return None
+    one = HELP[given.type].split()[-1] if given.flag else given.name.removesuffix("s")
+    several = f"{one.upper()}..."
+    return several if given.flag or given.required else f"[{several}]"
 
 
 HELP: dict[type, str] = {
@@ -124,10 +133,10 @@ HELP: dict[type, str] = {
 }
 
 
-def _flag(name: str, typed: Any, text: str, default: Any) -> Any:
+def _flag(name: str, typed: Any, text: str, default: Any, metavar: str | None = None) -> Any:
     aliases = [SHORT[name]] if name in SHORT else None
     flag = name.rstrip("_") if name.endswith("_") else None
-    documented = Annotated[typed, tyro.conf.arg(name=flag, help=text, aliases=aliases)]
+    documented = Annotated[typed, tyro.conf.arg(name=flag, help=text, aliases=aliases, metavar=metavar)]
     if default is inspect.Parameter.empty:
         return name, documented
     return name, documented, dataclasses.field(default=default)

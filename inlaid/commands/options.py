@@ -12,6 +12,7 @@ from tyro.conf import Positional
 from inlaid.config import read_toml
 from inlaid.errors import SettingError
 
+TEXT_HELP = "files or folders of text, or the folder of a corpus"
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 
@@ -19,7 +20,7 @@ Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 def reading_options(**groups: object) -> type:
     """Options of a command that reads text: input, output, and groups of settings with their defaults."""
     fixed = [
-        ("text", Annotated[Text, tyro.conf.arg(help="files or folders of text, or the folder of a corpus")]),
+        ("text", Annotated[Text, tyro.conf.arg(metavar="TEXT...", help=TEXT_HELP)]),
         ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),
         (
             "config",

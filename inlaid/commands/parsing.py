@@ -24,8 +24,10 @@ from inlaid.messages import Message
 T = TypeVar("T")
 NONE_OR = re.compile(r"(\{None\}\||(?<=\{)None,)([^\s\x1b]+)")
 """How tyro shows the value of an option that may be None: {None}|INT, {None,hnsw,ivf}."""
-NO_DEFAULT = re.compile(rf"\(default:(?:[\s│]|{STYLES.pattern})*(?:None)?\)")
-"""How tyro shows that an option has no value by default; a frame may break it in two lines."""
+NO_DEFAULT = re.compile(rf"\(default:(?:[\s│]|{STYLES.pattern})*(?:None|False|True)?\)")
+"""How tyro shows that an option has no value by default, or is a switch; a frame may break it in two."""
+SEVERAL = re.compile(rf"\{{?\[([A-Z]+)(?:\s|{STYLES.pattern})+\[\1(?:\s|{STYLES.pattern})+\.\.\.\]\]\}}?")
+"""How tyro shows the values of an option that takes several: {[STR [STR ...]]}."""
 
 
 def parse(kind: Callable[..., T], words: list[str], program: str, description: str | None = None) -> T:
@@ -97,8 +99,10 @@ def _fitted(help: str) -> str:
 
 def _without_none(help: str) -> list[str]:
     """The lines without what tyro says of an option that may be left out: a choice called None, a default
-    of nothing. Spaces take its place, for frames and columns; a line of nothing else is dropped."""
+    of nothing, the state of a switch. STR... stands for several values. Spaces take the place of what is
+    gone, for frames and columns; a line of nothing else is dropped."""
     shortened = NONE_OR.sub(lambda found: found[2] + " " * len(found[1]), help)
+    shortened = SEVERAL.sub(lambda found: f"{found[1]}...".ljust(places(found[0])), shortened)
     emptied = NO_DEFAULT.sub(lambda found: _blank(found[0]), shortened)
     lines = zip(help.splitlines(), emptied.splitlines(), strict=True)
     return [after for before, after in lines if before == after or STYLES.sub("", after).strip(" │")]
@@ -162,6 +166,8 @@ def _unknown_option(typed: str, options: Sequence[str]) -> Message:
         return Message("There is one argument too many: '{typed}'.", typed=typed)
     flag = typed.partition("=")[0]
     name = flag.lstrip("-").replace("-", "_")
+    if name in options:  # a switch that is on by default
+        return Message("{typed} is the default; --no-{name} turns it off.", typed=flag, name=flag[2:])
     meant = meant_setting(name, options) or did_you_mean(name, options).values.get("close", "")
     if not meant:
         return Message("There is no option {typed}.", typed=flag)

@@ -44,8 +44,8 @@ class NegativeSampling:
     epochs: Annotated[int, Range(1, 1_000_000)] = 5
     """Passes over the text."""
     subsample: Fraction | None = None
-    """Subsampling threshold for frequent words; 0 keeps all. None: 1e-4, or 1 / vocabulary size where that is
-    higher."""
+    """Subsampling threshold for frequent words; 0 keeps all. By default 1e-4, or 1 / vocabulary size where
+    that is higher."""
     noise_exponent: Fraction = 0.75
     """Exponent of the noise distribution: a noise word is drawn with probability proportional to its count to
     this power."""

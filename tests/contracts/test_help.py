@@ -88,7 +88,8 @@ def test_help_without_a_terminal(words: list[str], typed: Any, monkeypatch: pyte
     assert "\x1b" not in shown.out
     assert not too_wide(shown.out)
     assert "None}" not in shown.out
-    assert not re.search(r"\(default:[\s│]*(None)?\)", shown.out)
+    assert "[STR" not in shown.out
+    assert not re.search(r"\(default:[\s│]*(None|True|False)?\)", shown.out)
     assert len({len(line) for line in shown.out.splitlines() if line.startswith(("│", "╭"))}) <= 1
 
 
@@ -142,6 +143,11 @@ def test_an_option_of_another_tool_leads_to_the_right_one(option: str, meant: st
         error = typed("train", "sgns", "text.txt", "-o", "v.inlaid", *words, code=2).err
         assert f"There is no option {option}. Did you mean {meant}?" in error
         assert error.count("\n") == 1
+
+
+def test_a_switch_that_is_on_says_how_to_turn_it_off(typed: Any):
+    error = typed("fill", "v.inlaid", "a [MASK]", "--prior", code=2).err
+    assert "--prior is the default; --no-prior turns it off." in error
 
 
 def test_an_option_is_suggested_only_where_the_command_has_it(typed: Any):
