@@ -4,65 +4,18 @@
     vectors = inlaid.train("text.txt", "ppmi")
     vectors.neighbors("上海")            # or inlaid.neighbors(vectors, "上海")
 
-Importing this costs next to nothing: each verb loads what it needs when it is first used.
+Importing this costs next to nothing: each verb loads what it needs when it is first used. Editors and type
+checkers read the names from `__init__.pyi`, which `make docs` writes.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inlaid import registry
 from inlaid.errors import did_you_mean
 from inlaid.messages import Message
-
-if TYPE_CHECKING:
-    from inlaid.collect import world
-    from inlaid.encode.corpus import Corpus
-    from inlaid.fit.fasttext import FastText
-    from inlaid.fit.glove import GloVe
-    from inlaid.fit.onehot import OneHot
-    from inlaid.fit.ppmi import PPMI
-    from inlaid.fit.sgns import SGNS
-    from inlaid.neural.checkpoint import load_model, save_model
-    from inlaid.pipeline import (
-        convert,
-        corpus,
-        demo,
-        info,
-        load,
-        phrases,
-        plan,
-        save,
-        tokenize,
-        train,
-        verify,
-    )
-    from inlaid.study.compare.align import align
-    from inlaid.study.compare.changes import changes, stability
-    from inlaid.study.compare.compare import compare
-    from inlaid.study.doctor.doctor import doctor
-    from inlaid.study.evaluate.evaluate import EvaluateSettings, evaluate, summarize
-    from inlaid.study.evaluate.task_files import read_tasks
-    from inlaid.study.explain.axis import axis
-    from inlaid.study.explain.cooccurrence import cooccurrence
-    from inlaid.study.explain.dimensions import dimensions
-    from inlaid.study.explain.explain import explain
-    from inlaid.study.explain.fill import fill
-    from inlaid.study.explain.inspect import inspect
-    from inlaid.study.map.layout import map_words
-    from inlaid.study.map.map import map
-    from inlaid.study.map.pictures import draw_map
-    from inlaid.study.search.analogy import analogy
-    from inlaid.study.search.approximate import approximate
-    from inlaid.study.search.geometry import geometry
-    from inlaid.study.search.neighbors import neighbors
-    from inlaid.study.search.odd_one_out import odd_one_out
-    from inlaid.study.search.similarity import similarity
-    from inlaid.study.search.vector import vector
-    from inlaid.vectors import Vectors
-
-    __version__: str
 
 _HOMES = {
     "Corpus": "encode.corpus:Corpus",
@@ -95,13 +48,14 @@ _ANALYSES = {entry.name: entry.where for entry in registry.entries("analysis")}
 _METHODS = {entry.where.partition(":")[2]: entry.where for entry in registry.entries("method")}
 """And so is the settings class of every method: `inlaid.SGNS`."""
 
-__all__ = sorted([*_HOMES, *_ANALYSES, *_METHODS])  # pyright: ignore[reportUnsupportedDunderAll]
+_NAMES = {**_HOMES, **_ANALYSES, **_METHODS}
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("inlaid")
-    where = _HOMES.get(name) or _ANALYSES.get(name) or _METHODS.get(name)
+    where = _NAMES.get(name)
     if where is None:
         raise AttributeError(str(_no_attribute(name)))
     module, _, attribute = where.partition(":")

@@ -35,16 +35,6 @@ def test_an_analysis_is_a_python_name_and_documents_itself(entry: registry.Entry
         study.settings()
 
 
-def test_the_imports_for_type_checkers_name_every_analysis():
-    """What editors see of `import inlaid` is written by hand; this says when it is out of date."""
-    source = Path(inlaid.__file__ or "").read_text("utf-8")
-    block = source[source.index("if TYPE_CHECKING:") : source.index("_HOMES")]
-    for entry in ANALYSES:
-        module, _, name = entry.where.partition(":")
-        line = next((line for line in block.splitlines() if f"from inlaid.{module} import" in line), "")
-        assert name in line.partition(" import ")[2].split(", "), f"add {name} to inlaid/__init__.py"
-
-
 COMMAND_NAMES = [*COMMANDS, *(name.replace("_", "-") for name in NAMES)]
 
 
