@@ -85,10 +85,12 @@ class SampledTraining(ABC):
     """Sentences from which some are held out."""
     state: State
 
-    def __init__(self, text: SubsampledText, workers: int) -> None:
+    def __init__(self, text: SubsampledText, dim: int, workers: int) -> None:
         self.text = text
+        self.dim = dim
         self.workers = workers
         self.total = text.total
+        text.need_kept_pairs()
 
     @abstractmethod
     def train(self, stream: Stream, schedule: Schedule, negatives: int, sums: np.ndarray) -> None:
@@ -122,6 +124,14 @@ class SampledTraining(ABC):
         measure = Schedule(first=0.0, last=0.0, negative_weight=self.text.negatives / negatives)
         self.train(self.text.read_held_out(), measure, negatives, sums)
         return float(sums[LOSS] / max(sums[PAIRS], 1))
+
+    def rows(self) -> dict[str, np.ndarray]:
+        """The rows of the words as vectors and as contexts."""
+        size = len(self.text.corpus.vocabulary)
+        return {name: self.state[name][:size, : self.dim] for name in ("table", "contexts")}
+
+    def examples_of(self, words: np.ndarray, done: int, enough: int) -> np.ndarray:
+        return self.text.centers_with_contexts(words, done, enough)
 
     def notes(self) -> tuple[str, ...]:
         """What the card of the vectors says about how they were trained."""
