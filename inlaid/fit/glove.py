@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, MAX_WINDOW, Count, Fraction, Positive, Range, check
+from inlaid.config import MAX_DIM, Fraction, Positive, Range, Seed, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.vocabulary import Vocabulary
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
@@ -55,7 +55,7 @@ class GloVe:
 
     dim: Annotated[int, Range(1, MAX_DIM)] = 100
     """Vector dimension."""
-    window: Annotated[int, Range(1, MAX_WINDOW)] = 10
+    window: Window = 10
     """Context words on each side of a center; a context d words away counts 1/d."""
     x_max: Annotated[float, Range(1)] = 100.0
     """Co-occurrence count from which all pairs have the same weight."""
@@ -75,7 +75,7 @@ class GloVe:
     """Memory for counting, and then for the counts, in MB; beyond it temporary files are used."""
     workers: Positive = 1
     """Threads."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the initial vectors and of the order of the counts."""
 
     def __post_init__(self) -> None:

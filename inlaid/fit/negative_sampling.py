@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, Fraction, Range, check
+from inlaid.config import MAX_DIM, Fraction, Range, Seed, check
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.subsampled import FEWEST_HELD_OUT, HELD_OUT_EVERY, SubsampledText, in_threads
 from inlaid.jobs.state import State
@@ -48,7 +48,7 @@ class NegativeSampling:
     noise_exponent: Fraction = 0.75
     """Exponent of the noise distribution: a noise word is drawn with probability proportional to its count to
     this power."""
-    seed: Annotated[int, Range(0, (1 << 64) - 1)] = 1
+    seed: Seed = 1
     """Random seed of initial vectors, windows and negatives."""
     workers: Annotated[int, Range(1, 1024)] = 1
     """Threads. One gives the same bits in every run; several update the tables without locks, and runs differ

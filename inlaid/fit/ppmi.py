@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, MAX_WINDOW, Count, Fraction, Positive, Range, check
+from inlaid.config import MAX_DIM, Fraction, Positive, Range, Seed, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
@@ -41,7 +41,7 @@ class PPMI:
 
     dim: Annotated[int, Range(1, MAX_DIM)] = 100
     """Vector dimension."""
-    window: Annotated[int, Range(1, MAX_WINDOW)] | None = 5
+    window: Window | None = 5
     """Context words on each side of a center; None takes the whole sentence."""
     smoothing: Fraction = 0.75
     """Context distribution smoothing: exponent of context counts; below 1, rare contexts get lower PMI."""
@@ -53,7 +53,7 @@ class PPMI:
     """Threads; the result is the same for any number."""
     memory: Positive = MEMORY
     """Memory for counting in MB; beyond it temporary files are used."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the random projection for large vocabularies."""
 
     def __post_init__(self) -> None:

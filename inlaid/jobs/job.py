@@ -112,9 +112,9 @@ class Job:
     def _fitted(self, corpus: Corpus, report: Report) -> Method:
         """The method with memory checked and, where minutes are given, with the epochs that fit into them."""
         settings: Any = self.method
-        if self.method.abilities.steps:
-            memory = self.method.memory_for(corpus)
-            check_memory(memory, self.safety, dim=settings.dim, words=len(corpus.vocabulary))
+        memory = self.method.memory_for(corpus)
+        dim = getattr(settings, "dim", None)
+        check_memory(memory, self.safety, dim=dim, words=len(corpus.vocabulary))
         if self.safety.minutes is None:
             return self.method
 

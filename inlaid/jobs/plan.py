@@ -195,12 +195,12 @@ def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: 
 
 
 def check_memory(
-    tables: int, safety: Safety, *, dim: int, words: int, other: int = 0, available: int | None = None
+    tables: int, safety: Safety, *, dim: int | None, words: int, other: int = 0, available: int | None = None
 ) -> None:
     """Raise SettingError, before anything is allocated, if the run needs more memory than there is.
 
     `tables` are the bytes of the state, `other` those of all else. Early stopping keeps a second copy of
-    the state.
+    the state. `dim` is None for a method that has no such setting.
     """
     available = available_memory() if available is None else available
     copies = 2 if safety.patience else 1
@@ -209,7 +209,10 @@ def check_memory(
         return
     share = max(available - other, 0) / max(copies * tables, 1)
     fits = Message("")
-    if int(dim * share):
+    lower = Message("Have")
+    if dim is not None:
+        lower = Message("Lower dim (now {dim}), or have", dim=dim)
+    if dim is not None and int(dim * share):
         fits = Message(
             " dim {dim:,} or {words:,} words would fit.", dim=int(dim * share), words=int(words * share)
         )
@@ -217,13 +220,13 @@ def check_memory(
     if safety.patience:
         copied = Message(" (two copies of the tables, as patience needs)")
     raise SettingError(
-        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} Lower dim (now "
-        "{dim}), or have fewer words (now {words:,}) with a larger min_count or with max_size.",
+        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} {lower} fewer "
+        "words (now {words:,}) with a larger min_count or with max_size.",
         needed=bytes_in_words(needed),
         copied=copied,
         available=bytes_in_words(available),
         fits=fits,
-        dim=dim,
+        lower=lower,
         words=words,
     )
 

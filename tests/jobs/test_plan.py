@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -57,3 +59,27 @@ def test_a_run_to_be_resumed_has_its_epochs_from_its_checkpoint(tmp_path: Path, 
     checkpoint.save(tmp_path / "c", toy.Toy().state, None, toy.identity(epochs=7), checkpoint.Progress())
     safety = Safety(minutes=5.0, checkpoint=tmp_path / "c", resume=True)
     assert epochs_that_fit(lambda epochs: toy.Toy(20 * epochs), safety, trial=0.01) == 7
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="process limits are read from /proc")
+@pytest.mark.parametrize("method", ["sgns", "onehot"])
+def test_a_limit_of_the_process_refuses_tables_that_exceed_it(tmp_path: Path, method: str):
+    """As after `ulimit -v`: the run is refused before anything is allocated, in one line."""
+    words = " ".join(f"w{n}" for n in range(15_000))
+    (tmp_path / "t.txt").write_text(f"{words}\n{words}\n")
+    program = (
+        "import sys, resource; import inlaid.pipeline, inlaid.fit.sgns; from inlaid.cli import main; "
+        "from inlaid.memory import available_memory; "
+        "limit = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 800_000_000; "
+        "resource.setrlimit(resource.RLIMIT_AS, (limit, limit)); sys.exit(main(sys.argv[1:]))"
+    )
+    flags = {"sgns": ["--dim", "20000"], "onehot": []}[method]
+    typed = ["train", method, tmp_path / "t.txt", "-o", tmp_path / "v.inlaid", "--min-count", "1", *flags]
+    said = subprocess.run(
+        [sys.executable, "-c", program, *typed], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 2, said.stderr
+    assert "This run needs about" in said.stderr
+    assert "are free" in said.stderr
+    assert "Traceback" not in said.stderr
+    assert not (tmp_path / "v.inlaid").exists()
