@@ -63,7 +63,7 @@ class Tally:
         rows = self.counts.get(campaign, {})
         found = dict.fromkeys([*outcomes, *(outcome for row in rows.values() for outcome in row)])
         lines = [[*heads, "trials", *found]]
-        for name in sorted(rows):
+        for name in sorted(rows, key=lambda name: name.split(GAP)):
             counts = [rows[name].get(outcome, 0) for outcome in found]
             lines.append([*name.split(GAP), *(f"{n:,}" for n in (sum(counts), *counts))])
         sums = [self.count(campaign), *(self.count(campaign, outcome) for outcome in found)]
