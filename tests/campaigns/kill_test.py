@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import itertools
 import json
 import mmap
 import os
@@ -423,39 +424,48 @@ class Trial:
         return outcome
 
 
-def work(
-    job: int, jobs: int, measured: list[Measured], seeds: list[int], inputs: Path
-) -> Iterator[dict[str, Any]]:
-    """Trials of one job, without end: the cases in turn, every `jobs`-th seed of each."""
-    turn = 0
-    while True:
-        for number, each in enumerate(measured):
-            seed = seeds[number] + turn * jobs + job
-            folder = Path(tempfile.mkdtemp(prefix="trial-", dir=inputs.parent))
-            trial = Trial(each, seed, inputs, folder)
-            trial.run()
-            shutil.rmtree(folder, ignore_errors=True)
-            yield {"case": each.case.name, "seed": seed, "kills": trial.kills, "problems": trial.problems}
-        turn += 1
+@dataclass(frozen=True)
+class Jobs:
+    """What all jobs work on. They are forks of this process."""
 
+    measured: list[Measured]
+    seeds: list[int]
+    """The first seed of each case."""
+    inputs: Path
+    count: int
+    stop: mmap.mmap
+    """Set to b"1" when they are to end."""
 
-def fork_jobs(jobs: int, measured: list[Measured], seeds: list[int], inputs: Path) -> tuple[Any, list[int]]:
-    """Start the jobs; a stream of their results, one JSON object a line, and their process ids."""
-    reading, writing = os.pipe()
-    pids = list[int]()
-    for job in range(jobs):
-        pid = os.fork()
-        if pid == 0:
-            os.close(reading)
-            try:
-                for result in work(job, jobs, measured, seeds, inputs):
-                    os.write(writing, f"{json.dumps(result)}\n".encode())
-            except BaseException:
-                traceback.print_exc()
-            os._exit(1)
-        pids.append(pid)
-    os.close(writing)
-    return os.fdopen(reading, "rb"), pids
+    def start(self) -> tuple[Any, list[int]]:
+        """A stream of their results, one JSON object a line, and their process ids."""
+        reading, writing = os.pipe()
+        pids = list[int]()
+        for job in range(self.count):
+            pid = os.fork()
+            if pid == 0:
+                os.close(reading)
+                try:
+                    for result in self.work(job):
+                        os.write(writing, f"{json.dumps(result)}\n".encode())
+                except BaseException:
+                    traceback.print_exc()
+                os._exit(0)
+            pids.append(pid)
+        os.close(writing)
+        return os.fdopen(reading, "rb"), pids
+
+    def work(self, job: int) -> Iterator[dict[str, Any]]:
+        """Trials of one job, until all stop: the cases in turn, each job with seeds of its own."""
+        for turn in itertools.count():
+            for number, each in enumerate(self.measured):
+                if self.stop[:1] == b"1":
+                    return
+                seed = self.seeds[number] + turn * self.count + job
+                folder = Path(tempfile.mkdtemp(prefix="trial-", dir=self.inputs.parent))
+                trial = Trial(each, seed, self.inputs, folder)
+                trial.run()
+                shutil.rmtree(folder, ignore_errors=True)
+                yield {"case": each.case.name, "seed": seed, "kills": trial.kills, "problems": trial.problems}
 
 
 def campaign(options: argparse.Namespace) -> int:
@@ -477,16 +487,17 @@ def campaign(options: argparse.Namespace) -> int:
             measured.append(measure(case, inputs, folder))
         print(f"{len(measured)} commands measured in {time.monotonic() - began:.0f} s", flush=True)
         seeds = [tally.seed(TRIALS, case.name) for case in chosen]
-        results, pids = fork_jobs(options.jobs, measured, seeds, inputs)
+        jobs = Jobs(measured, seeds, inputs, options.jobs, mmap.mmap(-1, 1))
+        results, pids = jobs.start()
         try:
             follow(results, tally, options, began)
         finally:
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
+            jobs.stop[:1] = b"1"
+            for line in results:  # trials that were under way count too
+                count(json.loads(line), tally)
             tally.save()
-            time.sleep(0.2)  # the last forks end on their own
+            for pid in pids:
+                os.waitpid(pid, 0)
     print(tally.table(CAMPAIGN, heads=("command", "stage"), outcomes=OUTCOMES))
     return 1 if tally.count(CAMPAIGN, *FAILURES) else 0
 
@@ -495,13 +506,7 @@ def follow(results: Any, tally: Tally, options: argparse.Namespace, began: float
     """Count results until there are enough kills or the time is over."""
     saved = time.monotonic()
     for line in results:
-        result = json.loads(line)
-        tally.add(TRIALS, result["case"], "done")
-        own_process = result["case"].endswith("its own process")
-        for stage, outcome in result["kills"]:
-            tally.add(CAMPAIGN, (result["case"], "its own process" if own_process else stage), outcome)
-        for problem in result["problems"]:
-            print(f"{result['case']}, seed {result['seed']}: {problem}", flush=True)
+        count(json.loads(line), tally)
         now = time.monotonic()
         if now - saved > 10:
             saved = now
@@ -511,6 +516,15 @@ def follow(results: Any, tally: Tally, options: argparse.Namespace, began: float
         if tally.count(CAMPAIGN) >= options.kills or over:
             return
     raise SystemExit("every job ended: see the traceback above")
+
+
+def count(result: dict[str, Any], tally: Tally) -> None:
+    tally.add(TRIALS, result["case"], "done")
+    own_process = result["case"].endswith("its own process")
+    for stage, outcome in result["kills"]:
+        tally.add(CAMPAIGN, (result["case"], "its own process" if own_process else stage), outcome)
+    for problem in result["problems"]:
+        print(f"{result['case']}, seed {result['seed']}: {problem}", flush=True)
 
 
 def main(words: Sequence[str] | None = None) -> int:
