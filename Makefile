@@ -43,7 +43,7 @@ fuzz: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/fuzz.py $(FILES)
 
 kill-test: $(VENV)/installed-$(DEV)
-	$(BIN)/python tests/campaigns/kill_resume.py 300
+	$(BIN)/python tests/campaigns/kill_test.py
 
 docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/stubs.py

@@ -18,7 +18,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import math
+import sys
 import textwrap
 import tomllib
 import types
@@ -53,9 +53,13 @@ class Range:
 Positive = Annotated[int, Range(1)]
 Count = Annotated[int, Range(0)]
 Fraction = Annotated[float, Range(0, 1)]
+SEEDS = Range(0, (1 << 64) - 1)
+Seed = Annotated[int, SEEDS]
+"""What every random generator here takes: 64 bits."""
 MAX_DIM = 1 << 16
 MAX_WINDOW = 1 << 20
 """Beyond any use; a typing error with more zeros is refused instead of filling the memory."""
+Window = Annotated[int, Range(1, MAX_WINDOW)]
 
 
 def check(settings: object) -> None:
@@ -168,7 +172,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number too long, lists too deep
         raise SettingError("{path} is not valid TOML: {reason}.", path=path, reason=error) from None
 
 
@@ -195,7 +199,7 @@ def _problem(value: Any, hint: Any) -> str:
 def _plain_problem(value: Any, hint: Any) -> str:
     if hint is float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return "" if number and math.isfinite(value) else "a finite number"
+        return "" if number and abs(value) <= sys.float_info.max else "a finite number"
     if hint is int:
         return "" if isinstance(value, int) and not isinstance(value, bool) else "a whole number"
     if hint is type(None):

@@ -38,6 +38,10 @@ class Note(Message):
 
 
 COMPILING = Note("Compiling kernels for their first use. This takes some seconds, once.")
+COMPILING_EACH_TIME = Note(
+    "Compiling kernels. This takes some seconds in every run, because there is no folder to keep them in. "
+    "Set NUMBA_CACHE_DIR to a folder that can be written."
+)
 Event = Progress | Note
 Report = Callable[[Event], None]
 """A listener. The library sends events; only the command line draws them."""
@@ -58,6 +62,18 @@ def log(event: Event) -> None:
 
 _compilation_listeners: list[Callable[[str], None]] = []
 _announced = False
+_kept = True
+
+
+def compilations_are_not_kept() -> None:
+    """Compiled kernels cannot be written anywhere."""
+    global _kept
+    _kept = False
+
+
+def compiling_note() -> Note:
+    """What the user is told, once, when a kernel is compiled."""
+    return COMPILING if _kept else COMPILING_EACH_TIME
 
 
 @contextlib.contextmanager
@@ -78,7 +94,7 @@ def announce_compilation(kernel: str) -> None:
     in_child = multiprocessing.parent_process() is not None  # the parent says it
     if not _compilation_listeners and not _announced and not in_child:
         _announced = True
-        log(COMPILING)
+        log(compiling_note())
 
 
 def counted(items: Iterable[T], stage: str, *, unit: str, report: Report, every: int = 1000) -> Iterator[T]:

@@ -55,6 +55,8 @@ class Outcome:
     """Time it took, over all its parts if it was resumed."""
     marks: tuple[Mark, ...] = ()
     """The course of the losses, one mark every 5 % of the run."""
+    unmoved: int = 0
+    """Words whose vectors are as they were before training, although there were examples for them."""
 
     @property
     def finished(self) -> bool:

@@ -71,3 +71,14 @@ def test_bad_toml_is_a_clear_error(tmp_path: Path):
         read_toml(tmp_path / "s.toml")
     with pytest.raises(SourceError, match="Cannot read"):
         read_toml(tmp_path / "none.toml")
+
+
+def test_numbers_beyond_floating_point(tmp_path: Path):
+    with pytest.raises(SettingError, match="expected a finite number"):
+        settings_of(Settings, {"share": 10**400})
+    (tmp_path / "long.toml").write_text(f"seed = {'9' * 5000}")
+    with pytest.raises(SettingError, match="not valid TOML"):
+        read_toml(tmp_path / "long.toml")
+    (tmp_path / "deep.toml").write_text(f"names = {'[' * 100_000}")
+    with pytest.raises(SettingError, match="not valid TOML"):
+        read_toml(tmp_path / "deep.toml")

@@ -41,6 +41,7 @@ from inlaid.collect.grammar import (
     until,
     write,
 )
+from inlaid.config import SEEDS
 from inlaid.errors import SettingError
 
 ANALOGIES_PER_RELATION = 80
@@ -109,7 +110,7 @@ class Truth:
 
 def pairs(*, words: int = 100_000, seed: int = 1) -> Iterator[Pair]:
     """Sentence pairs with at least `words` English words."""
-    _check_words(words)
+    _check(words, seed)
     return until(words, ((Pair(unspaced(zh), en), length(en)) for zh, en in pairs_with_spaces(seed)))
 
 
@@ -117,7 +118,7 @@ def sentences(
     language: Language | Literal["both"] = "both", *, words: int = 100_000, seed: int = 1
 ) -> Iterator[str]:
     """The sentences of the same pairs, with at least `words` words; "both" alternates, Chinese first."""
-    _check_words(words)
+    _check(words, seed)
     _check_language(language, (*LANGUAGES, "both"))
     wanted = LANGUAGES if language == "both" else (language,)
     sides = chain.from_iterable(zip(LANGUAGES, pair, strict=True) for pair in pairs_with_spaces(seed))
@@ -126,7 +127,7 @@ def sentences(
 
 def segmented(*, words: int = 100_000, seed: int = 1) -> Iterator[tuple[str, ...]]:
     """The Chinese sentences of the same pairs, segmented, without punctuation."""
-    _check_words(words)
+    _check(words, seed)
     return until(words, ((tokens(zh), length(zh)) for zh, _ in pairs_with_spaces(seed)))
 
 
@@ -256,9 +257,11 @@ def _referents(world: Grammar, language: Language) -> Iterator[Referent]:
             yield Referent(plain(text, language), forms[key], forms[""].lower())
 
 
-def _check_words(words: int) -> None:
+def _check(words: int, seed: int) -> None:
     if words <= 0:
         raise SettingError("words is {words}; expected at least 1.", words=words)
+    if seed not in SEEDS:
+        raise SettingError("seed is {seed}; expected {expected}.", seed=seed, expected=SEEDS)
 
 
 def _check_language(language: str, known: tuple[str, ...]) -> None:

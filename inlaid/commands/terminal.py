@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inlaid.report import COMPILING, Event, Note, Progress, Report, hearing_compilations, time_in_words
+from inlaid.report import Event, Note, Progress, Report, compiling_note, hearing_compilations, time_in_words
 
 if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
@@ -179,7 +179,7 @@ class _Drawing:
     def compiling(self, kernel: str) -> None:
         """Say once that kernels are compiled, and show which one; how many will follow is not known."""
         if not self.compiled:
-            self(COMPILING)
+            self(compiling_note())
             self.bar = self.bars.add_task("compiling", total=None, figures="")
         self.compiled += 1
         self.bars.update(self.bar, figures=f"{kernel} ({self.compiled})")

@@ -44,6 +44,7 @@ def train(words: list[str]) -> None:
     kind = registry.find("method", name)
 
     from inlaid import files, pipeline
+    from inlaid.jobs.unmoved import unmoved_note
 
     options = _parsed(name, kind, words[1:])
     method = options.settings
@@ -60,6 +61,9 @@ def train(words: list[str]) -> None:
     print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
     _tidy(_safety(options).checkpoint, vectors)
     _print_next_steps(options.output, vectors)
+    unmoved = unmoved_note(vectors.card.outcome, len(vectors))
+    if unmoved is not None:
+        print(f"\n{unmoved}")
 
 
 def _parsed(name: str, kind: Any, words: list[str]) -> Any:

@@ -21,10 +21,13 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.files import Spool
 from inlaid.kernels.cooccurrence import cpu
+from inlaid.memory import available_memory
 from inlaid.report import Progress, Report, silent
 
 MEMORY = 4000
 """Megabytes that counting may use by default."""
+SHARE = 0.5
+"""Part of the memory that is available which counting takes at most, whatever it may use."""
 PIECE = 1 << 22
 """Cells that one worker allocates at a time, at most; a single row may need more."""
 FINEST = 1 << 32
@@ -86,7 +89,8 @@ def cooccurrence(
     longest = int(np.diff(corpus.offsets).max(initial=0))
     widest = longest if window is None else min(window, longest)
     weights, unit = _weights(widest, decay)
-    counting = _Counting(corpus, weights, workers, memory * 1_000_000, report)
+    bytes_to_use = min(memory * 1_000_000, int(available_memory() * SHARE))
+    counting = _Counting(corpus, weights, workers, bytes_to_use, report)
     for first, last in counting.parts():
         counting.count(first, last)
     starts, columns, sums = counting.merged()

@@ -7,7 +7,8 @@ that training can be resumed anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from inlaid.encode.corpus import Corpus
-from inlaid.errors import SettingError, SourceError
+from inlaid.errors import SettingError
+from inlaid.feed.pairs import need_pairs
 from inlaid.kernels import random
 from inlaid.kernels.sgns.reference import Schedule
 from inlaid.kernels.sgns.stream import Stream, Text, empty_stream, subsample
@@ -68,12 +70,7 @@ class SubsampledText:
     with 32 than with 16, at 0.025 they are the same."""
 
     def __post_init__(self) -> None:
-        offsets = self.corpus.offsets
-        if len(offsets) <= 1_000_000 and (np.diff(offsets) < 2).all():
-            raise SourceError(
-                "No word has a context: every sentence is one word. "
-                "Put each sentence, not each word, on a line."
-            )
+        need_pairs(self.corpus)
         most = max(len(self.corpus.vocabulary), USUAL_NEGATIVES)
         if self.negatives > most:
             raise SettingError(
@@ -114,9 +111,15 @@ class SubsampledText:
     @cached_property
     def keep(self) -> np.ndarray:
         """(V,) u4: an occurrence of a word is kept if its draw is not above."""
-        return (keep_probability(self.corpus.vocabulary.counts, self.subsample) * 0xFFFFFFFF).astype(
-            np.uint32
-        )
+        probability = keep_probability(self.corpus.vocabulary.counts, self.threshold)
+        return (probability * 0xFFFFFFFF).astype(np.uint32)
+
+    @property
+    def threshold(self) -> float:
+        """The subsampling threshold: the setting, or what None stands for."""
+        if self.subsample is None:
+            return max(1e-4, 1 / len(self.corpus.vocabulary))
+        return self.subsample
 
     @cached_property
     def noise(self) -> np.ndarray:
@@ -138,6 +141,48 @@ class SubsampledText:
             spans.append(Span(epoch=epoch, start=start, stop=self._end(start)))
             start = spans[-1].stop
         return spans
+
+    def need_kept_pairs(self) -> None:
+        """Raise SettingError if subsampling leaves no pair in any epoch; the first span shows one mostly."""
+        stream = self.empty_stream()
+        for epoch in range(self.epochs):
+            for span in self.spans_of(epoch):
+                kept = self.read(span, stream)
+                if (kept.high[: kept.length] - kept.low[: kept.length] > 1).any():
+                    return
+        raise SettingError(
+            "No pair is left to train on: with subsample {subsample:g}, no sentence that is trained on keeps"
+            " two words in any of {epochs} epochs. Raise subsample (0 keeps every word), or add text.",
+            subsample=self.threshold,
+            epochs=self.epochs,
+        )
+
+    def centers_with_contexts(self, words: np.ndarray, done: int, enough: int) -> np.ndarray:
+        """How often each of these words was a center with a context in the first `done` tokens of the run,
+        counted up to `enough`. Only spans in which they occur are read."""
+        wanted = np.zeros(len(self.corpus.vocabulary), bool)
+        wanted[words] = True
+        found = np.zeros(len(wanted), np.int64)
+        spans = [span for span in self.spans_of(0) if wanted[self.corpus.ids[span.start : span.stop]].any()]
+        stream = self.empty_stream()
+        for epoch in range(self.epochs):
+            for span in spans:
+                span = dataclasses.replace(span, epoch=epoch)
+                if self.done_after(span) > done or (found[words] >= enough).all():
+                    return found[words]
+                kept = self.read(span, stream)
+                has_context = kept.high[: kept.length] - kept.low[: kept.length] > 1
+                centers = kept.words[: kept.length][has_context]
+                found += np.bincount(centers[wanted[centers]], minlength=len(wanted))
+        return found[words]
+
+    def spans_of(self, epoch: int) -> Iterator[Span]:
+        """All spans of an epoch, in order."""
+        start = 0
+        while start < self.tokens:
+            span = Span(epoch=epoch, start=start, stop=self._end(start))
+            yield span
+            start = span.stop
 
     def done_after(self, span: Span) -> int:
         """Tokens done at the end of a span, over all epochs."""
@@ -179,12 +224,10 @@ class SubsampledText:
         return end if end > start else min(start + SPAN, self.tokens)
 
 
-def keep_probability(counts: np.ndarray, subsample: float | None) -> np.ndarray:
+def keep_probability(counts: np.ndarray, subsample: float) -> np.ndarray:
     """The probability that subsampling keeps an occurrence of each word, as in word2vec's own code."""
     if subsample == 0:
         return np.ones(len(counts))
-    if subsample is None:
-        subsample = max(1e-4, 1 / len(counts))
     share = np.maximum(counts, 1) / counts.sum()
     return np.minimum(1, (np.sqrt(share / subsample) + 1) * subsample / share)
 

@@ -109,7 +109,7 @@ def shared(workers: int, items: Sequence[Any], work: Callable[[Any], Any]) -> li
 def _epoch(starts: bytes, seed: int, epoch: int) -> list[list[Tile]]:
     bounds = np.frombuffer(starts, np.int64).tolist()
     parts = math.isqrt(len(bounds) - 1)
-    random = np.random.Generator(np.random.Philox(key=[seed, epoch + 1]))
+    random = np.random.Generator(np.random.Philox(key=np.array([seed, epoch + 1], np.uint64)))
     draws = iter(random.integers(0, 1 << 62, (parts * parts, 2)).tolist())
     return [list(_round(bounds, parts, shift, draws)) for shift in random.permutation(parts).tolist()]
 

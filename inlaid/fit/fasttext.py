@@ -122,7 +122,7 @@ class FastTextTraining(SampledTraining):
             fewest_shared=FEWEST_SHARED[settings.objective],
             most_shared=MOST_SHARED[settings.objective],
         )
-        super().__init__(text, settings.workers)
+        super().__init__(text, dim, settings.workers)
         self.settings = settings
         self.bags = Bags.of(corpus.vocabulary.words, settings)
         self.trained_bags = self.bags

@@ -13,11 +13,11 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, MAX_WINDOW, Count, Fraction, Positive, Range, check
+from inlaid.config import MAX_DIM, Fraction, Positive, Range, Seed, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.vocabulary import Vocabulary
-from inlaid.errors import SourceError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
+from inlaid.feed.pairs import need_pairs
 from inlaid.feed.tiles import Tile, Tiles, shared, tiles
 from inlaid.jobs.init_from import context_table
 from inlaid.jobs.state import State
@@ -55,7 +55,7 @@ class GloVe:
 
     dim: Annotated[int, Range(1, MAX_DIM)] = 100
     """Vector dimension."""
-    window: Annotated[int, Range(1, MAX_WINDOW)] = 10
+    window: Window = 10
     """Context words on each side of a center; a context d words away counts 1/d."""
     x_max: Annotated[float, Range(1)] = 100.0
     """Co-occurrence count from which all pairs have the same weight."""
@@ -75,7 +75,7 @@ class GloVe:
     """Memory for counting, and then for the counts, in MB; beyond it temporary files are used."""
     workers: Positive = 1
     """Threads."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the initial vectors and of the order of the counts."""
 
     def __post_init__(self) -> None:
@@ -83,14 +83,10 @@ class GloVe:
 
     def start(self, data: Corpus, report: Report = silent) -> GloVeTraining:
         """Count co-occurrences, sort the counts into tiles, and initialise the vectors."""
+        need_pairs(data)
         cells = cooccurrence(
             data, window=self.window, decay=True, workers=self.workers, memory=self.memory, report=report
         )
-        if not len(cells):
-            raise SourceError(
-                "No two words co-occur: every sentence is one word. "
-                "Put each sentence, not each word, on a line."
-            )
         if self.zero_weight and cells.size <= SMALL:
             cells = _with_zeros(cells, float(self.zero_weight), self.seed)
         made = tiles(
@@ -164,6 +160,15 @@ class GloVeTraining:
         if not loss / visited <= 10 * self.zero_loss:  # also true of NaN
             loss = math.inf  # the training loop stops here
         return Step(done + visited, loss, float(visited), {"epoch": float(epoch + 1)})
+
+    def rows(self) -> dict[str, np.ndarray]:
+        """The vectors of the words and of the contexts, without biases and AdaGrad sums."""
+        return {name: self.state[name][:, 0, : self.settings.dim] for name in ("words", "contexts")}
+
+    def examples_of(self, words: np.ndarray, done: int, enough: int) -> np.ndarray:
+        """Cells of each word that were visited; those of an epoch that did not end are not counted."""
+        cells = np.bincount(self.tiles.places[:, 0], minlength=len(self.vocabulary))[words]
+        return np.minimum(cells * (done // len(self.tiles)), enough)
 
     def held_out_loss(self) -> float | None:
         """Counts are those of the whole text; none is held out."""

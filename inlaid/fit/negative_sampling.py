@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, Fraction, Range, check
+from inlaid.config import MAX_DIM, Fraction, Range, Seed, check
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.subsampled import FEWEST_HELD_OUT, HELD_OUT_EVERY, SubsampledText, in_threads
 from inlaid.jobs.state import State
@@ -49,7 +49,7 @@ class NegativeSampling:
     noise_exponent: Fraction = 0.75
     """Exponent of the noise distribution: a noise word is drawn with probability proportional to its count to
     this power."""
-    seed: Annotated[int, Range(0, (1 << 64) - 1)] = 1
+    seed: Seed = 1
     """Random seed of initial vectors, windows and negatives."""
     workers: Annotated[int, Range(1, 1024)] = 1
     """Threads. One gives the same bits in every run; several update the tables without locks, and runs differ
@@ -86,10 +86,12 @@ class SampledTraining(ABC):
     """Sentences from which some are held out."""
     state: State
 
-    def __init__(self, text: SubsampledText, workers: int) -> None:
+    def __init__(self, text: SubsampledText, dim: int, workers: int) -> None:
         self.text = text
+        self.dim = dim
         self.workers = workers
         self.total = text.total
+        text.need_kept_pairs()
 
     @abstractmethod
     def train_stream(
@@ -125,6 +127,14 @@ class SampledTraining(ABC):
         measure = Schedule(first_learning_rate=0.0, last_learning_rate=0.0)
         self.train_stream(self.text.read_held_out(), measure, self.text.shared_negatives_to_measure, sums)
         return float(sums[LOSS] / max(sums[PAIRS], 1))
+
+    def rows(self) -> dict[str, np.ndarray]:
+        """The rows of the words as vectors and as contexts."""
+        size = len(self.text.corpus.vocabulary)
+        return {name: self.state[name][:size, : self.dim] for name in ("table", "contexts")}
+
+    def examples_of(self, words: np.ndarray, done: int, enough: int) -> np.ndarray:
+        return self.text.centers_with_contexts(words, done, enough)
 
     def notes(self) -> tuple[str, ...]:
         """What the card of the vectors says about how they were trained."""

@@ -15,10 +15,11 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, MAX_WINDOW, Count, Fraction, Positive, Range, check
+from inlaid.config import MAX_DIM, Fraction, Positive, Range, Seed, Window, check
 from inlaid.encode.corpus import Corpus
-from inlaid.errors import SettingError, SourceError
+from inlaid.errors import SettingError
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
+from inlaid.feed.pairs import need_pairs
 from inlaid.jobs.training import Abilities, OneStep
 from inlaid.kernels.cooccurrence import cpu
 from inlaid.report import Progress, Report, silent
@@ -40,7 +41,7 @@ class PPMI:
 
     dim: Annotated[int, Range(1, MAX_DIM)] = 100
     """Vector dimension."""
-    window: Annotated[int, Range(1, MAX_WINDOW)] | None = 5
+    window: Window | None = 5
     """Context words on each side of a center; None takes the whole sentence."""
     smoothing: Fraction = 0.75
     """Context distribution smoothing: exponent of context counts; below 1, rare contexts get lower PMI."""
@@ -52,7 +53,7 @@ class PPMI:
     """Threads; the result is the same for any number."""
     memory: Positive = MEMORY
     """Memory for counting in MB; beyond it temporary files are used."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the random projection for large vocabularies."""
 
     def __post_init__(self) -> None:
@@ -66,15 +67,21 @@ class PPMI:
                 dim=self.dim,
                 size=size,
             )
+        need_pairs(data)
         cells = cooccurrence(
             data, window=self.window, workers=self.workers, memory=self.memory, report=report
         )
-        if not len(cells):
-            raise SourceError(
-                "No two words co-occur: every sentence is one word. "
-                "Put each sentence, not each word, on a line."
+        associated = np.zeros((cells.size, 1), np.float32)
+
+        def compute() -> Vectors:
+            table = (
+                self._dense(cells, associated)
+                if cells.size <= DENSE
+                else self._sparse(cells, associated, report)
             )
-        return OneStep(lambda: self._vectors(data, cells, report), data_bytes=cells.nbytes)
+            return Vectors(data.vocabulary.words, table, data.vocabulary.counts)
+
+        return PPMITraining(compute, cells, associated)
 
     def memory_for(self, data: Corpus) -> int:
         size = len(data.vocabulary)
@@ -82,18 +89,17 @@ class PPMI:
             return size * size * 8
         return 4 * size * (self.dim + OVERSAMPLES) * 4
 
-    def _vectors(self, data: Corpus, cells: Cells, report: Report) -> Vectors:
-        table = self._dense(cells) if cells.size <= DENSE else self._sparse(cells, report)
-        return Vectors(data.vocabulary.words, table, data.vocabulary.counts)
-
-    def _dense(self, cells: Cells) -> np.ndarray:
+    def _dense(self, cells: Cells, associated: np.ndarray) -> np.ndarray:
         forward, _ = self._associations(cells)
-        left, strength, _ = np.linalg.svd(Cells(cells.starts, cells.columns, forward).dense())
+        matrix = Cells(cells.starts, cells.columns, forward).dense()
+        associated[:, 0] = (matrix > 0).sum(axis=1)
+        left, strength, _ = np.linalg.svd(matrix)
         return self._rows(left, strength)
 
-    def _sparse(self, cells: Cells, report: Report) -> np.ndarray:
+    def _sparse(self, cells: Cells, associated: np.ndarray, report: Report) -> np.ndarray:
         """Halko, Martinsson and Tropp 2011, algorithm 4.4: the matrix is only ever multiplied with."""
         forward, backward = (_above_zero(cells, values) for values in self._associations(cells))
+        associated[:, 0] = np.diff(forward.starts)
         random = np.random.Generator(np.random.Philox(self.seed))
         basis = random.standard_normal((cells.size, min(self.dim + OVERSAMPLES, cells.size)), np.float32)
         for iteration in range(POWER_ITERATIONS):
@@ -156,6 +162,23 @@ class PPMI:
         )  # a singular vector's sign is arbitrary: make its largest entry positive
         signs = np.sign(left[largest, np.arange(left.shape[1])])
         return np.ascontiguousarray(left * signs * strength**self.singular_exponent, np.float32)
+
+
+class PPMITraining(OneStep):
+    """The one step of PPMI. A word none of whose pairs has a positive PMI has a vector that means nothing."""
+
+    def __init__(self, compute: Callable[[], Vectors], cells: Cells, associated: np.ndarray) -> None:
+        super().__init__(compute, data_bytes=cells.nbytes)
+        self.cells = cells
+        self.associated = associated
+        """(words, 1): pairs of each word with a positive PMI, once they are computed."""
+
+    def rows(self) -> dict[str, np.ndarray]:
+        return {"associated": self.associated}
+
+    def examples_of(self, words: np.ndarray, done: int, enough: int) -> np.ndarray:
+        """Cells of each word."""
+        return np.diff(self.cells.starts)[words]
 
 
 @dataclass(frozen=True, eq=False)

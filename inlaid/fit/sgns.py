@@ -68,7 +68,7 @@ class SGNSTraining(SampledTraining):
         text = settings.subsampled(
             corpus, fewest_shared=FEWEST_SHARED[settings.objective], most_shared=MOST_SHARED
         )
-        super().__init__(text, settings.workers if settings.loss == "sampled" else 1)
+        super().__init__(text, settings.dim, settings.workers if settings.loss == "sampled" else 1)
         self.settings = settings
         self.objective = SKIPGRAM
         if settings.objective == "cbow":

@@ -18,6 +18,7 @@ from inlaid.jobs.plan import check_memory, epochs_that_fit
 from inlaid.jobs.run import run
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import Continues, Method, Training
+from inlaid.jobs.unmoved import Unmoved, unmoved_note
 from inlaid.report import Note, Report
 from inlaid.vectors import Outcome
 
@@ -90,20 +91,30 @@ class Job:
             training.init_from(self.init_from.vectors, freeze=self.init_from.freeze, report=report)
             identity |= self.init_from.identity()
         _suggest_workers(method, corpus, report)
+        before = Unmoved(training)
         try:
             outcome = run(training, self.safety, identity, report)
         except Diverged as error:
             if error.outcome is not None:
                 error.result = self._labelled(training, method, corpus, error.outcome)
             raise
+        outcome = dataclasses.replace(outcome, unmoved=before.count(training, outcome.kept, self._frozen))
+        unmoved = unmoved_note(outcome, len(corpus.vocabulary))
+        if unmoved is not None:
+            report(unmoved)
         return self._labelled(training, method, corpus, outcome)
+
+    @property
+    def _frozen(self) -> int:
+        """The first words, whose vectors are not to move."""
+        return len(self.init_from.vectors) if self.init_from is not None and self.init_from.freeze else 0
 
     def _fitted(self, corpus: Corpus, report: Report) -> Method:
         """The method with memory checked and, where minutes are given, with the epochs that fit into them."""
         settings: Any = self.method
-        if self.method.abilities.steps:
-            memory = self.method.memory_for(corpus)
-            check_memory(memory, self.safety, dim=settings.dim, words=len(corpus.vocabulary))
+        memory = self.method.memory_for(corpus)
+        dim = getattr(settings, "dim", None)
+        check_memory(memory, self.safety, dim=dim, words=len(corpus.vocabulary))
         if self.safety.minutes is None:
             return self.method
 

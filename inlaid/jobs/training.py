@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from inlaid.encode.corpus import Corpus
 from inlaid.jobs.state import State
 from inlaid.report import Report, silent
@@ -75,6 +77,19 @@ class HasData(Protocol):
     """A training that keeps co-occurrence counts in memory beside its state."""
 
     data_bytes: int
+
+
+@runtime_checkable
+class HasRows(Protocol):
+    """A training with a row for each word, in one table or several, that the examples of the word move."""
+
+    def rows(self) -> Mapping[str, np.ndarray]:
+        """Views of those tables, (words, dim) float32."""
+        ...
+
+    def examples_of(self, words: np.ndarray, done: int, enough: int) -> np.ndarray:
+        """In how many examples of the first `done` units each of these words was, counted up to `enough`."""
+        ...
 
 
 @runtime_checkable

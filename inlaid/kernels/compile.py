@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ import numba
 from numba.core import event
 
 from inlaid.files import checksum, is_private
-from inlaid.report import announce_compilation
+from inlaid.report import announce_compilation, compilations_are_not_kept
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,19 +35,27 @@ changed, and its file may name classes that are no longer there."""
 
 
 def cache_folder(package: Path = FOLDER) -> Path | None:
-    """Where compiled kernels are kept; None: beside their sources, which is Numba's own choice.
+    """Where compiled kernels are kept: beside their sources, which is Numba's own choice.
 
     In a read-only installation it is the user's cache folder; where that cannot be written either, a private
-    folder for temporary files, so that the package always works.
+    folder for temporary files. None: nothing can be written, and every process compiles for itself.
     """
     if os.access(package, os.W_OK):
-        return None
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    for folder in (Path(base) / "inlaid", Path(tempfile.gettempdir()) / f"inlaid-{user}"):
+        return package
+    for folder in _other_folders():
         if is_private(folder):
             return folder
-    return Path(tempfile.mkdtemp(prefix="inlaid-"))
+    with contextlib.suppress(OSError):
+        return Path(tempfile.mkdtemp(prefix="inlaid-"))
+    return None
+
+
+def _other_folders() -> Iterator[Path]:
+    with contextlib.suppress(RuntimeError):  # a user without a home, as in many containers
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "inlaid"
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    with contextlib.suppress(OSError):  # no folder for temporary files
+        yield Path(tempfile.gettempdir()) / f"inlaid-{user}"
 
 
 class _Compilations(event.Listener):
@@ -65,7 +73,9 @@ class _Compilations(event.Listener):
 KERNELS: set[Any] = set()
 event.register("numba:compile", _Compilations())
 if not numba.config.CACHE_DIR:  # pyright: ignore
-    numba.config.CACHE_DIR = str(cache_folder() or "")  # pyright: ignore
+    _folder = cache_folder()
+    if _folder != FOLDER:
+        numba.config.CACHE_DIR = str(_folder or "")  # pyright: ignore
 
 
 def kernel(function: F) -> F:
@@ -78,15 +88,12 @@ def kernel(function: F) -> F:
     """
     plain = _plain(function)
     KERNELS.add(plain)
-    compiled: Any = njit(
-        plain,
-        cache=True,
-        nogil=True,
-        fastmath=FAST,
-        error_model="numpy",
-        boundscheck=False,
-        _nrt=False,
-    )
+    flags = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+    try:
+        compiled: Any = njit(plain, cache=True, **flags)
+    except RuntimeError:  # Numba finds no folder that it can write
+        compilations_are_not_kept()
+        return njit(plain, **flags)
     # Private in Numba, and may change: then the cache depends on the kernel's own file alone.
     with contextlib.suppress(AttributeError):
         compiled._cache._cache_file._version = VERSION

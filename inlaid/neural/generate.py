@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import torch
 from torch import Tensor
 
-from inlaid.config import Count, Fraction, Positive, Range, check
+from inlaid.config import Count, Fraction, Positive, Range, Seed, check
 from inlaid.errors import SettingError
 from inlaid.neural.beam import Beams, BeamSettings, top_words
 from inlaid.neural.decoding import DecodingState
@@ -43,7 +43,7 @@ class GenerationSettings:
     """Sampling: only the fewest tokens whose probabilities sum to p (nucleus sampling)."""
     repetition_penalty: Annotated[float, Range(1e-6)] = 1.0
     """Above 1, words that are in the text already become less likely (Keskar et al. 2019)."""
-    seed: Count = 0
+    seed: Seed = 0
     """Sampling: the same seed draws the same text, whatever else is in the batch."""
     use_cache: bool = True
     """Keep keys and values between steps: the same ids, faster."""
@@ -71,7 +71,10 @@ def generate(
     )
     if settings.method == "beam":
         return _beam_search(state, settings, model.config.special.banned)
-    generators = [torch.Generator().manual_seed(settings.seed * 1_000_003 + row) for row in range(len(ids))]
+    generators = [
+        torch.Generator().manual_seed((settings.seed * 1_000_003 + row) % (1 << 64))
+        for row in range(len(ids))
+    ]
     texts = [list[int]() for _ in range(len(ids))]
     unfinished = torch.ones(len(ids), dtype=torch.bool, device=ids.device)
     for _ in range(settings.max_new_tokens):

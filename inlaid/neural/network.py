@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
+
 import torch
 
 from inlaid.errors import SettingError
@@ -14,6 +17,10 @@ from inlaid.neural.seq2seq import Seq2Seq
 
 Network = Encoder | Decoder | Seq2Seq | BiLM
 KINDS = {"encoder": Encoder, "decoder": Decoder, "seq2seq": Seq2Seq, "bilm": BiLM}
+
+if hasattr(os, "register_at_fork"):
+    # The threads of OpenMP do not survive a fork: a child that waits for them hangs.
+    os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
 def make_network(config: Config) -> Network:

@@ -11,8 +11,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.config import Config
+
+prepare_for_forks()
 
 TOKENIZER = "tokenizer.json"
 SETTINGS = "tokenizer_config.json"

@@ -248,3 +248,38 @@ def test_a_command_answers(name: str, typed: Any, tmp_path: Path):
     assert offers_json or name not in ANALYSES, f"the analysis {name} has no --json"
     if offers_json:
         assert json.loads(typed(name, *words, "--json").out)
+
+
+IMPOSSIBLE = [("seed", "-1"), ("seed", str(1 << 64)), ("window", "0"), ("window", "1000000000")]
+"""Values that no command can work with."""
+
+
+@pytest.mark.parametrize(("setting", "value"), IMPOSSIBLE)
+@pytest.mark.parametrize("name", [*(f"train {method}" for method in METHODS), *COMMANDS])
+def test_a_value_that_cannot_work_is_refused_in_one_line(
+    name: str, setting: str, value: str, typed: Any, tmp_path: Path
+):
+    """Before any work: nothing is written."""
+    words = name.split()
+    if f"--{setting} " not in typed(*words, "--help").out:
+        return
+    example = [
+        str(tmp_path / "out.inlaid") if word.startswith("OUT") else word for word in EXAMPLES[words[0]]
+    ]
+    if words[0] == "train":
+        example = ["text.txt", "-o", str(tmp_path / "out.inlaid")]
+    shown = typed(*words, *example, f"--{setting}={value}", code=2)
+    assert f"{setting} is {value}; expected " in shown.err
+    assert shown.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_largest_seed_works(typed: Any, tmp_path: Path):
+    largest = str((1 << 64) - 1)
+    for name in METHODS:
+        if "seed" in settings(name):
+            typed("train", name, "text.txt", "-o", tmp_path / "v.inlaid", *flags(name), "--seed", largest)
+    for name in COMMANDS:
+        if name not in ("train", "map") and "--seed " in typed(name, "--help").out:
+            words = [word.replace("OUT", str(tmp_path / name)) for word in EXAMPLES[name]]
+            typed(name, *words, "--seed", largest)

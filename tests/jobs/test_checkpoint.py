@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import runpy
+import random
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -147,9 +150,22 @@ def test_another_release_of_the_package_resumes_it(
 
 
 def test_killed_five_times_and_the_same_bits(tmp_path: Path, toy: ModuleType):
-    """kill -9 at random moments; tests/campaigns/kill_resume.py does it by the hundred."""
-    campaign = runpy.run_path(str(Path(__file__).parent.parent / "campaigns" / "kill_resume.py"))
-    found, hits = campaign["lives"](tmp_path, 400, 5, 0.1, seed=1)
+    """kill -9 at random moments; tests/campaigns/kill_test.py does it to every command."""
+    chance = random.Random(1)
+    result = tmp_path / "result"
+    hits = 0
+    while not result.exists():
+        typed = [sys.executable, Path(__file__).parent / "toy.py", tmp_path / "toy.checkpoint", result, "400"]
+        with subprocess.Popen(typed, stdout=subprocess.PIPE) as program:
+            assert program.stdout is not None
+            program.stdout.readline()
+            if hits < 5:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    program.wait(chance.uniform(0, 0.1))
+                program.kill()
+                hits += 1
+            program.stdout.read()
+    found = result.read_bytes()
     assert hits == 5
     alone = toy.Toy(400)
     for done in range(400):

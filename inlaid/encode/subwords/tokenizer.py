@@ -12,9 +12,12 @@ from typing import Any
 from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
+from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.encode.subwords.sentencepiece import SPACE
 from inlaid.encode.tokenizers import Token
 from inlaid.errors import FormatError, InlaidError, SourceError, UnknownWord
+
+prepare_for_forks()
 
 UNKNOWN = "[UNK]"
 SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.config import Count, Fraction, Positive, check
+from inlaid.config import Count, Fraction, Positive, Seed, check
 from inlaid.errors import SettingError
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
@@ -54,7 +54,7 @@ class AlignSettings:
     Procrustes in either case. `--no-reweight`: translate by orthogonal Procrustes alone."""
     n: Positive = 10
     """How many translations of each word to show."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the held-out words and of the bootstrap intervals."""
 
     def __post_init__(self) -> None:

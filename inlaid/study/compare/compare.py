@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.config import Positive, check
+from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study.analysis import Row, analysis, plain
@@ -43,7 +43,7 @@ class CompareSettings:
     """Compare only this many first common words; neighbors are among these too."""
     sample: Positive = 5000
     """Words whose neighbors are compared; where there are more, a random sample."""
-    seed: int = 1
+    seed: Seed = 1
     """Seed of the sample and of the bootstrap intervals."""
 
     def __post_init__(self) -> None:

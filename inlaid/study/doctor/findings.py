@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from inlaid.config import Count, Range, check
+from inlaid.config import Range, Seed, check
 from inlaid.encode.vocabulary import Words
 from inlaid.messages import Message
 from inlaid.report import Report
@@ -65,7 +65,7 @@ class DoctorSettings:
     """Words examined where all would take too long."""
     show: Literal["all", "warnings", "serious"] = "all"
     """Which findings to show."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the sample."""
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from inlaid import registry
 from inlaid.collect import world
+from inlaid.config import Seed
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Report, counted, silent
 from inlaid.study.analysis import analysis
@@ -41,7 +42,7 @@ class EvaluateSettings(OOVSettings):
 
     sections: bool = False
     """Also show the sections of each task."""
-    seed: int = 1
+    seed: Seed = 1
     """Seed of the bootstrap, which gives the intervals."""
 
 

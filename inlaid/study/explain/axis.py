@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.config import Count, Positive, check
+from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
 from inlaid.report import Report, silent
 from inlaid.shapes import Vector
@@ -36,7 +36,7 @@ class AxisSettings:
     differences."""
     draws: Positive = 1000
     """Bootstrap samples of the lists for the intervals, and permutations for the test."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the draws."""
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inlaid.collect.normalize import normalizer
-from inlaid.config import Positive, check
+from inlaid.config import Positive, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, UnknownWord, did_you_mean
 from inlaid.report import Note, Report, silent
@@ -26,7 +26,7 @@ SEARCHED = 50_000
 class CooccurrenceSettings:
     """What counts as co-occurrence, and which part of the table is returned."""
 
-    window: Positive | None = 5
+    window: Window | None = 5
     """Words on each side of a center that are its contexts; None for the whole sentence."""
     decay: bool = False
     """Count a context d words away as 1/d, as GloVe does."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from inlaid.config import Count, Positive, check
+from inlaid.config import Positive, Seed, check
 from inlaid.encode.vocabulary import Words
 from inlaid.report import Report, counted, silent
 from inlaid.study.analysis import Row, analysis, plain
@@ -37,7 +37,7 @@ class DimensionsSettings:
     """Random orders."""
     top: Positive = 50_000
     """Score only this many first words of a larger space; every point of the curve searches all of them."""
-    seed: Count = 1
+    seed: Seed = 1
     """Seed of the random orders and of the sample of words."""
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from inlaid.config import Fraction, Positive, check
+from inlaid.config import Fraction, Positive, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Report, silent
@@ -43,7 +43,7 @@ class ExplainSettings:
     """How many contexts, dimensions and n-grams to show."""
     sentences: Positive = 3
     """How many sentences to show, of each kind."""
-    window: Positive | None = None
+    window: Window | None = None
     """Words on each side that count as contexts; as in training when not given."""
     smoothing: Fraction = 0.75
     """Exponent of the context counts in PMI; below 1 it lowers the PMI of rare contexts."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from inlaid.config import Positive, check
+from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError, need
 from inlaid.report import Note, Report, silent
 from inlaid.study.search import ranking
@@ -37,7 +37,7 @@ class ApproximateSettings:
     """ivf: number of lists; four times the square root of the number of words by default."""
     nprobe: Positive = 32
     """ivf: lists read for a query."""
-    seed: int = 1
+    seed: Seed = 1
     """Which words recall is measured on, and where the centroids of the lists start."""
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ def _ivf(vectors: Vectors, settings: ApproximateSettings) -> Any:
     nlist = min(settings.nlist or int(4 * len(vectors) ** 0.5), len(vectors))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(vectors.dim), vectors.dim, nlist, faiss.METRIC_INNER_PRODUCT)
     index.nprobe = min(settings.nprobe, nlist)
-    index.cp.seed = settings.seed
+    index.cp.seed = settings.seed & 0x7FFFFFFF  # a C int
     index.cp.min_points_per_centroid = 1  # it warns otherwise; recall is measured anyway
     index.train(_unit_rows(vectors, slice(None, None, max(1, len(vectors) // (64 * nlist)))))
     return index

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from inlaid.config import Positive, Range, check
+from inlaid.config import Positive, Range, Seed, check
 from inlaid.errors import SettingError
 from inlaid.report import Report, counted, silent
 from inlaid.study.analysis import Row, analysis, plain
@@ -34,7 +34,7 @@ class GeometrySettings:
     """Words drawn from a larger space; they are then each other's only neighbors."""
     pairs: Positive = 100_000
     """Random pairs for the mean cosine."""
-    seed: int = 1
+    seed: Seed = 1
     """Seed of the sample and the pairs."""
 
     def __post_init__(self) -> None:

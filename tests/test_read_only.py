@@ -1,0 +1,76 @@
+"""Where nothing can be written but the output, as in many containers, every command works all the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import inlaid
+from inlaid.collect import world
+
+READ_ONLY = """
+set -e
+mount --bind "$OUTPUT" "$OUTPUT"
+cut -d ' ' -f 2 /proc/self/mounts | while read -r place; do
+    case "$place" in /proc*|/sys*|/dev*|"$OUTPUT") ;; *) mount -o remount,ro,bind "$place" ;; esac
+done
+cd /
+exec "$@"
+"""
+"""A mount namespace of its own, in which only the folder OUTPUT can be written."""
+PROGRAM = """
+import sys
+from inlaid.cli import main
+for line in sys.argv[1:]:
+    if main(line.split()):
+        sys.exit(f"failed: {line}")
+"""
+COMMANDS = [
+    "--help",
+    "world -o OUT/w.txt --words 200",
+    "tokenize 我喜欢apples",
+    "corpus OUT/text.txt -o OUT/corpus --min-count 2",
+    "train ppmi OUT/corpus -o OUT/a.inlaid --dim 8",
+    "neighbors OUT/a.inlaid woman -n 3",
+    "convert OUT/a.inlaid OUT/a.vec",
+    "info OUT/a.vec",
+    "verify OUT/a.inlaid",
+]
+
+
+def read_only(words: list[str], output: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program where only `output` can be written, without a home and without a cache of Numba's."""
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+    environment |= {
+        "HOME": "/nonexistent",
+        "OUTPUT": str(output),
+        "XDG_CACHE_HOME": "",
+        "TMPDIR": "/nonexistent",
+    }
+    environment["PYTHONPATH"] = str(Path(inlaid.__file__).parents[1])
+    root = [] if os.getuid() == 0 else ["--map-root-user"]
+    command = ["unshare", *root, "--mount", "sh", "-c", READ_ONLY, "sh", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def can_be_tried(output: Path) -> bool:
+    return shutil.which("unshare") is not None and read_only(["true"], output).returncode == 0
+
+
+def test_every_kind_of_command(tmp_path: Path):
+    if not can_be_tried(tmp_path):
+        pytest.skip("this system gives no mount namespace")
+    (tmp_path / "text.txt").write_text("\n".join(world.sentences("en", words=3000)), "utf-8")
+    lines = [line.replace("OUT", str(tmp_path)) for line in COMMANDS]
+    for part in (lines[:4], lines[4:]):  # the note comes once in a command: each part has one that compiles
+        said = read_only([sys.executable, "-c", PROGRAM, *part], tmp_path)
+        assert said.returncode == 0, said.stderr
+        assert said.stderr.count("there is no folder to keep them in") == 1
+        assert "Traceback" not in said.stderr
+    assert (tmp_path / "a.vec").exists()
+    assert read_only(["touch", "/tmp/written"], tmp_path).returncode != 0
