@@ -72,16 +72,20 @@ class Lock:
             _close(self.descriptor)
 
 
-def take(path: Path, flags: int = os.O_RDONLY) -> Lock | None:
-    """Lock a file or folder itself; None if another process holds it, or if it was removed meanwhile."""
+def take(path: Path, more: int = 0) -> Lock | None:
+    """Lock a file or folder itself; None if another process holds it, or if it was removed meanwhile.
+
+    `more` are flags to open it with.
+    """
     try:
         import fcntl
     except ImportError:
         return Lock(None)
     try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o644)
+        flags = os.O_RDONLY if path.is_dir() else os.O_RDWR  # NFS locks only what is open for writing
+        descriptor = os.open(path, flags | more | os.O_NOFOLLOW, 0o644)
     except FileNotFoundError:
-        if flags & os.O_CREAT:  # there is no folder for it
+        if more & os.O_CREAT:  # there is no folder for it
             raise
         return None
     try:
@@ -116,7 +120,7 @@ def _taken(path: Path, file: Path) -> Lock:
     """The lock of `path`, which `file` holds. A file that a killed process left behind is taken over."""
     while True:
         try:
-            lock = take(file, os.O_RDWR | os.O_CREAT)
+            lock = take(file, os.O_CREAT)
             if lock is not None:
                 _record(lock, file)
                 return lock

@@ -13,7 +13,7 @@ import shlex
 from pathlib import Path
 from typing import Any, cast
 
-from inlaid import places, registry
+from inlaid import files, places, registry
 from inlaid.arrays import open_arrays
 from inlaid.collect import world
 from inlaid.collect.compression import DECOMPRESSORS
@@ -322,6 +322,8 @@ def output_format(path: Path, format: str | None = None, dtype: Dtype = "float32
     Everything about the path that `save` would refuse is refused here, so that it can be asked before hours
     of work.
     """
+    if format is None and path.is_dir():
+        files.can_write(path)  # the error says that it is a folder, not that it has no suffix
     entry = registry.entry("format", format or _format_of(path))
     kind = entry.load()
     check_compression(path, getattr(kind, "COMPRESSIONS", ()))

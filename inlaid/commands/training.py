@@ -15,7 +15,7 @@ from inlaid import registry
 from inlaid.commands.options import config_values, reading_options, saving_fields, text_of
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import as_typed, drawn, listed, print_rows
-from inlaid.errors import Diverged, InlaidError
+from inlaid.errors import Diverged, InlaidError, Unsynced
 from inlaid.locks import short_name
 from inlaid.report import Note, Report
 
@@ -82,7 +82,7 @@ def _read(options: Any) -> list[Path | None]:
 
 
 def _save(vectors: Vectors, options: Any, report: Report) -> None:
-    """Save the result; if that fails, as an .inlaid file beside it, so that no work is lost."""
+    """Save the result; if its format cannot hold it, as an .inlaid file, so that no work is lost."""
     from inlaid import pipeline
     from inlaid.formats.reading import free_native_file
 
@@ -90,7 +90,11 @@ def _save(vectors: Vectors, options: Any, report: Report) -> None:
         pipeline.save(
             vectors, options.output, format=options.format, overwrite=options.overwrite, report=report
         )
-    except InlaidError:
+    except InlaidError as error:
+        if pipeline.output_format(options.output, options.format).name == "native":
+            raise
+        if isinstance(error, Unsynced):
+            raise
         rescued = free_native_file(options.output)
         with contextlib.suppress(InlaidError):  # the first error matters more
             pipeline.save(vectors, rescued, report=report)
