@@ -58,14 +58,14 @@ def train(
     >>> vectors = train("text.txt", SGNS(dim=300), min_count=2)
     """
     job, encoding = _job(text, method, encoding, safety, init_from, freeze, settings)
-    places.check_distinct({"checkpoint": job.safety.checkpoint}, _read_for(text, encoding))
+    places.check_distinct({"checkpoint": job.safety.checkpoint}, places_read(text, encoding))
     job.check()
     planning.announce(text, job.method, encoding, report)
     encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
     return job.train(encoded, report)
 
 
-def _read_for(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:
+def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:
     """The files and folders that encoding a text reads."""
     named = [] if isinstance(text, Corpus) else places_of(text)
     if encoding is None:
@@ -171,7 +171,7 @@ def corpus(
     chosen = _merged(encoding, settings)
     if out is None:
         return encode(text, chosen, report, workers=workers)
-    with places.claimed(Path(out), reads=_read_for(text, chosen), folder=True):
+    with places.claimed(Path(out), reads=places_read(text, chosen), folder=True):
         return encode(text, chosen, report, workers=workers, out=Path(out))
 
 

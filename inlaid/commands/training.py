@@ -73,12 +73,10 @@ def _train(options: Any, method: Any) -> None:
 
 def _read(options: Any) -> list[Path | None]:
     """The files and folders that a training reads."""
-    from inlaid.collect.sources import places_of
+    from inlaid import pipeline
 
-    encoding = options.encoding
-    dictionary = encoding.dictionary if isinstance(encoding.dictionary, Path) else None
     earlier = getattr(options, "continuing", Continuing()).init_from
-    return [*places_of(text_of(options)), dictionary, encoding.tokenizer_file, earlier, options.config]
+    return [*pipeline.places_read(text_of(options), options.encoding), earlier, options.config]
 
 
 def _save(vectors: Vectors, options: Any, report: Report) -> None:
@@ -216,7 +214,6 @@ def _trained(options: Any, method: Any, report: Report) -> Vectors:
 
 def _tidy(path: Path | None, vectors: Vectors, output: Path) -> None:
     """Remove the checkpoint of a run that is over; --resume continues from that of an interrupted run."""
-    from inlaid import places
     from inlaid.jobs import checkpoint
 
     card = vectors.card
@@ -228,10 +225,20 @@ def _tidy(path: Path | None, vectors: Vectors, output: Path) -> None:
         except InlaidError as error:  # the result is saved all the same
             print(f"note: the checkpoint stays: {error}", file=sys.stderr)
         return
-    flags = "--resume" if places.is_ours(output) else "--resume --overwrite"
-    print(f"Continue with the same command and {flags}; the checkpoint is {path}.")
+    print(f"{_how_to_continue(output)}; the checkpoint is {path}.")
     if card.outcome.reason == "interrupted":
         raise KeyboardInterrupt
+
+
+def _how_to_continue(output: Path) -> str:
+    """What to type after an interrupted run, which has saved the vectors so far."""
+    from inlaid import places
+
+    if output.is_dir():
+        return f"Remove {output}, then continue with the same command and --resume"
+    if places.is_ours(output):
+        return "Continue with the same command and --resume"
+    return "Continue with the same command and --resume --overwrite"
 
 
 def _print_next_steps(output: Path, vectors: Vectors) -> None:

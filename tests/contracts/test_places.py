@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -221,6 +223,30 @@ class TestTheFormatIsSettledFirst:
         shown = typed("train", "ppmi", "corpus", "-o", "v.vec", "--dim", "4", code=2)
         assert "v.inlaid instead" in shown.err
         assert inlaid.load("v.inlaid").dim == 4
+
+
+@pytest.mark.parametrize("output", ["v.inlaid", "v.vec", "v"])
+def test_an_interrupted_run_says_what_to_type_next(
+    output: str, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+):
+    words = ["train", "sgns", "corpus", "-o", output, "--epochs", "40", "--dim", "4"]
+    words += ["--checkpoint-minutes", "0"]
+    if output == "v":
+        words += ["--format", "static-embedding"]
+    with monkeypatch.context() as patch:
+        save = checkpoint.save
+
+        def save_and_press_ctrl_c(*given: Any) -> None:
+            save(*given)
+            signal.raise_signal(signal.SIGINT)
+
+        patch.setattr(checkpoint, "save", save_and_press_ctrl_c)
+        shown = typed(*words, code=130)
+    advice = re.search(r"(?:Remove (\S+), then c|C)ontinue with the same command and ([a-z -]+);", shown.out)
+    assert advice
+    if advice[1]:
+        shutil.rmtree(advice[1])
+    typed(*words, *advice[2].split())
 
 
 @pytest.fixture
