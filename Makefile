@@ -12,7 +12,7 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test test-cpus check format bench fuzz kill-test docs pictures clean
+.PHONY: demo test test-cpus check format bench fuzz kill-test fault-test docs pictures clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
@@ -44,6 +44,9 @@ fuzz: $(VENV)/installed-$(DEV)
 
 kill-test: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/kill_test.py
+
+fault-test: $(VENV)/installed-$(DEV)
+	$(BIN)/python tests/campaigns/fault_test.py $(if $(FAULTS),--limit $(FAULTS))
 
 docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/stubs.py

@@ -427,6 +427,7 @@ class AnalysisMethods:
         seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
         workers: Annotated[int, Range(1)] = 1,
         output: Path,
+        overwrite: bool = False,
         report: Report = ...,
     ) -> DrawnMap:
         """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""
@@ -447,6 +448,7 @@ class AnalysisMethods:
         seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
         workers: Annotated[int, Range(1)] = 1,
         output: Path,
+        overwrite: bool = False,
         report: Report = ...,
     ) -> DrawnMap:
         """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""

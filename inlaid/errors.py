@@ -63,6 +63,10 @@ class WriteError(InlaidError):
     """A result that could not be written; the file that was there before is unchanged."""
 
 
+class Unsynced(WriteError):
+    """A result that is in place, but may not survive a power cut."""
+
+
 class Diverged(InlaidError):
     """A training whose loss or tables became NaN or infinite, or whose loss rose without bound."""
 

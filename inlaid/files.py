@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import os
 import secrets
@@ -16,7 +17,9 @@ from typing import IO, BinaryIO
 import numpy as np
 import xxhash
 
-from inlaid.errors import WriteError
+from inlaid import locks
+from inlaid.errors import Unsynced, WriteError
+from inlaid.messages import Message
 
 PART = ".part"
 """Suffix of unfinished files and folders; nothing reads one."""
@@ -33,58 +36,104 @@ def checksum(data: bytes | memoryview) -> str:
 
 def can_write(path: Path, *, folder: bool = False) -> None:
     """Raise WriteError before hours of work if `path` could not be written after them."""
-    target = _target(path, folder=folder)
-    probe = _unfinished(target)
+    part = _part_of(_target(path, folder=folder))
     try:
-        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        probe.unlink()
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         raise _cannot_write(path, error) from None
+    finally:
+        _discard(part)
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
     """A binary file that is renamed to `path` when the block succeeds, and removed when it fails."""
     target = _target(path)
-    part = _unfinished(target)
-    try:
-        with open(part, "xb") as file:
+    with _replacing(path, target, folder=False) as part:
+        with open(part, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
             shutil.copymode(target, part)
-        os.replace(part, target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager
 def writing_folder(path: Path) -> Iterator[Path]:
     """A folder that is renamed to `path` when the block succeeds. The block writes into it with `writing`."""
-    target = _target(path, folder=True)
-    part = _unfinished(target)
-    try:
-        part.mkdir()
+    with _replacing(path, _target(path, folder=True), folder=True) as part:
         yield part
         _sync_folder(part)
-        os.rename(part, target)  # fails if a folder with content exists: nothing is overwritten
-        _sync_folder(target.parent)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def sweep(path: Path) -> None:
-    """Remove the unfinished files that killed writers of `path` left behind. Do not call this while another
-    process may be writing `path`."""
+    """Remove the unfinished files and folders that killed writers of `path` left behind. Those of living
+    writers are locked, and stay."""
     target = Path(os.path.realpath(path))
-    for part in target.parent.glob(f".{glob.escape(target.name)}.{'[0-9a-f]' * 2 * TOKEN}{PART}"):
-        part.unlink(missing_ok=True)
+    name = glob.escape(locks.short_name(target, len(_part_name("", ""))))
+    for part in target.parent.glob(_part_name(name, "[0-9a-f]" * 2 * TOKEN)):
+        with contextlib.suppress(OSError):
+            lock = locks.take(part)
+            if lock is not None and lock.is_ours:
+                _discard(part)
+                lock.release()
+
+
+@contextmanager
+def _replacing(path: Path, target: Path, *, folder: bool) -> Iterator[Path]:
+    """An empty file or folder that becomes `target` when the block succeeds, and is removed when it fails.
+
+    It is locked until then, so that no other writer sweeps it away.
+    """
+    sweep(target)
+    part = _part_of(target)
+    lock: locks.Lock | None = None
+    try:
+        while (lock := _created(part, folder=folder)) is None:
+            part = _part_of(target)  # another writer swept it away before it was locked
+        yield part
+        if folder:
+            os.rename(part, target)  # fails if a folder with content exists: nothing is overwritten
+        else:
+            os.replace(part, target)
+    except BaseException as error:
+        gone = _discard(part)
+        # An error of a file in the folder is one of the folder: users do not know its unfinished name.
+        cause = error.__cause__ if folder and isinstance(error, WriteError) else error
+        if not isinstance(cause, OSError):
+            raise
+        raise _cannot_write(path, cause, None if gone else part) from cause
+    finally:
+        if lock is not None:
+            lock.release()
+    try:
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise Unsynced(
+            "{path} is written and in place, but its folder could not be flushed to the disk ({reason}): "
+            "a power cut may undo it. Check the disk, and write it again.",
+            path=path,
+            reason=error.strerror or str(error),
+        ) from error
+
+
+def _created(part: Path, *, folder: bool) -> locks.Lock | None:
+    if folder:
+        part.mkdir()
+    else:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    return locks.take(part)
+
+
+def _discard(part: Path) -> bool:
+    """Remove an unfinished file or folder; whether it is gone. A failure is no error of its own: the next
+    writer removes it."""
+    with contextlib.suppress(OSError):
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)
+    return not os.path.lexists(part)
 
 
 class Spool:
@@ -206,15 +255,25 @@ def _target(path: Path, *, folder: bool = False) -> Path:
     return target
 
 
-def _unfinished(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}{PART}")
+def _part_of(target: Path) -> Path:
+    """A name for what is being written, beside the target; no two writers share one."""
+    name = locks.short_name(target, len(_part_name("", "")))
+    return target.with_name(_part_name(name, secrets.token_hex(TOKEN)))
 
 
-def _cannot_write(path: Path, error: OSError) -> WriteError:
+def _part_name(name: str, token: str) -> str:
+    return f".{name}.{token or '0' * 2 * TOKEN}{PART}"
+
+
+def _cannot_write(path: Path, error: OSError, left: Path | None = None) -> WriteError:
+    leftover = Message("No partial file was left")
+    if left is not None:
+        leftover = Message("{left} could not be removed; the next write of this name removes it", left=left)
     return WriteError(
-        "Cannot write {path}: {reason}. No partial file was left; free some space or write elsewhere.",
+        "Cannot write {path}: {reason}. {leftover}; free some space or write elsewhere.",
         path=path,
         reason=error.strerror or str(error),
+        leftover=leftover,
     )
 
 
@@ -225,6 +284,9 @@ def _sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # the file system has no such thing
+            raise
     finally:
         os.close(descriptor)
 

@@ -13,26 +13,25 @@ import shlex
 from pathlib import Path
 from typing import Any, cast
 
-from inlaid import registry
+from inlaid import files, places, registry
 from inlaid.arrays import open_arrays
 from inlaid.collect import world
 from inlaid.collect.compression import DECOMPRESSORS
 from inlaid.collect.normalize import normalizer, origins
-from inlaid.collect.sources import Text
+from inlaid.collect.sources import Text, places_of
 from inlaid.config import settings_of, unknown_setting
 from inlaid.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
 from inlaid.formats.native import Dtype
-from inlaid.formats.reading import Reading, Start, convert_command
+from inlaid.formats.reading import Reading, Start, check_compression, convert_command
 from inlaid.jobs import planning
 from inlaid.jobs.init_from import InitFrom
 from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import Method
-from inlaid.messages import Message
 from inlaid.report import Note, Report, log
 from inlaid.study.search.packing import loss_of_packing
 from inlaid.vectors import Vectors
@@ -59,10 +58,20 @@ def train(
     >>> vectors = train("text.txt", SGNS(dim=300), min_count=2)
     """
     job, encoding = _job(text, method, encoding, safety, init_from, freeze, settings)
+    places.check_distinct({"checkpoint": job.safety.checkpoint}, places_read(text, encoding))
     job.check()
     planning.announce(text, job.method, encoding, report)
     encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
     return job.train(encoded, report)
+
+
+def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:
+    """The files and folders that encoding a text reads."""
+    named = [] if isinstance(text, Corpus) else places_of(text)
+    if encoding is None:
+        return [*named]
+    dictionary = encoding.dictionary if isinstance(encoding.dictionary, Path) else None
+    return [*named, dictionary, encoding.tokenizer_file]
 
 
 def plan(
@@ -160,8 +169,10 @@ def corpus(
             )
         return open_corpus(Path(text))
     chosen = _merged(encoding, settings)
-    target = Path(out) if out is not None else None
-    return encode(text, chosen, report, workers=workers, out=target)
+    if out is None:
+        return encode(text, chosen, report, workers=workers)
+    with places.claimed(Path(out), reads=places_read(text, chosen), folder=True):
+        return encode(text, chosen, report, workers=workers, out=Path(out))
 
 
 def tokenize(text: str, **settings: Any) -> Tokenized:
@@ -189,8 +200,12 @@ def phrases(
     from inlaid.encode.phrases import Phrases, join  # it imports the kernels
 
     chosen = settings_of(Phrases, settings)
-    joined = join(text if isinstance(text, Corpus) else open_corpus(Path(text)), chosen, report)
-    if out is not None:
+    read = text if isinstance(text, Corpus) else open_corpus(Path(text))
+    if out is None:
+        return join(read, chosen, report)
+    reads = [] if isinstance(text, Corpus) else [Path(text)]
+    with places.claimed(Path(out), reads=reads, folder=True):
+        joined = join(read, chosen, report)
         joined.save(Path(out))
     return joined
 
@@ -239,38 +254,32 @@ def save(
     *,
     format: str | None = None,
     dtype: Dtype = "float32",
+    overwrite: bool = False,
     report: Report = log,
 ) -> None:
-    """Write vectors in the format that is named, or that the suffix of `path` means. An existing file is
-    replaced as a whole or not at all.
+    """Write vectors in the format that is named, or that the suffix of `path` means.
 
-    Inlaid's own format can store float16 or int8, in half or a quarter of the space; what that costs is
-    measured and reported.
+    A native file that exists is replaced, as a whole or not at all; any other file only with `overwrite`, and
+    a folder never. Inlaid's own format can store float16 or int8, in half or a quarter of the space; what
+    that costs is measured and reported.
     """
     path = Path(path)
-    name = format or format_for(path)
-    if name == "native":
+    target = output_format(path, format, dtype)
+    places.check_replaceable(path, overwrite=overwrite)
+    if target.name == "native":
         native.write(vectors, path, report, dtype=dtype)
         if dtype != "float32":
             report(loss_of_packing(vectors, native.read(path)).note())
         return
-    if dtype != "float32":
-        raise SettingError(
-            "dtype is {dtype}, which only Inlaid's own format can store; {format} stores float32. "
-            "Leave it out, or write {stem}.inlaid.",
-            dtype=dtype,
-            format=name,
-            stem=path.stem,
-        )
-    registry.find("format", name).write(vectors, path, report)
-    lost = _lost(vectors, name)
+    target.load().write(vectors, path, report)
+    lost = _lost(vectors, target.name)
     if lost:
         report(
             Note(
                 "{path}: the format {format} cannot store these parts of the vectors: {parts}. They were "
                 "left out.",
                 path=path,
-                format=name,
+                format=target.name,
                 parts=", ".join(lost),
             )
         )
@@ -293,61 +302,69 @@ def convert(
     source_format: str | None = None,
     format: str | None = None,
     dtype: Dtype = "float32",
+    overwrite: bool = False,
     report: Report = log,
     **reading: Any,
 ) -> Vectors:
     """Read vectors from one file and write them to another. `format` is that of the target; `source_format`
     need only be named where the content of the source does not show it."""
-    name = format or format_for(Path(target), Path(source))  # before a long read, not after it
-    vectors = load(source, format=source_format, report=report, **reading)
-    save(vectors, target, format=name, dtype=dtype, report=report)
+    path = Path(target)
+    chosen = output_format(path, format, dtype)
+    with places.claimed(path, reads=[Path(source)], folder=is_folder_format(chosen), overwrite=overwrite):
+        vectors = load(source, format=source_format, report=report, **reading)
+        save(vectors, path, format=chosen.name, dtype=dtype, overwrite=overwrite, report=report)
     return vectors
 
 
-def format_for(path: Path, source: Path | None = None) -> str:
-    """The format that the suffix of a file means. `source` is the file that is converted, if there is one."""
+def output_format(path: Path, format: str | None = None, dtype: Dtype = "float32") -> registry.Entry:
+    """The format that `path` will be written in: the one that is named, or that its suffix means.
+
+    Everything about the path that `save` would refuse is refused here, so that it can be asked before hours
+    of work.
+    """
+    if format is None and path.is_dir():
+        files.can_write(path)  # the error says that it is a folder, not that it has no suffix
+    entry = registry.entry("format", format or _format_of(path))
+    kind = entry.load()
+    check_compression(path, getattr(kind, "COMPRESSIONS", ()))
+    if hasattr(kind, "check_output"):
+        kind.check_output(path)
+    if dtype != "float32" and entry.name != "native":
+        raise SettingError(
+            "dtype is {dtype}, which only Inlaid's own format can store; {format} stores float32. "
+            "Leave it out, or write {stem}.inlaid.",
+            dtype=dtype,
+            format=entry.name,
+            stem=path.stem,
+        )
+    return entry
+
+
+def is_folder_format(entry: registry.Entry) -> bool:
+    return not entry.load().SUFFIXES
+
+
+def _format_of(path: Path) -> str:
+    """The format that the suffix of a file means."""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
     entries = registry.entries("format")
     meant = [entry.name for entry in entries if set(suffixes) & set(entry.load().SUFFIXES)]
     if len(meant) == 1:
         return meant[0]
-    command = Message(
-        "`inlaid convert {source} {target} --format {format}` (in Python: save(..., format={format!r}))",
-        source=shlex.quote(str(source or path.with_name(f"{path.name.partition('.')[0]}.inlaid"))),
-        target=shlex.quote(str(path)),
-        format=meant[0] if meant else "FORMAT",
-    )
-    if not meant and source is None:
-        raise SettingError(
-            "{path}: no format has this suffix; the formats are: {formats}. "
-            "Write an .inlaid file, then name the format: {command}.",
-            path=path,
-            formats=_format_names(),
-            command=command,
-        )
     if not meant:
         raise SettingError(
-            "{path}: no format has this suffix; the formats are: {formats}. "
-            "Name one, or use the suffix .inlaid: {command}.",
+            "{path}: no format has this suffix. Use the suffix .inlaid, or name a format with --format (in "
+            "Python: format=); the formats are: {formats}.",
             path=path,
             formats=_format_names(),
-            command=command,
-        )
-    if source is None:
-        raise SettingError(
-            "{path}: files of {formats} end in {suffix}. Write an .inlaid file, then name the format: "
-            "{command}.",
-            path=path,
-            formats=", ".join(meant),
-            suffix=suffixes[0],
-            command=command,
         )
     raise SettingError(
-        "{path}: files of {formats} end in {suffix}. Name one of them: {command}.",
+        "{path}: files of {formats} end in {suffix}. Name one of them: --format {first} (in Python: "
+        "format={first!r}).",
         path=path,
         formats=", ".join(meant),
         suffix=suffixes[0],
-        command=command,
+        first=meant[0],
     )
 
 

@@ -9,11 +9,12 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inlaid import files
-from inlaid.errors import WriteError
+from inlaid import files, locks
+from inlaid.errors import Unsynced, WriteError
 
 
 def test_a_file_appears_whole(tmp_path: Path):
@@ -98,6 +99,55 @@ def test_a_failed_fsync_is_an_error_and_keeps_the_old_file(tmp_path: Path, monke
     assert os.listdir(tmp_path) == ["a"]
 
 
+def failing(function: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one call of a function of `os` fail, counted from 1."""
+    original = getattr(os, function)
+    calls = list[int]()
+
+    def call(*given: Any, **named: Any) -> Any:
+        calls.append(1)
+        if len(calls) == number:
+            raise OSError(5, "Input/output error")
+        return original(*given, **named)
+
+    monkeypatch.setattr(os, function, call)
+
+
+def test_a_failed_fsync_of_the_folder_says_that_the_file_is_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    files.write_text(tmp_path / "a", "old")
+    failing("fsync", 2, monkeypatch)
+    with pytest.raises(Unsynced, match=r"a is written and in place, but .* a power cut may undo it"):
+        files.write_text(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "new"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_an_error_inside_a_folder_is_one_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    failing("fsync", 2, monkeypatch)
+    with (
+        pytest.raises(WriteError, match=r"Cannot write .*/corpus: Input/output error") as caught,
+        files.writing_folder(tmp_path / "corpus") as part,
+    ):
+        files.write_text(part / "a", "1")
+    assert not isinstance(caught.value, Unsynced)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_removal_is_said_and_made_up_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patch:
+        failing("fsync", 1, patch)
+        failing("unlink", 1, patch)
+        with pytest.raises(
+            WriteError, match=r"\.a\..*\.part could not be removed; the next write of this name"
+        ):
+            files.write_text(tmp_path / "a", "1")
+    assert len(os.listdir(tmp_path)) == 1
+    files.write_text(tmp_path / "a", "1")
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_a_failure_in_the_middle_keeps_the_old_file_and_leaves_nothing(tmp_path: Path):
     files.write_text(tmp_path / "a.txt", "old")
     with pytest.raises(ZeroDivisionError), files.writing(tmp_path / "a.txt") as file:
@@ -165,16 +215,74 @@ def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     assert os.listdir(tmp_path) == ["corpus"]
 
 
-def test_unfinished_files_are_swept_and_nothing_else(tmp_path: Path):
+def test_unfinished_files_are_swept_by_the_next_writer_and_nothing_else(tmp_path: Path):
     for name in (".a[1].0123abcd.part", ".a[1].b.0123abcd.part", ".a1.0123abcd.part", "a[1]", ".a[1].part"):
         (tmp_path / name).touch()
-    files.sweep(tmp_path / "a[1]")
+    (tmp_path / ".a[1].4567abcd.part" / "inner").mkdir(parents=True)
+    files.write_text(tmp_path / "a[1]", "new")
     assert sorted(os.listdir(tmp_path)) == [
         ".a1.0123abcd.part",
         ".a[1].b.0123abcd.part",
         ".a[1].part",
         "a[1]",
     ]
+
+
+def test_unfinished_files_of_living_writers_stay(tmp_path: Path):
+    with files.writing(tmp_path / "a") as first:
+        first.write(b"first")
+        files.write_text(tmp_path / "a", "second")
+        files.sweep(tmp_path / "a")
+        assert (tmp_path / "a").read_text() == "second"
+    assert (tmp_path / "a").read_text() == "first"
+    with files.writing_folder(tmp_path / "c") as part:
+        files.write_text(part / "1", "1")
+        files.sweep(tmp_path / "c")
+        files.write_text(part / "2", "2")
+    assert sorted(os.listdir(tmp_path / "c")) == ["1", "2"]
+    assert sorted(os.listdir(tmp_path)) == ["a", "c"]
+
+
+def test_a_part_swept_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    take = locks.take
+    swept = list[Path]()
+
+    def sweep_first(path: Path, *more: Any) -> Any:
+        if not swept:
+            swept.append(path)
+            files.sweep(tmp_path / "a")
+        return take(path, *more)
+
+    monkeypatch.setattr(locks, "take", sweep_first)
+    files.write_text(tmp_path / "a", "1")
+    assert not swept[0].exists()
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_a_killed_writer_left_is_swept(tmp_path: Path, folder: bool):
+    how = "writing_folder" if folder else "writing"
+    code = f"""
+import os, signal
+from pathlib import Path
+from inlaid import files
+with files.{how}(Path({str(tmp_path / "a")!r})):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", code])
+    assert len(os.listdir(tmp_path)) == 1
+    with getattr(files, how)(tmp_path / "a"):
+        pass
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["v" * 255, "词" * 85])
+def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path, name: str):
+    (tmp_path / locks.short_name(tmp_path / name, 15)).touch()
+    files.write_text(tmp_path / name, "1")
+    with locks.holding(tmp_path / name):
+        files.can_write(tmp_path / name)
+    assert len(os.listdir(tmp_path)) == 2
 
 
 def test_killed_while_writing_leaves_the_old_file(tmp_path: Path):

@@ -188,6 +188,14 @@ def _paths(text: Text) -> list[Path] | None:
     return None
 
 
+def places_of(text: Text) -> list[Path]:
+    """The files and folders that `text` names, before anything is read; patterns are resolved."""
+    named = [path for path in _paths(text) or [] if path != STDIN]
+    patterns = [path for path in named if not path.exists() and glob.has_magic(str(path))]
+    matched = [Path(each) for path in patterns for each in glob.glob(str(path), recursive=True)]
+    return [*named, *matched]
+
+
 def _files(path: Path, report: Report) -> list[Path]:
     """The files a path names: itself, those of a folder, or those a pattern matches; in a fixed order."""
     if path == STDIN:

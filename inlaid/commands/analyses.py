@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import typing
@@ -11,8 +12,8 @@ from typing import Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid import files, registry
-from inlaid.commands.options import config_values
+from inlaid import places, registry
+from inlaid.commands.options import OVERWRITE_HELP, config_values, format_help
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, print_json, print_rows
 from inlaid.config import settings_of
@@ -36,12 +37,12 @@ def run(entry: registry.Entry, words: list[str]) -> None:
     if study.settings is not None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
-    if study.gives_vectors and options.output:
-        files.can_write(options.output)
     saved = ""
-    with drawn() as report:
+    with _claimed(study, options), drawn() as report:
         inputs = {each.name: _loaded(each, options, report) for each in study.inputs}
-        named = {"settings": settings} if study.settings is not None else {}
+        named: dict[str, Any] = {"settings": settings} if study.settings is not None else {}
+        if study.takes_overwrite:
+            named["overwrite"] = options.overwrite
         result = study.function(**inputs, **named, report=report)
         if study.gives_vectors and options.output:
             saved = _saved(result, study, options, report)
@@ -53,6 +54,31 @@ def run(entry: registry.Entry, words: list[str]) -> None:
         print(saved)
 
 
+def _claimed(study: Analysis, options: Any) -> contextlib.AbstractContextManager[None]:
+    """The output, checked before any work and locked; most analyses have none."""
+    from inlaid import pipeline
+
+    output = getattr(options, "output", None)
+    if output is None:
+        return contextlib.nullcontext()
+    folder = False
+    if study.gives_vectors:
+        folder = pipeline.is_folder_format(pipeline.output_format(output, options.format))
+    reads = [
+        path
+        for each in study.inputs
+        if each.type is not str and each.name != "output"
+        for path in _typed_paths(getattr(options, each.name))
+    ]
+    return places.claimed(output, reads=reads, folder=folder, overwrite=options.overwrite)
+
+
+def _typed_paths(typed: Path | tuple[Path, ...] | None) -> tuple[Path, ...]:
+    if typed is None:
+        return ()
+    return typed if isinstance(typed, tuple) else (typed,)
+
+
 def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> str:
     """Write the vectors of the result, and say where."""
     from inlaid import pipeline
@@ -61,7 +87,7 @@ def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) ->
         getattr(options, each.name).stem for each in study.inputs if each.type is Vectors and not each.many
     ]
     vectors = result.to_vectors(names, report=report)
-    pipeline.save(vectors, options.output, report=report)
+    pipeline.save(vectors, options.output, format=options.format, overwrite=options.overwrite, report=report)
     return f"{options.output}: {len(vectors):,} words x {vectors.dim}"
 
 
@@ -96,6 +122,9 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         fields.append(_flag("source_format", str | None, text, None))
     if study.gives_vectors:
         fields.append(_flag("output", Path | None, "save the result as vectors", None))
+        fields.append(_flag("format", str | None, format_help(), None))
+    if study.gives_vectors or study.takes_overwrite:
+        fields.append(_flag("overwrite", bool, OVERWRITE_HELP, False))
     if study.settings is not None:
         fields.append(_flag("config", Path | None, "a TOML file of settings; flags override it", None))
     fields.append(_flag("json", bool, "print JSON instead of text", False))

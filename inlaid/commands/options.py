@@ -9,16 +9,19 @@ from typing import Annotated, Any
 import tyro
 from tyro.conf import Positional
 
+from inlaid import registry
 from inlaid.config import read_toml
 from inlaid.errors import SettingError
 
 TEXT_HELP = "files or folders of text, or the folder of a corpus"
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+OVERWRITE_HELP = "replace the output even if nothing in it shows that Inlaid wrote it"
 
 
-def reading_options(**groups: object) -> type:
-    """Options of a command that reads text: input, output, and groups of settings with their defaults."""
+def reading_options(*more: tuple[str, Any, Any], **groups: object) -> type:
+    """Options of a command that reads text: input, output, other fields, and groups of settings with their
+    defaults."""
     fixed = [
         ("text", Annotated[Text, tyro.conf.arg(metavar="TEXT...", help=TEXT_HELP)]),
         ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),
@@ -29,7 +32,21 @@ def reading_options(**groups: object) -> type:
         ),
     ]
     given = [(name, type(default), dataclasses.field(default=default)) for name, default in groups.items()]
-    return dataclasses.make_dataclass("Options", fixed + given, frozen=True, kw_only=True)
+    return dataclasses.make_dataclass("Options", [*fixed, *more, *given], frozen=True, kw_only=True)
+
+
+def format_help() -> str:
+    formats = ", ".join(entry.name for entry in registry.entries("format"))
+    return f"format of the output, where its suffix does not say it: {formats}"
+
+
+def saving_fields() -> list[tuple[str, Any, Any]]:
+    """The flags of a command that writes vectors."""
+    arg = tyro.conf.arg
+    return [
+        ("format", Annotated[str | None, arg(help=format_help())], dataclasses.field(default=None)),
+        ("overwrite", Annotated[bool, arg(help=OVERWRITE_HELP)], dataclasses.field(default=False)),
+    ]
 
 
 def config_values(words: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from pathlib import Path
@@ -94,6 +95,7 @@ def world(
     words: int = 100_000,
     seed: int = 1,
     dictionary: Path | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write text of the embedded world, one sentence per line.
 
@@ -103,15 +105,20 @@ def world(
         words: how many words, at least
         seed: seed of the text
         dictionary: also write its Chinese words to this file, for `inlaid train ... --dictionary`
+        overwrite: replace files that exist
     """
-    from inlaid import files
+    from inlaid import files, places
     from inlaid.collect import world
 
     written = 0
-    with files.writing(output) as file:
-        for sentence in world.sentences(language, words=words, seed=seed):
-            file.write(f"{sentence}\n".encode())
-            written += 1
+    with contextlib.ExitStack() as held:
+        held.enter_context(places.claimed(output, others={"dictionary": dictionary}, overwrite=overwrite))
+        if dictionary:
+            held.enter_context(places.claimed(dictionary, overwrite=overwrite))
+        with files.writing(output) as file:
+            for sentence in world.sentences(language, words=words, seed=seed):
+                file.write(f"{sentence}\n".encode())
+                written += 1
+        if dictionary:
+            files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")
     print(f"{output}: {written:,} sentences")
-    if dictionary:
-        files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import sys
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from inlaid import registry
-from inlaid.commands.options import config_values, reading_options, text_of
+from inlaid.commands.options import config_values, reading_options, saving_fields, text_of
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import as_typed, drawn, listed, print_rows
-from inlaid.errors import Diverged, SettingError
+from inlaid.errors import Diverged, InlaidError, SettingError, Unsynced
+from inlaid.locks import short_name
 from inlaid.report import Note, Report
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ ABILITY_OF_FLAG = {
     "--minutes": "steps",
 }
 """Flags that only some methods have, and the ability each of them needs."""
+CHECKPOINT = ".checkpoint"
+"""Suffix of the checkpoint beside the output."""
 
 
 def train(words: list[str]) -> None:
@@ -43,8 +48,7 @@ def train(words: list[str]) -> None:
     name = words[0]
     kind = registry.find("method", name)
 
-    from inlaid import files, pipeline
-    from inlaid.jobs.unmoved import unmoved_note
+    from inlaid import pipeline
 
     options = _parsed(name, kind, words[1:])
     method = options.settings
@@ -53,17 +57,62 @@ def train(words: list[str]) -> None:
         planned = pipeline.plan(text_of(options), method, encoding=_encoding(options))
         print_rows(planned.rows())
         return
-    files.can_write(options.output)
-    pipeline.format_for(options.output)  # a suffix without a format is refused before the training
-    with drawn() as report:
-        vectors = _trained(options, method, report)
-        pipeline.save(vectors, options.output)
-    print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
-    _tidy(_safety(options).checkpoint, vectors)
+    _train(options, method)
+
+
+def _train(options: Any, method: Any) -> None:
+    from inlaid import pipeline, places
+    from inlaid.jobs.unmoved import unmoved_note
+
+    target = pipeline.output_format(options.output, options.format)
+    checkpoint = _safety(options).checkpoint
+    claimed = places.claimed(
+        options.output,
+        reads=_read(options),
+        others={"checkpoint": checkpoint},
+        folder=pipeline.is_folder_format(target),
+        overwrite=options.overwrite,
+    )
+    with claimed:
+        with drawn() as report:
+            vectors = _trained(options, method, report)
+            _save(vectors, options, report)
+        _remove_checkpoint(checkpoint, vectors)  # before printing, which a closed pipe would end
+        print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
+        _say_how_to_continue(checkpoint, vectors, options.output)
     _print_next_steps(options.output, vectors)
     unmoved = unmoved_note(vectors.card.outcome, len(vectors))
     if unmoved is not None:
         print(f"\n{unmoved}")
+
+
+def _read(options: Any) -> list[Path | None]:
+    """The files and folders that a training reads."""
+    from inlaid import pipeline
+
+    earlier = getattr(options, "continuing", Continuing()).init_from
+    return [*pipeline.places_read(text_of(options), options.encoding), earlier, options.config]
+
+
+def _save(vectors: Vectors, options: Any, report: Report) -> None:
+    """Save the result; if its format cannot hold it, as an .inlaid file, so that no work is lost."""
+    from inlaid import pipeline
+    from inlaid.formats.reading import free_native_file
+
+    try:
+        pipeline.save(
+            vectors, options.output, format=options.format, overwrite=options.overwrite, report=report
+        )
+    except InlaidError as error:
+        if pipeline.output_format(options.output, options.format).name == "native":
+            raise
+        if isinstance(error, Unsynced):
+            raise
+        rescued = free_native_file(options.output)
+        with contextlib.suppress(InlaidError):  # the first error matters more
+            pipeline.save(vectors, rescued, report=report)
+            report(Note("The vectors are in {path} instead.", path=rescued))
+        raise
 
 
 def _parsed(name: str, kind: Any, words: list[str]) -> Any:
@@ -82,7 +131,7 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
         **_offered(kind.abilities),
     }
     program = f"inlaid train {name}"
-    return parse(reading_options(**groups), words, program, kind.__doc__)
+    return parse(reading_options(*saving_fields(), **groups), words, program, kind.__doc__)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -169,7 +218,7 @@ def _safety(options: Any) -> Safety:
     given = Safety(
         **{field.name: getattr(options.safety, field.name) for field in dataclasses.fields(options.safety)}
     )
-    beside = options.output.with_name(f"{options.output.name}.checkpoint")
+    beside = options.output.with_name(f"{short_name(options.output, len(CHECKPOINT))}{CHECKPOINT}")
     return dataclasses.replace(given, checkpoint=given.checkpoint or beside)
 
 
@@ -190,22 +239,43 @@ def _trained(options: Any, method: Any, report: Report) -> Vectors:
         )
     except Diverged as error:
         if error.result is not None:
-            pipeline.save(error.result, options.output)
+            _save(error.result, options, report)
             report(Note("The last good vectors are in {path}.", path=options.output))
         raise
 
 
-def _tidy(checkpoint: Path | None, vectors: Vectors) -> None:
-    """Remove the checkpoint of a run that is over; --resume continues from that of an interrupted run."""
+def _remove_checkpoint(path: Path | None, vectors: Vectors) -> None:
+    """Remove the checkpoint of a run that is over."""
+    from inlaid.jobs import checkpoint
+
+    card = vectors.card
+    if path is None or card.outcome is None or not card.outcome.finished or not path.exists():
+        return
+    try:
+        checkpoint.remove(path, checkpoint.identity_of(card.method, card.settings, card.corpus))
+    except InlaidError as error:  # the result is saved all the same
+        print(f"note: the checkpoint stays: {error}", file=sys.stderr)
+
+
+def _say_how_to_continue(path: Path | None, vectors: Vectors, output: Path) -> None:
+    """After a run that was interrupted: --resume continues from its checkpoint."""
     outcome = vectors.card.outcome
-    if checkpoint is None or outcome is None or not checkpoint.exists():
+    if path is None or outcome is None or outcome.finished or not path.exists():
         return
-    if outcome.finished:
-        checkpoint.unlink()
-        return
-    print(f"Continue with the same command and --resume; the checkpoint is {checkpoint}.")
+    print(f"{_how_to_continue(output)}; the checkpoint is {path}.")
     if outcome.reason == "interrupted":
         raise KeyboardInterrupt
+
+
+def _how_to_continue(output: Path) -> str:
+    """What to type after an interrupted run, which has saved the vectors so far."""
+    from inlaid import places
+
+    if output.is_dir():
+        return f"Remove {output}, then continue with the same command and --resume"
+    if places.is_ours(output):
+        return "Continue with the same command and --resume"
+    return "Continue with the same command and --resume --overwrite"
 
 
 def _print_next_steps(output: Path, vectors: Vectors) -> None:

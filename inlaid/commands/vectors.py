@@ -9,24 +9,21 @@ from typing import Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid import registry
-from inlaid.commands.options import values_of_group
+from inlaid.commands.options import saving_fields, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, print_json
 
 
 def convert(words: list[str]) -> None:
     """Read vectors in one format and write them in another."""
-    from inlaid import files, pipeline
+    from inlaid import pipeline
     from inlaid.formats.native import Dtype
     from inlaid.formats.reading import Reading
 
-    formats = ", ".join(entry.name for entry in registry.entries("format"))
     arg = tyro.conf.arg
     source_help = "a file or folder of vectors"
     target_help = "the file or folder to write; its suffix selects the format"
     source_format_help = "format of the source, where it is not recognized by the content"
-    format_help = f"format of the target: {formats}"
     dtype_help = "dtype of the table in Inlaid's own format"
     fields = [
         ("source", Annotated[Positional[Path], arg(help=source_help)]),
@@ -36,14 +33,12 @@ def convert(words: list[str]) -> None:
             Annotated[str | None, arg(help=source_format_help)],
             dataclasses.field(default=None),
         ),
-        ("format", Annotated[str | None, arg(help=format_help)], dataclasses.field(default=None)),
+        *saving_fields(),
         ("dtype", Annotated[Dtype, arg(help=dtype_help)], dataclasses.field(default="float32")),
         ("reading", tyro.conf.OmitArgPrefixes[Reading], dataclasses.field(default=Reading())),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
     options: Any = parse(kind, words, "inlaid convert", convert.__doc__)
-    if options.target.suffix:
-        files.can_write(options.target)
     with drawn() as report:
         vectors = pipeline.convert(
             options.source,
@@ -51,6 +46,7 @@ def convert(words: list[str]) -> None:
             source_format=options.source_format,
             format=options.format,
             dtype=options.dtype,
+            overwrite=options.overwrite,
             report=report,
             **values_of_group(options.reading),
         )

@@ -30,6 +30,7 @@ from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".bin", ".ftz")
+COMPRESSIONS = (".gz", ".xz")
 BLOCK = 1 << 13
 """Rows written at a time."""
 DEFAULTS = {
@@ -77,14 +78,19 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     return replace(vectors, stored=NGramTable(ngrams, blob, offsets), subwords=ngrams)
 
 
-def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
-    """A .bin that fastText loads. What the file needs and the vectors lack is filled in, with a note."""
+def check_output(path: Path) -> None:
+    """Raise SettingError if this is the name of a quantized model."""
     if path.suffix.lower() == ".ftz" or path.stem.lower().endswith(".ftz"):
         raise SettingError(
             "{path}: quantized models (.ftz) are read, not written. Write {stem}.bin.",
             path=path,
             stem=path.name.split(".")[0],
         )
+
+
+def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
+    """A .bin that fastText loads. What the file needs and the vectors lack is filled in, with a note."""
+    check_output(path)
     words = vectors.words.all_bytes()
     _refuse_zero_bytes(words)
     ngrams = _writable_ngrams(vectors, report)

@@ -39,6 +39,11 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
         ) from None
 
 
+def check_output(path: Path) -> None:
+    """Raise MissingExtra if parquet cannot be written here."""
+    need("pyarrow", extra="parquet")
+
+
 def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
     arrow = need("pyarrow", extra="parquet")
     parquet = need("pyarrow.parquet", extra="parquet")

@@ -64,14 +64,14 @@ def convert_command(path: Path, option: str, value: object) -> Message:
     return Message(
         "`inlaid convert {source} {target} --{option} {value}` (in Python: load(path, {keyword}={value!r}))",
         source=shlex.quote(str(path)),
-        target=shlex.quote(str(_new_file(path))),
+        target=shlex.quote(str(free_native_file(path))),
         option=option,
         value=value,
         keyword=option.removeprefix("source-"),
     )
 
 
-def _new_file(path: Path) -> Path:
+def free_native_file(path: Path) -> Path:
     """A native file beside `path` that does not exist yet."""
     stem = path.name.partition(".")[0] or "vectors"
     target = path.parent / f"{stem}.inlaid"
@@ -108,7 +108,9 @@ class Format(Protocol):
     """A file or folder format for vectors: a module of this package, or an object in one."""
 
     SUFFIXES: tuple[str, ...]
-    """Suffixes that select this format when vectors are written and no format is named."""
+    """Suffixes that select this format when vectors are written and no format is named; none if it is a
+    folder. A format that can be compressed has COMPRESSIONS, too, and one that cannot write every path has
+    `check_output`, which raises what `write` would raise about it."""
 
     def recognizes(self, start: Start) -> bool: ...
     def read(self, path: Path, reading: Reading, report: Report) -> Vectors: ...
@@ -127,16 +129,32 @@ def opened(path: Path, report: Report | None = None) -> Iterator[DecompressedFil
         raise FormatError.from_parts(error.sentence, error.values) from None
 
 
+COMPRESSIONS = (".gz", ".xz")
+"""Suffixes of the compressions that vectors can be written with."""
+
+
+def check_compression(path: Path, allowed: tuple[str, ...] = COMPRESSIONS) -> None:
+    """Raise SettingError if the suffix of `path` is that of a compression it cannot be written with."""
+    suffix = compression_of(path)
+    if not suffix or suffix in allowed:
+        return
+    if not allowed:
+        raise SettingError(
+            "{path}: this format is not compressed. Leave out {suffix}.", path=path, suffix=suffix
+        )
+    raise SettingError(
+        "{path}: vectors can be written as {allowed}; found {suffix}. Choose one of those, or none.",
+        path=path,
+        allowed=" or ".join(allowed),
+        suffix=suffix,
+    )
+
+
 @contextmanager
 def compressing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to, compressed as its suffix says, which becomes `path` when the block succeeds."""
+    check_compression(path)
     suffix = compression_of(path)
-    if suffix not in (None, "", ".gz", ".xz"):
-        raise SettingError(
-            "{path}: vectors can be written as .gz or .xz; found {suffix}. Choose one of those, or none.",
-            path=path,
-            suffix=suffix,
-        )
     with files.writing(path) as file:
         if suffix == ".gz":
             # No name and no time in the header: the same vectors give the same bytes.

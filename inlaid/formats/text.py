@@ -62,6 +62,7 @@ class TextFormat:
 
     SUFFIXES: tuple[str, ...]
     has_header: bool
+    COMPRESSIONS: tuple[str, ...] = (".gz", ".xz")
 
     def recognizes(self, start: Start) -> bool:
         """Lines of a word and at least two numbers. Lines with one number may be anything (words and counts),

@@ -34,6 +34,7 @@ from inlaid.shapes import Rows
 from inlaid.vectors import Vectors
 
 SUFFIXES = (".bin",)
+COMPRESSIONS = (".gz", ".xz")
 BLOCK = 1 << 22
 """Bytes read and written at a time."""
 LONGEST_HEADER = 64

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from inlaid import arrays as arrays_file
+from inlaid import locks
 from inlaid.errors import FormatError, SettingError, WriteError
-from inlaid.files import can_write
+from inlaid.files import can_write, sweep
 from inlaid.jobs.guard import Losses
 from inlaid.jobs.state import Snapshot, State, bad_row
 from inlaid.messages import Message
@@ -115,8 +116,8 @@ def restore(saved: Saved, state: State, identity: Mapping[str, Any]) -> Snapshot
 
     Everything is checked before the first tensor is overwritten.
     """
-    _check_same_run(saved, identity)
     path = saved.opened.path
+    _check_same_run(path, saved.identity, identity)
     found = {name: saved.opened.whole(name) for name in saved.opened.arrays}
     for name, shape in state.shapes.items():
         dtype = state.dtypes[name]
@@ -164,11 +165,24 @@ def check_place(path: Path) -> None:
     )
 
 
-def remove(path: Path) -> None:
-    """Remove the checkpoint of a run whose result is saved; any other file stays."""
-    if path.exists():
-        open_saved(path)
-        path.unlink()
+def remove(path: Path, identity: Mapping[str, Any]) -> None:
+    """Remove the checkpoint of a run whose result is saved. Any other file stays, and so does a checkpoint
+    of another run, or one that a run is using."""
+    if not path.exists():
+        return
+    with locks.holding(path):
+        saved = open_saved(path)
+        there = {name: saved.identity.get(name) for name in identity}
+        _check_same_run(path, there, identity)
+        try:
+            path.unlink()
+        except OSError as error:
+            raise WriteError(
+                "Cannot remove {path}: {reason}. Remove it when nothing is left to resume.",
+                path=path,
+                reason=error.strerror or str(error),
+            ) from error
+    sweep(path)
 
 
 def _progress(values: dict[str, Any]) -> Progress:
@@ -186,8 +200,8 @@ def _described(saved: Saved, array: np.ndarray | None, name: str) -> Message | s
     return Message("{dtype} {shape}", dtype=saved.dtypes.get(name, array.dtype), shape=array.shape)
 
 
-def _check_same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
-    there = _flat(saved.identity)
+def _check_same_run(path: Path, saved: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    there = _flat(saved)
     here = _flat(json.loads(json.dumps(identity)))
     missing = "not set"
     differences = [
@@ -199,7 +213,7 @@ def _check_same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
         raise SettingError(
             "{path} is a checkpoint of another run: {differences}. Resume with the same text and settings, "
             "or start again with another checkpoint file.",
-            path=saved.opened.path,
+            path=path,
             differences="; ".join(differences),
         )
 

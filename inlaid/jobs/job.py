@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
-from inlaid import registry
+from inlaid import files, locks, registry
 from inlaid.config import values_of
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import Diverged, SettingError, SourceError
@@ -65,8 +65,12 @@ class Job:
             )
         if self.safety.minutes is not None and not hasattr(self.method, "epochs"):
             raise SettingError("{name} has no epochs to fit into minutes. Leave out minutes.", name=self.name)
-        if self.safety.checkpoint is not None and not self.safety.resume:
-            check_place(self.safety.checkpoint)
+        if self.safety.checkpoint is not None:
+            if self.safety.resume:
+                files.can_write(self.safety.checkpoint)
+            else:
+                check_place(self.safety.checkpoint)
+            locks.check_free(self.safety.checkpoint)
 
     def train(self, corpus: Corpus, report: Report) -> Any:
         """The vectors or model, with a card that says how the training ended.

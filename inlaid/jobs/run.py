@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from inlaid import files
-from inlaid.errors import Diverged, InlaidError, SettingError, WriteError
+from inlaid import files, locks
+from inlaid.errors import Diverged, InlaidError, SettingError, Unsynced, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
 from inlaid.jobs.plan import Speed
@@ -83,11 +83,20 @@ class _Run:
         self.announced = False
 
     def train(self) -> Outcome:
-        self._begin()
-        with interruptions() as self.caught:
-            while not (reason := self._reason()):
-                self._step()
-            return self._end(reason)
+        with self._holding_checkpoint():
+            self._begin()
+            with interruptions() as self.caught:
+                while not (reason := self._reason()):
+                    self._step()
+                return self._end(reason)
+
+    def _holding_checkpoint(self) -> contextlib.AbstractContextManager[None]:
+        """No other run may write the same checkpoint."""
+        path = self.safety.checkpoint
+        if path is None or not self.main:
+            return contextlib.nullcontext()
+        files.can_write(path)
+        return locks.holding(path)
 
     def _begin(self) -> None:
         path = self.safety.checkpoint
@@ -215,6 +224,9 @@ class _Run:
             best = self.snapshot if self.safety.patience else None
             checkpoint.save(self.safety.checkpoint, self.training.state, best, self.identity, self.progress)
             self.saved_done = self.progress.done
+        except Unsynced as error:
+            self.saved_done = self.progress.done
+            self.report(Note("Training continues. {error}", error=error))
         except WriteError as error:
             earlier = Message("")
             if self.saved_done is not None:

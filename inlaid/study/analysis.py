@@ -118,6 +118,8 @@ class Analysis:
     """The dataclass of its settings; None where it has none."""
     gives_vectors: bool = False
     """Whether its result has `to_vectors` (see `HasVectors`)."""
+    takes_overwrite: bool = False
+    """Whether it writes a file itself and has a parameter `overwrite`, which the command offers as a flag."""
     variadic: int | None = None
     """The position of the words that may be given one by one; None where there are none."""
 
@@ -155,6 +157,7 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
         inputs=declared,
         settings=kind,
         variadic=variadic,
+        takes_overwrite="overwrite" in parameters,
         gives_vectors=hasattr(hints.get("return"), "to_vectors"),
     )
     return called

@@ -79,7 +79,7 @@ def test_any_words_and_numbers_come_back_bit_for_bit(
 def test_a_file_is_recognized_by_its_content(tmp_path: Path, name: str):
     vectors = Vectors.of(["猫", "😀", "\u00a0", "5"], [[1, 2], [3, 4], [5, 6], [7, 8]])
     for format in ("glove", "word2vec-text"):
-        pipeline.save(vectors, tmp_path / name, format=format)
+        pipeline.save(vectors, tmp_path / name, format=format, overwrite=True)
         assert rows_of(pipeline.load(tmp_path / name)) == rows_of(vectors)
 
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from inlaid import arrays
+from inlaid import arrays, locks
 from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import Losses
@@ -107,14 +107,16 @@ def test_arrays_of_another_shape_are_refused(path: Path, toy: ModuleType):
         checkpoint.restore(checkpoint.open_saved(path), work.state, toy.identity())
 
 
-def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(tmp_path: Path, path: Path):
+def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(
+    tmp_path: Path, path: Path, toy: ModuleType
+):
     arrays.write(tmp_path / "model.inlaid", {"table": np.zeros(3)}, {"card": "{}"})
     (tmp_path / "notes.txt").write_text("notes")
     for name in ("model.inlaid", "notes.txt"):
         with pytest.raises(WriteError, match="already exists and is not a checkpoint"):
             checkpoint.check_place(tmp_path / name)
         with pytest.raises(FormatError):
-            checkpoint.remove(tmp_path / name)
+            checkpoint.remove(tmp_path / name, toy.identity())
     assert sorted(os.listdir(tmp_path)) == ["c", "model.inlaid", "notes.txt"]
 
 
@@ -124,7 +126,11 @@ def test_the_place_of_an_earlier_checkpoint_is_refused(tmp_path: Path, toy: Modu
         WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it with --resume, remove it"
     ):
         checkpoint.check_place(tmp_path / "c")
-    checkpoint.remove(tmp_path / "c")
+    with pytest.raises(SettingError, match="a checkpoint of another run: method is"):
+        checkpoint.remove(tmp_path / "c", toy.identity() | {"method": "another"})
+    with locks.holding(tmp_path / "c"), pytest.raises(WriteError, match="is being written by process"):
+        checkpoint.remove(tmp_path / "c", toy.identity())
+    checkpoint.remove(tmp_path / "c", toy.identity())
     checkpoint.check_place(tmp_path / "c")
     assert os.listdir(tmp_path) == []
 

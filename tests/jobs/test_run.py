@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -300,6 +301,27 @@ def test_resuming(tmp_path: Path, toy: ModuleType, make: Any):
         run(toy.Toy(), Safety(checkpoint=path, resume=True), toy.identity())
     with pytest.raises(SettingError, match="no checkpoint is named"):
         run(toy.Toy(), Safety(resume=True), toy.identity())
+
+
+def test_a_checkpoint_that_may_not_survive_a_power_cut_is_said_to_be_in_place(
+    tmp_path: Path, toy: ModuleType, expected: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    fsync = os.fsync
+
+    def fail_for_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(5, "Input/output error")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail_for_folders)
+    events: list[Event] = []
+    work = toy.Toy()
+    run(work, Safety(checkpoint=tmp_path / "c", checkpoint_minutes=0.0), toy.identity(), events.append)
+    assert "c is written and in place, but" in notes(events)
+    assert "failed" not in notes(events)
+    assert work.bytes() == expected
+    assert checkpoint.open_saved(tmp_path / "c").progress.done == work.total
+    assert os.listdir(tmp_path) == ["c"]
 
 
 def test_a_full_disk_ends_no_training(tmp_path: Path, toy: ModuleType, make: Any, expected: bytes):

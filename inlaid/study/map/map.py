@@ -51,6 +51,7 @@ def map(
     settings: MapSettings | None = None,
     *,
     output: Path,
+    overwrite: bool = False,
     report: Report = silent,
 ) -> DrawnMap:
     """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it.
@@ -60,7 +61,7 @@ def map(
         words: the words to draw; the first of the file when none is named
         output: what to write: a .png, or an .html that works without a network
     """
-    path = writable(output)
+    path = writable(output, overwrite=overwrite)
     made = map_words(vectors, words, settings, report=report)
-    draw_map(made, path, report=report)
+    draw_map(made, path, overwrite=overwrite, report=report)
     return DrawnMap(made, path)

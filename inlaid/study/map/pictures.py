@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inlaid import files
+from inlaid import files, places
 from inlaid.errors import MissingExtra, SettingError, need
 from inlaid.report import Note, Report, silent
 from inlaid.study.map.captions import CAPTIONS, Language, caption, language_of, legend
@@ -54,20 +54,26 @@ SIDES = ((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
 """Where a label may be placed beside its dot, best first: right (1) or left (-1), above or below."""
 
 
-def draw_map(map: Map, path: str | Path, *, title: str = "", report: Report = silent) -> None:
-    """Write the map to a .png or .html file, with its quality below, in the language of most of its words."""
-    path = writable(Path(path))
+def draw_map(
+    map: Map, path: str | Path, *, title: str = "", overwrite: bool = False, report: Report = silent
+) -> None:
+    """Write the map to a .png or .html file, with its quality below, in the language of most of its words.
+
+    An earlier map is replaced; any other file only with `overwrite`.
+    """
+    path = writable(Path(path), overwrite=overwrite)
     if path.suffix.lower() == ".html":
         files.write_text(path, page(map, title))
     else:
         files.write_bytes(path, picture(map, title, report))
 
 
-def writable(path: Path) -> Path:
+def writable(path: Path, *, overwrite: bool = False) -> Path:
     """The path, if a map can be written there."""
     if path.suffix.lower() not in (".png", ".html"):
         raise SettingError("A map is written as .png or .html; found '{name}'.", name=path.name)
     files.can_write(path)
+    places.check_replaceable(path, overwrite=overwrite)
     return path
 
 
@@ -135,8 +141,8 @@ def picture(map: Map, title: str = "", report: Report = silent) -> bytes:
                 )
             )
         buffer = io.BytesIO()
-        # No software version in the metadata: the same map gives the same bytes.
-        figure.savefig(buffer, format="png", metadata={"Software": None})
+        # The name, by which it is recognized, without a version: the same map gives the same bytes.
+        figure.savefig(buffer, format="png", metadata={"Software": "Inlaid"})
         return buffer.getvalue()
 
 

@@ -1,0 +1,531 @@
+"""Every call by which a writer changes the disk fails once, in every way. Is nothing ever lost?
+
+    python tests/campaigns/fault_test.py               # what `make fault-test` runs: every call, every error
+    python tests/campaigns/fault_test.py --limit 20    # at most 20 faults of each writer, those that are next
+    python tests/campaigns/fault_test.py --only native corpus
+
+A library of a few lines of C, preloaded before libc, counts the calls of open, write, fsync, rename, unlink,
+close and their like below a folder, and lets one of them fail. Each writer runs once to count its calls, then
+once for each call and error, in a process forked from a warm one. Afterwards, the old file must be intact or
+the new one whole, nothing may be left behind, and the error must be a WriteError (in Python) or one line (on
+the command line). Where the system call asks to be repeated (EINTR, a short write), there must be no error.
+What was done adds up in a file, over runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import errno
+import importlib.util
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+LIBRARY = "INLAID_FAULTS"
+"""The variable that names the preloaded library."""
+SHORT = -1
+ERRORS = {
+    "ENOSPC": errno.ENOSPC,
+    "EIO": errno.EIO,
+    "EDQUOT": errno.EDQUOT,
+    "EINTR": errno.EINTR,
+    "short": SHORT,
+}
+CALLS = {
+    "o": "open",
+    "w": "write",
+    "s": "fsync",
+    "t": "ftruncate",
+    "a": "fallocate",
+    "c": "close",
+    "p": "chmod",
+    "m": "mkdir",
+    "r": "rename",
+    "u": "unlink",
+}
+INTERRUPTIBLE = "owsta"
+"""Calls that a signal can interrupt, and that are repeated then."""
+SECONDS = 60
+"""A writer that takes longer hangs."""
+
+
+class Writer(NamedTuple):
+    """Something that writes: what is there before, the work, and the result, read back."""
+
+    name: str
+    prepare: Callable[[Path], None]
+    write: Callable[[Path], None]
+    read: Callable[[Path], bytes]
+    names: frozenset[str]
+    """What may be in the folder afterwards."""
+
+
+class Fault(NamedTuple):
+    call: int
+    letter: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"{CALLS[self.letter]} (call {self.call}), {self.error}"
+
+
+class Failed(Exception):
+    """A command that ended with an error, in one line."""
+
+
+class WrongError(Exception):
+    """A command that ended with something else."""
+
+
+# --- the writers
+
+
+def command(*words: str | Path) -> str:
+    """Type a command, whose error must be one line; its notes."""
+    from inlaid.cli import main
+
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(shown):
+        code = main([str(word) for word in words])
+    lines = shown.getvalue().splitlines()
+    errors = [line for line in lines if line.startswith("error: ")]
+    if code == 2 and len(errors) == 1 and "Errno" not in errors[0]:
+        raise Failed(errors[0])
+    if code or errors:
+        raise WrongError(f"code {code}: {lines}")
+    return shown.getvalue()
+
+
+def writers(text: Path) -> Iterator[Writer]:
+    yield from format_writers()
+    yield from study_writers(text)
+    yield from text_writers(text)
+    yield from training_writers(text)
+    if importlib.util.find_spec("torch"):
+        yield model_writer()
+
+
+def sample(seed: int = 1) -> Any:
+    import numpy as np
+
+    from inlaid.encode.vocabulary import Words
+    from inlaid.vectors import Vectors
+
+    words = ["the", "猫", "naïve", "北京", *(f"w{n}" for n in range(400))]
+    table = np.random.default_rng(seed).standard_normal((len(words), 12)).astype(np.float32)
+    return Vectors(Words.of(words), table, np.arange(len(words), 0, -1))
+
+
+def nothing(folder: Path) -> None:
+    pass
+
+
+def file_writer(
+    name: str, file: str, write: Callable[[Path], None], before: Callable[[Path], None] | None = None
+) -> Writer:
+    """A writer of one file, which replaces another."""
+
+    def prepare(folder: Path) -> None:
+        (folder / file).write_bytes(b"old")
+
+    return Writer(
+        name,
+        before or prepare,
+        lambda folder: write(folder / file),
+        lambda folder: (folder / file).read_bytes(),
+        frozenset([file]),
+    )
+
+
+def folder_writer(name: str, write: Callable[[Path], None]) -> Writer:
+    """A writer of a folder, which must not exist."""
+
+    def read(folder: Path) -> bytes:
+        files = sorted(path for path in (folder / "out").rglob("*") if path.is_file())
+        return b"".join(path.name.encode() + path.read_bytes() for path in files)
+
+    return Writer(name, nothing, lambda folder: write(folder / "out"), read, frozenset(["out"]))
+
+
+def format_writers() -> Iterator[Writer]:
+    import inlaid
+    from inlaid import registry
+
+    vectors = sample()
+    targets = [(entry.name, (*entry.load().SUFFIXES, "")[0]) for entry in registry.entries("format")]
+    targets += [("glove", ".txt.gz"), ("word2vec", ".bin.xz")]
+    for format, suffix in targets:
+        if format == "parquet" and not importlib.util.find_spec("pyarrow"):
+            continue
+
+        def save(path: Path, format: str = format) -> None:
+            inlaid.save(vectors, path, format=format, overwrite=True, report=print_nothing)
+
+        yield file_writer(format + suffix, f"v{suffix}", save) if suffix else folder_writer(format, save)
+    yield file_writer(
+        "native int8",
+        "v.inlaid",
+        lambda path: inlaid.save(vectors, path, dtype="int8", overwrite=True, report=print_nothing),
+    )
+
+
+def study_writers(text: Path) -> Iterator[Writer]:
+    import inlaid
+    from inlaid.study.map import pictures
+    from inlaid.study.map.layout import map_words
+    from inlaid.study.map.pictures import draw_map
+
+    vectors = sample()
+    source = text.parent / "source.inlaid"
+    inlaid.save(vectors, source, report=print_nothing)
+    map = map_words(vectors, [f"w{n}" for n in range(40)], method="pca")
+    yield file_writer("map html", "m.html", lambda path: draw_map(map, path, overwrite=True))
+    if importlib.util.find_spec("matplotlib"):
+        drawn = pictures.picture(map)
+        pictures.picture = lambda *_: drawn  # drawing takes a second, and writes nothing
+        yield file_writer("map png", "m.png", lambda path: draw_map(map, path, overwrite=True))
+    yield file_writer(
+        "inlaid convert", "v.vec", lambda path: ignore(command("convert", source, path, "--overwrite"))
+    )
+    pairs = text.parent / "pairs.txt"
+    pairs.write_text("".join(f"w{n} w{n}\n" for n in range(100)))
+    words = ["align", source, source, pairs]
+    yield file_writer(
+        "inlaid align", "v.inlaid", lambda path: ignore(command(*words, "-o", path, "--overwrite"))
+    )
+
+
+def text_writers(text: Path) -> Iterator[Writer]:
+    import numpy as np
+
+    import inlaid
+    from inlaid import files
+
+    files.SPOOL_BYTES = 1000  # a small text uses temporary files as a large one does
+    yield folder_writer("corpus", lambda path: ignore(inlaid.corpus(text, path, workers=1, min_count=1)))
+    yield folder_writer(
+        "corpus bpe",
+        lambda path: ignore(inlaid.corpus(text, path, workers=1, tokenizer="bpe", subwords=300)),
+    )
+    corpus = inlaid.corpus(text, min_count=1)
+    yield folder_writer("phrases", lambda path: ignore(inlaid.phrases(corpus, path)))
+    yield folder_writer(
+        "inlaid corpus", lambda path: ignore(command("corpus", text, "-o", path, "--workers", "1"))
+    )
+    words = ["world", "--words", "3000", "--overwrite"]
+    yield file_writer("inlaid world", "w.txt", lambda path: ignore(command(*words, "-o", path)))
+
+    def scratch(path: Path) -> None:
+        tempfile.tempdir = str(path.parent)
+        files.scratch((1000,), np.int32)[:] = 7
+        files.write_text(path, "done")
+
+    yield file_writer("scratch", "done", scratch)
+
+
+def training_writers(text: Path) -> Iterator[Writer]:
+    words = ["train", "sgns", text, "--dim", "8", "--epochs", "2", "--min-count", "1", "--workers", "1"]
+    words += ["--checkpoint-minutes", "0", "--overwrite"]
+    names = frozenset(["v.inlaid", "v.inlaid.checkpoint"])
+
+    def train(folder: Path) -> None:
+        notes = command(*words, "-o", folder / "v.inlaid")
+        if (folder / "v.inlaid.checkpoint").exists() and "the checkpoint stays" not in notes:
+            raise WrongError("the checkpoint of a finished run stayed, without a note")
+
+    def table(folder: Path) -> bytes:
+        """The table, and that a checkpoint can be resumed."""
+        import inlaid
+        from inlaid.jobs import checkpoint
+
+        if (folder / "v.inlaid.checkpoint").exists():
+            checkpoint.open_saved(folder / "v.inlaid.checkpoint").opened.verify()
+        path = folder / "v.inlaid"
+        return path.read_bytes() if path.read_bytes() == b"old" else inlaid.load(path).table.tobytes()
+
+    def old(folder: Path) -> None:
+        (folder / "v.inlaid").write_bytes(b"old")
+
+    def interrupted(folder: Path) -> None:
+        """A run that was killed after its first checkpoint."""
+        old(folder)
+        if not saved:
+            saved.append(first_checkpoint(words, folder))
+        (folder / "v.inlaid.checkpoint").write_bytes(saved[0])
+
+    def resume(folder: Path) -> None:
+        command(*words, "-o", folder / "v.inlaid", "--resume")
+
+    saved = list[bytes]()
+    yield Writer("inlaid train", old, train, table, names)
+    yield Writer("inlaid train --resume", interrupted, resume, table, names)
+
+
+def first_checkpoint(words: list[Any], folder: Path) -> bytes:
+    """The first checkpoint of a run."""
+    from inlaid.jobs import checkpoint
+
+    class Stop(Exception):
+        pass
+
+    save = checkpoint.save
+
+    def save_and_stop(*given: Any) -> None:
+        save(*given)
+        raise Stop
+
+    checkpoint.save = save_and_stop
+    try:
+        with contextlib.suppress(Stop):
+            command(*words, "-o", folder / "v.inlaid")
+        return (folder / "v.inlaid.checkpoint").read_bytes()
+    finally:
+        checkpoint.save = save
+
+
+def model_writer() -> Writer:
+    import torch
+
+    from inlaid.neural.checkpoint import save_model
+    from inlaid.neural.config import Config
+    from inlaid.neural.model import Model
+    from inlaid.neural.network import make_network
+
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    config = Config(kind="encoder", vocab_size=50, dim=16)
+    model = Model(make_network(config), None)
+    return folder_writer("model folder", lambda path: save_model(model, path))
+
+
+def print_nothing(event: object) -> None:
+    pass
+
+
+def ignore(result: object) -> None:
+    pass
+
+
+# --- one fault, in a forked process
+
+
+def library() -> ctypes.CDLL:
+    found = ctypes.CDLL(os.environ[LIBRARY])
+    found.fault_arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int]
+    found.fault_calls.restype = ctypes.c_char_p
+    return found
+
+
+def forked(work: Callable[[], bytes]) -> bytes:
+    """What `work` gives, in a process of its own."""
+    reader, pipe = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            import signal
+
+            signal.alarm(SECONDS)
+            os.close(reader)
+            answer = work()
+        except BaseException:
+            answer = b"BAD " + traceback.format_exc().encode()
+        with os.fdopen(pipe, "wb") as file:
+            file.write(answer)
+        os._exit(0)
+    os.close(pipe)
+    with os.fdopen(reader, "rb") as file:
+        answer = file.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return answer if status == 0 else f"BAD the process ended with {status}".encode()
+
+
+def count(writer: Writer, faults: ctypes.CDLL) -> tuple[str, bytes]:
+    """The letters of all calls of a writer that is left alone, and its result."""
+
+    def work() -> bytes:
+        with tempfile.TemporaryDirectory(prefix="faults-") as name:
+            folder = Path(name)
+            writer.prepare(folder)
+            faults.fault_arm(name.encode(), 0, 0)
+            writer.write(folder)
+            letters = faults.fault_calls()
+            faults.fault_arm(b"", 0, 0)
+            return letters + b"\n" + writer.read(folder)
+
+    answer = forked(work)
+    if answer.startswith(b"BAD "):
+        raise SystemExit(f"{writer.name} fails without a fault: {answer.decode()}")
+    letters, _, result = answer.partition(b"\n")
+    return letters.decode(), result
+
+
+def strike(writer: Writer, fault: Fault, expected: bytes, faults: ctypes.CDLL) -> str:
+    """Let one call fail; the outcome in a word, or BAD and what was wrong."""
+
+    def work() -> bytes:
+        with tempfile.TemporaryDirectory(prefix="faults-") as name:
+            return _outcome(writer, fault, expected, faults, Path(name)).encode()
+
+    return forked(work).decode(errors="replace")
+
+
+def _outcome(writer: Writer, fault: Fault, expected: bytes, faults: ctypes.CDLL, folder: Path) -> str:
+    from inlaid.errors import WriteError
+
+    writer.prepare(folder)
+    before = _content(writer, folder)
+    faults.fault_arm(str(folder).encode(), fault.call, ERRORS[fault.error])
+    problem: Exception | None = None
+    try:
+        writer.write(folder)
+    except (WriteError, Failed) as error:
+        problem = error
+    finally:
+        faults.fault_arm(b"", 0, 0)
+    after = _content(writer, folder)
+    if after != expected and (problem is None or after != before):
+        return f"BAD neither the old nor the new file is there, after {problem}"
+    if fault.error in ("EINTR", "short") and fault.letter in INTERRUPTIBLE and problem is not None:
+        return f"BAD the call was not repeated: {problem}"
+    if "in place" in str(problem) and after != expected:
+        return f"BAD it is not in place: {problem}"
+    left = set(os.listdir(folder)) - writer.names
+    if left and fault.letter != "u":
+        return f"BAD left {left} after {problem}"
+    if left and not _swept(writer, folder):
+        return f"BAD {left} is not removed by the next writer"
+    if problem is None:
+        return "no error"
+    return "error, new file" if after == expected else "error, old file"
+
+
+def _swept(writer: Writer, folder: Path) -> bool:
+    """Whether the next run of a writer removes what a failed removal left."""
+    for name in writer.names:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).unlink(missing_ok=True)
+    writer.prepare(folder)
+    writer.write(folder)
+    return set(os.listdir(folder)) <= writer.names
+
+
+def _content(writer: Writer, folder: Path) -> bytes | None:
+    try:
+        return writer.read(folder) or None
+    except FileNotFoundError:
+        return None
+
+
+# --- the campaign
+
+
+def faults_of(letters: str) -> list[Fault]:
+    found: list[Fault] = []
+    for call, letter in enumerate(letters, 1):
+        for error in ERRORS:
+            if error == "short" and letter != "w":
+                continue
+            if error == "EINTR" and letter not in INTERRUPTIBLE:
+                continue
+            found.append(Fault(call, letter, error))
+    random.Random(1).shuffle(found)  # a short run tries calls of every kind
+    return found
+
+
+def campaign(writer: Writer, limit: int | None, state: dict[str, Any], faults: ctypes.CDLL) -> int:
+    """Faults of one writer, those that are next; how many were bad."""
+    began = time.monotonic()
+    letters, expected = count(writer, faults)
+    every = faults_of(letters)
+    known = state.setdefault(writer.name, {"done": 0, "bad": []})
+    chosen = [every[(known["done"] + n) % len(every)] for n in range(min(limit or len(every), len(every)))]
+    outcomes: Counter[str] = Counter()
+    bad: list[str] = []
+    for fault in chosen:
+        outcome = strike(writer, fault, expected, faults)
+        outcomes[outcome if not outcome.startswith("BAD") else "BAD"] += 1
+        if outcome.startswith("BAD"):
+            bad.append(f"{fault}: {outcome.removeprefix('BAD ')}")
+            print(f"  {writer.name}: {bad[-1]}", flush=True)
+    known["done"] += len(chosen)
+    known["bad"] = [*known["bad"], *bad][-100:]
+    print(
+        f"{writer.name:22} {len(letters):4} calls {len(chosen):5} faults {time.monotonic() - began:4.0f} s   "
+        f"old file kept {outcomes['error, old file']:4}   new in place {outcomes['error, new file']:3}   "
+        f"no error {outcomes['no error']:4}   BAD {outcomes['BAD']:2}   in all {known['done']:,}",
+        flush=True,
+    )
+    return len(bad)
+
+
+def preload() -> None:
+    """Build the library and start again with it."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None or not sys.platform.startswith("linux"):
+        print("not run: faults are injected by a library for Linux, which needs a C compiler (cc)")
+        sys.exit(1 if os.environ.get("CI") else 0)
+    folder = tempfile.mkdtemp(prefix="faults-library-")
+    target = f"{folder}/faults.so"
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", target, str(HERE / "faults.c"), "-ldl"]
+    subprocess.run(command, check=True)
+    more = {LIBRARY: target, "LD_PRELOAD": target, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run([sys.executable, *sys.argv], env=os.environ | more)
+    shutil.rmtree(folder)
+    sys.exit(ended.returncode)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--limit", type=int, help="faults of each writer; all of them by default")
+    parser.add_argument("--only", nargs="*", help="names of writers")
+    parser.add_argument("--state", type=Path, default=Path(".campaigns/faults.json"), help="what was done")
+    options = parser.parse_args()
+    if LIBRARY not in os.environ:
+        preload()
+    state: dict[str, Any] = {}
+    if options.state.exists():
+        state = json.loads(options.state.read_text())
+    began = time.monotonic()
+    bad = 0
+    faults = library()
+    with tempfile.TemporaryDirectory(prefix="faults-text-") as name:
+        from inlaid.collect import world
+
+        text = Path(name, "text.txt")
+        text.write_text("\n".join(world.sentences("en", words=2000)), "utf-8")
+        for writer in writers(text):
+            if options.only and writer.name not in options.only:
+                continue
+            warm(writer)
+            bad += campaign(writer, options.limit, state, faults)
+            options.state.parent.mkdir(parents=True, exist_ok=True)
+            options.state.write_text(json.dumps(state, indent=1))
+    total = sum(known["done"] for known in state.values())
+    print(f"{bad} bad; {total:,} faults in all, {time.monotonic() - began:.0f} s")
+    return 1 if bad else 0
+
+
+def warm(writer: Writer) -> None:
+    """Compile and import before the processes fork."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as name:
+        writer.prepare(Path(name))
+        writer.write(Path(name))
+    tempfile.tempdir = None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

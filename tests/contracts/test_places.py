@@ -1,0 +1,352 @@
+"""What a command writes never costs what it reads, what others wrote, or the work of another run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import inlaid
+from inlaid import cli, pipeline, registry
+from inlaid.errors import InlaidError, WriteError
+from inlaid.jobs import checkpoint
+from inlaid.jobs.safety import Safety
+from inlaid.jobs.state import State
+
+SGNS = ["--dim", "4", "--epochs", "1", "--min-count", "1"]
+
+
+@pytest.fixture
+def here(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with the files of the workshop."""
+    shutil.copytree(workshop, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def refused(typed: Any, here: Path) -> Callable[..., str]:
+    """Type a command that must be refused in one line, before it reads or writes anything."""
+
+    def run(*words: str | Path) -> str:
+        before = contents(here)
+        shown = typed(*words, code=2)
+        assert shown.err.count("\n") == 1, shown.err
+        assert contents(here) == before
+        return shown.err
+
+    return run
+
+
+class TestTheSamePlaceTwice:
+    def test_the_checkpoint_is_not_the_output(self, refused: Any):
+        error = refused("train", "sgns", "corpus", "-o", "v.inlaid", "--checkpoint", "v.inlaid")
+        assert "v.inlaid is both the output and the checkpoint" in error
+        os.symlink("v.inlaid", "link")
+        os.mkdir("folder")
+        for other in ("link", "./v.inlaid", "folder/../v.inlaid"):
+            words = ("train", "sgns", "corpus", "-o", "v.inlaid", "--checkpoint", other)
+            assert "is both the output and the checkpoint" in refused(*words)
+
+    @pytest.mark.parametrize("name", [entry.name for entry in registry.entries("method")])
+    def test_the_output_is_not_the_text(self, name: str, refused: Any):
+        os.rename("more.txt", "w.inlaid")
+        os.link("w.inlaid", "hard.inlaid")
+        os.symlink("w.inlaid", "soft.inlaid")
+        for output in ("w.inlaid", "hard.inlaid", "soft.inlaid"):
+            error = refused("train", name, "w.inlaid", "-o", output, "--overwrite")
+            assert f"{output} is read, and would be replaced by the output" in error
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["train", "sgns", "more.txt", "-o", "v.inlaid", "--checkpoint", "more.txt"],
+            [
+                "train",
+                "sgns",
+                "more.txt",
+                "-o",
+                "words.txt",
+                "--format",
+                "glove",
+                "--dictionary",
+                "words.txt",
+            ],
+            ["train", "sgns", "more.txt", "-o", "two-tables.inlaid", "--init-from", "two-tables.inlaid"],
+            ["train", "sgns", "*.txt", "-o", "more.txt", "--format", "glove"],
+            ["convert", "a.inlaid", "a.inlaid", "--dtype", "int8"],
+            ["align", "a.inlaid", "b.inlaid", "same.txt", "-o", "b.inlaid"],
+            ["align", "a.inlaid", "b.inlaid", "same.txt", "-o", "same.txt", "--format", "glove"],
+            ["corpus", "more.txt", "-o", "more.txt"],
+            ["phrases", "corpus", "-o", "corpus"],
+            ["world", "-o", "new.txt", "--dictionary", "new.txt"],
+        ],
+        ids=" ".join,
+    )
+    def test_no_command_writes_what_it_reads_or_writes(self, words: list[str], refused: Any):
+        for more in ([], ["--overwrite"]):
+            if words[0] in ("corpus", "phrases") and more:
+                continue  # folders are never replaced
+            assert "is read, and would be replaced" in (error := refused(*words, *more)) or "both" in error
+
+    @pytest.mark.parametrize(
+        "command", ["train sgns texts -o texts/v.inlaid", "corpus texts -o texts/corpus"]
+    )
+    def test_nothing_is_written_into_a_folder_of_text(self, command: str, refused: Any):
+        os.mkdir("texts")
+        os.rename("more.txt", "texts/more.txt")
+        assert "lies in texts, a folder that is read" in refused(*command.split())
+
+    def test_in_python(self, here: Path):
+        with pytest.raises(WriteError, match="is read, and would be replaced by the checkpoint"):
+            inlaid.train(here / "more.txt", "sgns", safety=Safety(checkpoint=here / "more.txt"))
+        with pytest.raises(WriteError, match="is read, and would be replaced"):
+            inlaid.convert("a.inlaid", here / "a.inlaid")
+
+
+class TestFilesOfOthers:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["train", "ppmi", "corpus", "-o", "OUT.inlaid", "--dim", "4"],
+            ["train", "ppmi", "corpus", "-o", "OUT.vec", "--dim", "4"],
+            ["convert", "a.inlaid", "OUT.inlaid"],
+            ["convert", "a.inlaid", "OUT.npz"],
+            ["align", "a.inlaid", "b.inlaid", "same.txt", "-o", "OUT.inlaid"],
+            ["map", "a.inlaid", "-o", "OUT.html", "--method", "pca", "--top", "30"],
+            ["world", "-o", "OUT.txt", "--words", "10"],
+            ["world", "-o", "other", "--words", "10", "--dictionary", "OUT.txt"],
+        ],
+        ids=lambda words: f"{words[0]} {Path(words[-1]).suffix}",
+    )
+    def test_are_replaced_only_if_asked(self, words: list[str], refused: Any, typed: Any, here: Path):
+        words = [word.replace("OUT", "mine") for word in words]
+        output = here / next(word for word in words if word.startswith("mine"))
+        output.write_text("my notes")
+        error = refused(*words)
+        assert "already exists" in error
+        assert "--overwrite" in error
+        typed(*words, "--overwrite")
+        assert output.read_bytes() != b"my notes"
+
+    def test_results_of_inlaid_and_empty_files_are_replaced(self, typed: Any, here: Path):
+        for words in (
+            ["train", "ppmi", "corpus", "-o", "v.inlaid", "--dim", "4"],
+            ["convert", "a.inlaid", "w.inlaid", "--dtype", "float16"],
+            ["map", "a.inlaid", "-o", "m.html", "--method", "pca", "--top", "30"],
+            ["map", "a.inlaid", "-o", "m.png", "--method", "pca", "--top", "30"],
+        ):
+            typed(*words)
+            typed(*words)
+        (here / "empty.vec").touch()
+        typed("convert", "a.inlaid", "empty.vec")
+
+    def test_a_checkpoint_and_a_damaged_file_are_no_results(self, refused: Any, here: Path):
+        shutil.copy("corpus/corpus.safetensors", "c.inlaid")
+        data = bytearray(Path("a.inlaid").read_bytes())
+        data[100] ^= 1
+        Path("d.inlaid").write_bytes(data)
+        for name in ("c.inlaid", "d.inlaid"):
+            assert "--overwrite" in refused("convert", "b.inlaid", name)
+
+    def test_in_python(self, here: Path):
+        vectors = inlaid.load("a.inlaid")
+        inlaid.save(vectors, "v.vec")
+        with pytest.raises(WriteError, match="overwrite=True"):
+            inlaid.save(vectors, "v.vec")
+        inlaid.save(vectors, "v.vec", overwrite=True)
+        with pytest.raises(WriteError, match="overwrite=True"):
+            inlaid.convert("a.inlaid", "v.vec")
+        inlaid.convert("a.inlaid", "v.vec", overwrite=True)
+        Path("m.html").write_text("my page")
+        with pytest.raises(WriteError, match="overwrite=True"):
+            inlaid.map(vectors, output=Path("m.html"), method="pca")
+        inlaid.map(vectors, output=Path("m.html"), method="pca", overwrite=True)
+
+
+class TestTheFormatIsSettledFirst:
+    @pytest.mark.parametrize(
+        ("output", "problem"),
+        [
+            ("v.foo", "no format has this suffix"),
+            ("v.txt", "files of glove, word2vec-text end in .txt"),
+            ("v.ftz", "quantized models"),
+            ("v.vec.zst", "can be written as .gz or .xz; found .zst"),
+            ("v.inlaid.gz", "this format is not compressed. Leave out .gz"),
+        ],
+    )
+    def test_before_any_work(self, output: str, problem: str, refused: Any, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(pipeline, "train", None)
+        monkeypatch.setattr(pipeline, "load", None)
+        monkeypatch.setattr("inlaid.commands.analyses._loaded", None)
+        assert problem in refused("train", "sgns", "corpus", "-o", output)
+        assert problem in refused("align", "a.inlaid", "b.inlaid", "same.txt", "-o", output)
+        assert problem in refused("convert", "a.inlaid", output)
+
+    def test_a_missing_extra_is_found_before_training(
+        self, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        monkeypatch.setattr(pipeline, "train", None)
+        monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        assert cli.main(["train", "ppmi", "corpus", "-o", "v.parquet"]) == 2
+        assert "pip install 'inlaid[parquet]'" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("name", [entry.name for entry in registry.entries("format")])
+    def test_every_format_can_be_trained_into(self, name: str, typed: Any, here: Path):
+        typed("train", "ppmi", "corpus", "-o", "out", "--dim", "4", "--format", name)
+        assert len(inlaid.load("out", format=name)) > 50
+
+    def test_vectors_that_the_format_cannot_hold_are_saved_all_the_same(
+        self, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        def fail(*_: Any) -> None:
+            raise WriteError("no such words")
+
+        monkeypatch.setattr("inlaid.formats.text.refuse_whitespace", fail)
+        shown = typed("train", "ppmi", "corpus", "-o", "v.vec", "--dim", "4", code=2)
+        assert "v.inlaid instead" in shown.err
+        assert inlaid.load("v.inlaid").dim == 4
+
+
+@pytest.mark.parametrize("output", ["v.inlaid", "v.vec", "v"])
+def test_an_interrupted_run_says_what_to_type_next(
+    output: str, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+):
+    words = ["train", "sgns", "corpus", "-o", output, "--epochs", "40", "--dim", "4"]
+    words += ["--checkpoint-minutes", "0"]
+    if output == "v":
+        words += ["--format", "static-embedding"]
+    with monkeypatch.context() as patch:
+        save = checkpoint.save
+
+        def save_and_press_ctrl_c(*given: Any) -> None:
+            save(*given)
+            signal.raise_signal(signal.SIGINT)
+
+        patch.setattr(checkpoint, "save", save_and_press_ctrl_c)
+        shown = typed(*words, code=130)
+    advice = re.search(r"(?:Remove (\S+), then c|C)ontinue with the same command and ([a-z -]+);", shown.out)
+    assert advice
+    if advice[1]:
+        shutil.rmtree(advice[1])
+    typed(*words, *advice[2].split())
+
+
+@pytest.fixture
+def other(here: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that trains into v.inlaid for a long time, and has saved a checkpoint."""
+    words = ["train", "sgns", "corpus", "-o", "v.inlaid", "--epochs", "100000", "--checkpoint-minutes", "0"]
+    command = [sys.executable, "-m", "inlaid.cli", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 60
+        while not (here / "v.inlaid.checkpoint").exists():
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
+class TestTwoRuns:
+    def test_the_second_names_the_first_and_touches_nothing(
+        self, other: subprocess.Popen[bytes], typed: Any, here: Path
+    ):
+        training = ["train", "sgns", "corpus", "-o", "v.inlaid", *SGNS[:4]]
+        for words in (
+            training,
+            [*training, "--resume"],
+            [*training[:-4], "--checkpoint", "other"],
+            [
+                "train",
+                "sgns",
+                "corpus",
+                "-o",
+                "other.inlaid",
+                "--resume",
+                "--checkpoint",
+                "v.inlaid.checkpoint",
+            ],
+            ["convert", "a.inlaid", "v.inlaid"],
+        ):
+            shown = typed(*words, code=2)
+            assert f"is being written by process {other.pid} on " in shown.err
+            assert shown.err.count("\n") == 1
+        with pytest.raises(WriteError, match=f"process {other.pid}"):
+            inlaid.train(
+                "text.txt", "sgns", safety=Safety(checkpoint=Path("v.inlaid.checkpoint"), resume=True)
+            )
+        assert other.poll() is None
+        checkpoint.open_saved(Path("v.inlaid.checkpoint"))
+        other.kill()
+        other.wait()
+        assert (here / ".v.inlaid.lock").exists()  # nobody holds it: the next run takes it over
+        os.remove("v.inlaid.checkpoint")
+        typed(*training)
+        assert not [name for name in os.listdir() if name.startswith(".")]
+
+    def test_the_checkpoint_of_another_run_stays(
+        self, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """Should the file be replaced while the vectors are saved, it is not ours to remove."""
+        save = pipeline.save
+
+        def save_and_replace(*given: Any, **named: Any) -> None:
+            save(*given, **named)
+            found = checkpoint.open_saved(Path("v.inlaid.checkpoint"))
+            about = found.identity | {"corpus": "another"}
+            state = State({"table": np.zeros(3, np.float32)})
+            checkpoint.save(Path("v.inlaid.checkpoint"), state, None, about, found.progress)
+
+        monkeypatch.setattr(pipeline, "save", save_and_replace)
+        shown = typed("train", "sgns", "corpus", "-o", "v.inlaid", *SGNS[:4])
+        assert "the checkpoint stays" in shown.err
+        assert "corpus is another there" in shown.err
+        assert (here / "v.inlaid.checkpoint").exists()
+
+
+@pytest.mark.parametrize("length", [246, 255])
+def test_a_very_long_name_of_an_output_works(length: int, typed: Any, here: Path):
+    """Names in Chinese take three bytes for each character."""
+    stem = "词" * ((length - 7) // 3)
+    name = f"{stem}{'v' * (length - 7 - len(stem.encode()))}.inlaid"
+    typed("train", "sgns", "corpus", "-o", name, *SGNS[:4], "--checkpoint-minutes", "0")
+    assert inlaid.load(name).dim == 4
+    folder = name.removesuffix(".inlaid")
+    typed("corpus", "more.txt", "-o", folder)
+    found = {path for path in os.listdir() if path.startswith((".", "词"))}
+    assert found == {name, folder}
+
+
+def test_every_command_that_writes_is_tested_here():
+    """A new one needs the checks of `places`, and a line in the tests above."""
+    offered = set()
+    for name in [*cli.COMMANDS, *(entry.name for entry in registry.entries("analysis"))]:
+        words = ["train", "ppmi"] if name == "train" else [name]
+        if "--output" in helped(*words) or name == "convert":
+            offered.add(name)
+    assert offered == {"train", "convert", "corpus", "phrases", "world", "map", "align"}
+
+
+def helped(*words: str) -> str:
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit, InlaidError):
+        cli.main([*words, "--help"])
+    return shown.getvalue()

@@ -1,0 +1,109 @@
+"""A lock has one holder, says who that is, and ends with its process."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inlaid import files, locks
+from inlaid.errors import WriteError
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
+
+
+def test_one_holder_at_a_time_in_the_same_process_too(tmp_path: Path):
+    with locks.holding(tmp_path / "a"):
+        locks.check_free(tmp_path / "b")
+        with pytest.raises(WriteError, match=f"a is being written by process {os.getpid()} on .*, since 20"):
+            locks.check_free(tmp_path / "a")
+        (tmp_path / "link").symlink_to("a")
+        with pytest.raises(WriteError, match="is being written by"):
+            locks.check_free(tmp_path / "link")
+    locks.check_free(tmp_path / "a")
+    assert os.listdir(tmp_path) == ["link"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b'{"pid": null}', b"[" * 100_000])
+def test_a_lock_that_says_nothing_is_a_lock_all_the_same(tmp_path: Path, content: bytes):
+    with locks.holding(tmp_path / "a"):
+        (tmp_path / ".a.lock").write_bytes(content)
+        with pytest.raises(WriteError, match="is being written by another process"):
+            locks.check_free(tmp_path / "a")
+
+
+def test_a_file_that_nobody_holds_is_taken_over(tmp_path: Path):
+    (tmp_path / ".a.lock").write_text('{"pid": 1}' * 100)
+    with locks.holding(tmp_path / "a"):
+        assert f'"pid": {os.getpid()}' in (tmp_path / ".a.lock").read_text()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_lock_whose_file_was_removed_is_not_held_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The last holder removes the file between our opening and our locking it: it is opened again."""
+    is_at = locks._is_at
+    removed = list[Path]()
+
+    def remove_first(path: Path, descriptor: int) -> bool:
+        if not removed:
+            removed.append(path)
+            path.unlink()
+        return is_at(path, descriptor)
+
+    monkeypatch.setattr(locks, "_is_at", remove_first)
+    with locks.holding(tmp_path / "a"), pytest.raises(WriteError, match="is being written"):
+        locks.check_free(tmp_path / "a")
+
+
+def test_a_forked_process_neither_holds_nor_removes_the_lock(tmp_path: Path):
+    """A worker that outlives its killed parent must not block the next run."""
+    code = f"""
+import os, time
+from pathlib import Path
+from inlaid import locks
+with locks.holding(Path({str(tmp_path / "a")!r})):
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+    time.sleep(60 if child else 2)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        with pytest.raises(WriteError, match=f"process {parent.pid}"):
+            locks.check_free(tmp_path / "a")
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+        os.kill(child, 0)  # it is alive,
+        with locks.holding(tmp_path / "a"):  # and the lock is free
+            time.sleep(3)
+            assert (tmp_path / ".a.lock").exists()  # the child that has ended did not remove ours
+    assert os.listdir(tmp_path) == []
+
+
+def test_where_the_file_system_has_no_locks_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import fcntl
+
+    def none(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    (tmp_path / ".a.01234567.part").touch()
+    monkeypatch.setattr(fcntl, "flock", none)
+    with locks.holding(tmp_path / "a"), locks.holding(tmp_path / "a"):
+        files.write_text(tmp_path / "a", "1")
+    assert sorted(os.listdir(tmp_path)) == [".a.01234567.part", "a"]  # its writer may be alive
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path: Path):
+    with (
+        pytest.raises(WriteError, match="its lock .*a.lock cannot be written"),
+        locks.holding(tmp_path / "no" / "a"),
+    ):
+        pass
