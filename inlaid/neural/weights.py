@@ -17,6 +17,7 @@ from inlaid.neural.config import Config
 from inlaid.neural.families.family import Loaded
 from inlaid.neural.families.names import Names, Place
 from inlaid.neural.network import Network, empty_network, parameter_shapes
+from inlaid.neural.sizes import check_parameters
 from inlaid.neural.tables import Source, decide_tie, source_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ SHOWN = 8
 def load_folder(family: Family, folder: Folder, *, tied: bool | None) -> Loaded:
     """The checkpoint of a folder in the family's layout."""
     config = family.config_by_tensors(family.read(folder.config), folder)
+    check_parameters(folder.path, config, sum(stored.size for stored in folder.tensors.values()))
     names = family.names(config)
     source = source_of(folder, names)
     config = config.replace({"head.tied": decide_tie(config, names, source, tied)})
@@ -40,6 +42,7 @@ def load_folder(family: Family, folder: Folder, *, tied: bool | None) -> Loaded:
 
 def fill_network(config: Config, tensors: Mapping[str, Tensor], path: Path) -> Network:
     """The network with these weights, without initializing it first."""
+    check_parameters(path, config, sum(tensor.numel() for tensor in tensors.values()))
     network = empty_network(config)
     expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}

@@ -12,6 +12,7 @@ from inlaid.formats import elmo
 from inlaid.neural.config import CharacterConfig, Config, HeadConfig, LSTMConfig, PositionConfig
 from inlaid.neural.families.family import JSON, Family, Loaded
 from inlaid.neural.families.names import Place
+from inlaid.neural.sizes import check_parameters
 
 DIRECTIONS = {"forward_lstms": 0, "backward_lstms": 1}
 HIGHWAY = {"gate": "carry", "transform": "transform"}
@@ -71,6 +72,7 @@ class Elmo(Family):
 
         config = self.read_folder(path)
         arrays = elmo.read_weights(path)
+        check_parameters(path, config, sum(array.size for array in arrays.values()))
         places = {ours: _place(ours) for ours in parameter_shapes(config)}
         expected = {place.name for place in places.values()}
         if expected != arrays.keys():
