@@ -23,6 +23,7 @@ from inlaid.neural.tables import Source, decide_tie, source_of
 if TYPE_CHECKING:
     from inlaid.neural.families.family import Family
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SHOWN = 8
 """Most names listed in an error."""
 
@@ -116,8 +117,8 @@ def write_tensors(
 
 
 def check_finite(path: Path, name: str, tensor: Tensor) -> None:
-    """Raise FormatError for a tensor that holds NaN, infinity or integers."""
-    if not tensor.is_floating_point():
+    """Raise FormatError for a tensor that holds NaN, infinity, integers or floats of 8 bits."""
+    if tensor.dtype not in FLOATS:
         raise FormatError(
             "{path}: {name} holds {dtype}; weights are floating-point numbers. Quantized files are not "
             "supported.",

@@ -15,6 +15,7 @@ from inlaid.formats.elmo import read_options, read_weights
 h5py: Any = pytest.importorskip("h5py", reason="h5py is not installed: pip install 'inlaid[elmo]'")
 
 NUMBERS = np.arange(6, dtype=np.float32).reshape(2, 3)
+MAGIC = b"\x89HDF\r\n\x1a\n"
 SECRET = b"\x01\x02\x03\x04" * 6
 
 
@@ -106,7 +107,7 @@ def test_what_is_not_floating_point_numbers_is_named(
         read_weights(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x89HDF\r\n\x1a\n", b"<html>404</html>", b"\x89HDF\r\n\x1a\n" * 99])
+@pytest.mark.parametrize("content", [b"", MAGIC, b"<html>404</html>", MAGIC * 99])
 def test_what_is_not_hdf5_is_named(content: bytes, tmp_path: Path):
     (tmp_path / "lm_weights.hdf5").write_bytes(content)
     with pytest.raises(FormatError, match="not a readable HDF5 file"):

@@ -91,7 +91,7 @@ def test_damaged_elmo_files_are_named(fixture: Path, tmp_path: Path):
         load_model(folder)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (0, 3), (2, 2), (0, 1, 2, 3), (2, 1, 2, 3), (1,) * 6], ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (0, 3), (2, 2), (0, 1, 2, 3), (2, 1, 2, 3)], ids=str)
 def test_elmo_arrays_of_other_shapes_are_named(shape: tuple[int, ...], fixture: Path, tmp_path: Path):
     import h5py
 

@@ -317,7 +317,7 @@ def test_a_config_that_asks_for_more_than_the_weights_gets_no_memory(config: dic
             (folder / "config.json").write_text(json.dumps({**whole, name: absurd}))
             with contextlib.suppress(InlaidError):  # a length may be larger than it needs to be
                 load_model(folder)
-    place = whole["config"] if "config" in whole else whole
+    place = whole.get("config", whole)
     for absurd, said in (
         ((1 << 31) - 1, "the config asks for "),
         (1 << 62, "vocab_size is 461168601842738790"),

@@ -123,8 +123,8 @@ def _check_shape(path: Path, name: str, array: np.ndarray) -> None:
         expected = 2
     if array.ndim != expected or (is_filter and len(array) != 1):
         raise FormatError(
-            "{path}: {name} has shape {found}; expected {expected} dimensions, the first of a filter being 1. "
-            "Get the file again.",
+            "{path}: {name} has shape {found}; expected {expected} dimensions, the first of a filter being "
+            "1. Get the file again.",
             path=path,
             name=name,
             found=array.shape,
