@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from inlaid.collect.compression import BLOCK, MAX_LINE, Readable
+from inlaid.collect.parquet_pages import batch_rows, measure_column
 from inlaid.errors import SourceError, did_you_mean, need
 from inlaid.messages import Message
+from inlaid.untrusted import check_ratio, library_errors, parse_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -20,14 +21,14 @@ def read_jsonl(file: Readable, path: Path, field: str) -> Iterator[str]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = parse_json(line)
+        except ValueError as error:
             raise SourceError(
                 "{path}:{line}: expected a JSON object on one line, found something that is not JSON "
                 "({reason}). Fix or remove the line.",
                 path=path,
                 line=number,
-                reason=_json_problem(error),
+                reason=str(error),
             ) from None
         if not isinstance(row, dict) or not isinstance(row.get(field), str):
             raise SourceError(
@@ -39,12 +40,6 @@ def read_jsonl(file: Readable, path: Path, field: str) -> Iterator[str]:
                 found=_json_found(row, field),
             )
         yield row[field]
-
-
-def _json_problem(error: Exception) -> Message:
-    if isinstance(error, RecursionError):
-        return Message("it is nested too deeply")
-    return Message("{error}", error=str(error))
 
 
 def _json_found(row: object, field: str) -> Message:
@@ -118,23 +113,40 @@ def _text_lines(file: Readable, path: Path) -> Iterator[str]:
 
 def read_parquet(file: Readable, path: Path, field: str) -> Iterator[str]:
     parquet = need("pyarrow.parquet", extra="parquet")
-    try:
+
+    def failed(reason: str) -> SourceError:
+        return SourceError(
+            "{path} is not a complete parquet file: {reason}. Download or copy it again.",
+            path=path,
+            reason=reason,
+        )
+
+    with library_errors(failed):
         table = parquet.ParquetFile(path)
         schema = table.schema_arrow
-    except Exception as error:  # pyarrow's own exception classes exist only once it is imported
-        raise _damaged_parquet(path, error) from None
     if field not in schema.names:
         raise _no_column(path, field, schema.names)
+    if schema.names.count(field) > 1:
+        raise SourceError(
+            "{path}: {count} columns are called '{field}'; expected one. Give each a name of its own.",
+            path=path,
+            count=schema.names.count(field),
+            field=field,
+        )
     _check_text_column(path, field, schema.field(field).type)
-    batches = table.iter_batches(columns=[field])
+    rows = batch_rows(measure_column(path, field), table.metadata.num_rows)
+    size = 0
+    with library_errors(failed):
+        batches = table.iter_batches(batch_size=rows, columns=[field])
     while True:
-        try:
+        with library_errors(failed):
             batch = next(batches, None)
-        except Exception as error:
-            raise _damaged_parquet(path, error) from None
+            values = [] if batch is None else batch.column(0).to_pylist()
         if batch is None:
             return
-        yield from (value for value in batch.column(0).to_pylist() if value is not None)
+        size += batch.nbytes
+        check_ratio(path, size)
+        yield from (value for value in values if value is not None)
 
 
 def _check_text_column(path: Path, field: str, kind: Any) -> None:
@@ -148,14 +160,6 @@ def _check_text_column(path: Path, field: str, kind: Any) -> None:
             field=field,
             found=str(kind),
         )
-
-
-def _damaged_parquet(path: Path, error: Exception) -> SourceError:
-    return SourceError(
-        "{path} is not a complete parquet file: {reason}. Download or copy it again.",
-        path=path,
-        reason=str(error),
-    )
 
 
 def _no_column(path: Path, field: str, columns: Sequence[str]) -> SourceError:
