@@ -1,7 +1,8 @@
 # Two commands: `make demo` shows what Inlaid does, `make test` proves it. Everything lives in .venv.
 PYTHON ?= python3
 EXTRAS ?=
-FILES ?= 20000
+MUTANTS ?=
+SECONDS ?=
 PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,7 +36,7 @@ bench: $(VENV)/installed-$(DEV)
 	for question in benchmarks/*_speed.py; do $(BIN)/python benchmarks/run.py $$question || exit 1; done
 
 fuzz: $(VENV)/installed-$(DEV)
-	$(BIN)/python tests/campaigns/fuzz.py $(FILES)
+	$(BIN)/python tests/campaigns/fuzz --jobs $(PROCESSES) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 kill-test: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/kill_resume.py 300

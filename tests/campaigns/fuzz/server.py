@@ -1,0 +1,233 @@
+"""The fork server: a process that has warmed up forks workers, each of which handles many mutants.
+
+A worker has limits on memory and time. When it dies, the server knows of which mutant, and forks the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzz.repack import SCRATCH
+from fuzz.targets import Mutant, Sample, Target, mutant, originals_of
+from inlaid.errors import InlaidError
+
+CPU_SECONDS = 2
+"""Time that one mutant may compute; files of some kilobytes are read in milliseconds."""
+REAL_SECONDS = 30
+"""Time that one mutant may take in all, on a busy machine."""
+MEMORY = 64 << 20
+PER_BYTE = 8
+"""The rule of memory: what a mutant may allocate is MEMORY and PER_BYTE times the size of its files."""
+BATCH = 400
+"""Mutants of one worker."""
+WARM_UP = 60
+"""Mutants read before the first fork: imports and compiled code must not count as memory of a file."""
+BAD = ("wrong", "traceback", "crash", "hang", "memory")
+OUTCOMES = ("refused", "same", "read", *BAD)
+TIMERS = (signal.SIGALRM, signal.SIGPROF)
+
+
+@dataclass(frozen=True)
+class Result:
+    seed: int
+    kind: str
+    outcome: str
+    detail: str = ""
+
+
+Use = Callable[[Mutant], Any]
+"""What is done with a mutant; by default what Inlaid does with it."""
+
+
+class Server:
+    """One target, warmed up. `run` gives the results of seeds."""
+
+    def __init__(self, target: Target, use: Use | None = None) -> None:
+        self.target = target
+        self.folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=SCRATCH))
+        self.samples = list(target.make(self.folder))
+        self.originals = originals_of(self.samples)
+        self.use = use or (lambda mutant: mutant.sample.read(mutant.sample.path))
+        self.refusals: tuple[type[BaseException], ...] = (InlaidError,)
+        self.expected = {sample.path: self._content(sample) for sample in self.samples}
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, seeds: Sequence[int], until: float = float("inf")) -> Iterator[Result]:
+        """The results of seeds, in order, until the time is up."""
+        seeds = list(seeds)
+        while seeds and time.monotonic() < until:
+            batch = seeds[:BATCH]
+            done = list(self._worker(batch, until, MEMORY))
+            yield from done
+            seeds = seeds[len(done) :]
+
+    def warm_up(self) -> None:
+        """Mutants in a forked worker first: one that ends the process must not end the server."""
+        seeds = range(-WARM_UP, 0)
+        ended = {result.seed for result in self._worker(seeds, float("inf"), 4 << 30)}
+        harmless = list(self._worker(sorted(ended), float("inf"), 4 << 30))
+        for result in harmless:
+            if result.outcome not in BAD:
+                self._attempt(self._mutant(result.seed))
+
+    def replay(self, seed: int, folder: Path) -> Result:
+        """One mutant in this process, without limits, with its traceback; its file is kept in `folder`."""
+        found = self._mutant(seed)
+        kept = folder / found.file.relative_to(self.folder)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(found.data)
+        faulthandler.enable()
+        return self._attempt(found, show=True)
+
+    def store(self, seed: int, folder: Path) -> None:
+        """Keep all files of a mutant in a folder."""
+        found = self._mutant(seed)
+        for file in found.sample.files():
+            kept = folder / file.relative_to(self.folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(found.data if file == found.file else self.originals[file])
+
+    def _mutant(self, seed: int) -> Mutant:
+        return mutant(self.target.name, self.samples, self.originals, seed)
+
+    def _content(self, sample: Sample) -> Any:
+        """What the valid files hold."""
+        file = sample.files()[0]
+        try:
+            return self.use(Mutant(sample, "", file, self.originals[file]))
+        finally:
+            self._restore(sample)
+
+    def _restore(self, sample: Sample) -> None:
+        """Reading a checkpoint removes it, so all files are looked at."""
+        for file, data in self.originals.items():
+            if file.is_relative_to(sample.path) and (not file.exists() or file.stat().st_size != len(data)):
+                file.write_bytes(data)
+
+    def _worker(self, seeds: Sequence[int], until: float, memory: int) -> Iterator[Result]:
+        """Fork a worker and read its results. Where it dies, the last one says of what."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            self._work(seeds, writing, until, memory)
+        os.close(writing)
+        begun: tuple[int, str] | None = None
+        with os.fdopen(reading, "r", encoding="utf-8", errors="replace") as pipe:
+            for line in pipe:
+                parts = line.rstrip("\n").split("\t")
+                if parts[0] == "begin":
+                    begun = (int(parts[1]), parts[2])
+                elif begun is not None:
+                    yield Result(*begun, parts[1], parts[2])
+                    begun = None
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status and begun is None:
+            raise RuntimeError(f"{self.target.name}: a worker ended with {status} outside of a mutant")
+        if begun is not None:
+            yield self._died(*begun, status, memory)
+        for sample in self.samples:
+            for file in sample.files():
+                file.write_bytes(self.originals[file])
+            self._restore(sample)
+
+    def _died(self, seed: int, kind: str, status: int, memory: int) -> Result:
+        """Why a worker died: of time, of memory, or of a crash that comes without a limit on memory, too."""
+        reason = signal.Signals(-status).name if status < 0 else f"exit {status}"
+        if -status in TIMERS:
+            return Result(seed, kind, "hang", reason)
+        if memory > MEMORY:
+            return Result(seed, kind, "crash", reason)
+        again = list(self._worker([seed], float("inf"), 8 << 30))
+        if again and again[0].outcome == "crash":
+            return again[0]
+        return Result(seed, kind, "memory", reason)
+
+    def _work(self, seeds: Sequence[int], pipe: int, until: float, memory: int) -> None:
+        """The life of a worker."""
+        for each in TIMERS:
+            signal.signal(each, signal.SIG_DFL)
+        try:
+            for seed in seeds:
+                if time.monotonic() > until:
+                    break
+                found = self._mutant(seed)
+                os.write(pipe, f"begin\t{seed}\t{found.kind}\n".encode())
+                with _limits(memory + PER_BYTE * len(found.data)):
+                    result = self._attempt(found)
+                detail = " ".join(result.detail.split())[:300]
+                os.write(pipe, f"end\t{result.outcome}\t{detail}\n".encode(errors="replace"))
+        except BaseException:
+            os.write(2, traceback.format_exc().encode(errors="replace"))
+            os._exit(3)
+        os._exit(0)
+
+    def _attempt(self, found: Mutant, *, show: bool = False) -> Result:
+        """Use one mutant, and say how that ended."""
+        found.file.write_bytes(found.data)
+        outcome = "read"
+        detail = ""
+        try:
+            content = self.use(found)
+            if content == self.expected[found.sample.path]:
+                outcome = "same"
+            elif found.exact:
+                outcome = "wrong"
+        except self.refusals as error:
+            outcome = "refused"
+            detail = str(error)
+        except MemoryError as error:
+            outcome = "memory"
+            detail = str(error)
+        except BaseException as error:
+            outcome = "traceback"
+            detail = f"{_place(error)} {type(error).__name__}: {error}"
+            if show:
+                traceback.print_exc(file=sys.stdout)
+        finally:
+            found.file.write_bytes(self.originals[found.file])
+            self._restore(found.sample)
+        return Result(0, found.kind, outcome, detail)
+
+
+def _place(error: BaseException) -> str:
+    """The last line of Inlaid's own code that an error passed through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "/inlaid/" in frame.filename]
+    if not own:
+        return ""
+    return f"{own[-1].filename.rpartition('/inlaid/')[2]}:{own[-1].lineno}"
+
+
+@contextlib.contextmanager
+def _limits(memory: int) -> Iterator[None]:
+    """Limits on memory and time. RLIMIT_DATA counts writable memory only: what an allocator reserves without
+    using it (64 MB for each thread) does not count."""
+    held = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData")
+    )
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (1024 * int(held.split()[1]) + memory, most))
+    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, REAL_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
