@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 # One thread in every library: workers are forked, and threads do not survive that.
@@ -54,7 +55,8 @@ def main() -> int:
         return 0
     if chosen.replay:
         format, seed = chosen.replay
-        result = Server(TARGETS[format]).replay(int(seed), failures / f"{format}-{seed}")
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            result = Server(TARGETS[format], Path(folder)).replay(int(seed), failures / f"{format}-{seed}")
         print(f"{format} {seed} ({result.kind}) {result.outcome}: {result.detail}")
         print(f"its files: {failures / f'{format}-{seed}'}")
         return 1 if result.outcome in BAD else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import tempfile
 import time
 import traceback
 import warnings
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from tally import Tally
 
+from fuzz.repack import SCRATCH
 from fuzz.server import BAD, OUTCOMES, Result, Server
 from fuzz.targets import TARGETS, Target
 
@@ -24,6 +26,8 @@ GOAL = 100_000
 """Mutants of a target in all."""
 SLICE = 5000
 """Seeds that a server is given at a time, at most."""
+OUTCOME = "outcome.txt"
+"""How a stored mutant ended."""
 SHOWN = 3
 """Failures of one place that are printed and stored."""
 
@@ -35,8 +39,8 @@ class Job:
     target: str
     process: int
     pipe: int
-    seeds: range
-    done: int = 0
+    before: dict[int, str]
+    """Seeds that failed in an earlier run, and how."""
     held: bytes = b""
 
 
@@ -50,23 +54,32 @@ class Campaign:
     results: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     seen: Counter[str] = field(default_factory=Counter[str])
     wanted: dict[str, int] = field(default_factory=dict[str, int])
+    failed: dict[str, dict[int, str]] = field(default_factory=dict[str, dict[int, str]])
+    """Failures of earlier runs. They are run again first."""
 
     def run(self, names: Iterable[str], mutants: int | None) -> int:
         """Run all targets side by side; the number of failures."""
         began = time.monotonic()
-        until = began + self.seconds
         for name in names:
             missing = TARGETS[name].missing()
             if missing:
                 print(f"{name}: not tested, because {missing} is not installed")
                 continue
-            self.recheck(TARGETS[name])
             done = sum(self.tally.seed(CAMPAIGN, row) for row in self._rows(name))
             self.wanted[name] = max(0, GOAL - done) if mutants is None else mutants
+            self.failed[name] = self._stored(name)
+        with tempfile.TemporaryDirectory(prefix="fuzz-", dir=SCRATCH) as folder:
+            self._run(Path(folder), began + self.seconds)
+        self.tally.save()
+        total = sum(self.results.values())
+        print(f"{total:,} mutants in {time.monotonic() - began:.0f} s, {self.bad} failures")
+        return self.bad
+
+    def _run(self, folder: Path, until: float) -> None:
         running = dict[int, Job]()
         while True:
             while len(running) < self.jobs and time.monotonic() < until:
-                job = self._next(running.values(), until)
+                job = self._next(running.values(), folder, until)
                 if job is None:
                     break
                 running[job.pipe] = job
@@ -75,59 +88,45 @@ class Campaign:
             for pipe in select.select(list(running), [], [], 1.0)[0]:
                 if not self._collect(running[pipe]):
                     del running[pipe]
-        self.tally.save()
-        seconds = time.monotonic() - began
-        total = sum(self.results.values())
-        print(f"{total:,} mutants in {seconds:.0f} s, {self.bad} failures")
-        return self.bad
+
+    def _stored(self, name: str) -> dict[int, str]:
+        """Failures of earlier runs: seed -> outcome."""
+        found = self.failures.glob(f"{name}-*/{OUTCOME}")
+        return {
+            int(each.parent.name.rpartition("-")[2]): each.read_text("utf-8").split()[0] for each in found
+        }
 
     @property
     def bad(self) -> int:
         return sum(count for (_, outcome), count in self.results.items() if outcome in BAD)
 
-    def recheck(self, target: Target) -> None:
-        """Failures of earlier runs once more: what was repaired is counted as what it is now."""
-        kept = sorted(self.failures.glob(f"{target.name}-*"))
-        seeds = [int(each.name.rpartition("-")[2]) for each in kept]
-        if not seeds:
-            return
-        server = Server(target)
-        server.warm_up()
-        for folder, result in zip(kept, server.run(seeds), strict=False):
-            before = (folder / "outcome.txt").read_text("utf-8").split()[0]
-            if result.outcome != before:
-                self.tally.add(CAMPAIGN, (target.name, result.kind), before, -1)
-                self.tally.add(CAMPAIGN, (target.name, result.kind), result.outcome)
-            if result.outcome in BAD:
-                self.results[target.name, result.outcome] += 1
-                print(f"  {target.name} {result.seed} is still {result.outcome}: {result.detail}")
-            else:
-                shutil.rmtree(folder)
-        server.close()
-
     def _rows(self, name: str) -> list[str]:
         rows = self.tally.counts.get(CAMPAIGN, {})
         return [row for row in rows if row.partition(" | ")[0] == name]
 
-    def _next(self, running: Iterable[Job], until: float) -> Job | None:
-        """Start a server for the target that is furthest from its goal and has fewest servers."""
+    def _next(self, running: Iterable[Job], folder: Path, until: float) -> Job | None:
+        """Start a server for the target that has fewest servers and is furthest from its goal."""
         busy = Counter(job.target for job in running)
-        left = {name: count for name, count in self.wanted.items() if count > 0}
+        left = {name: count for name, count in self.wanted.items() if count > 0 or self.failed[name]}
         if not left:
             return None
         name = min(left, key=lambda name: (busy[name], -left[name]))
-        count = min(left[name], max(SLICE, 1))
-        first = self.tally.seed(SEEDS, name)
-        seeds = range(first, first + count)
-        self.tally.add(SEEDS, name, "seeds", count)
-        self.wanted[name] -= count
+        before = self.failed[name]
+        self.failed[name] = {}
+        seeds: Iterable[int] = before
+        if not before:
+            first = self.tally.seed(SEEDS, name)
+            seeds = range(first, first + min(left[name], SLICE))
+            self.tally.add(SEEDS, name, "seeds", len(seeds))
+            self.wanted[name] -= len(seeds)
         reading, writing = os.pipe()
         process = os.fork()
         if process == 0:
             os.close(reading)
-            _serve(TARGETS[name], seeds, writing, until, self.failures)
+            serve = Serving(TARGETS[name], folder, self.failures, writing)
+            serve.run(seeds, until)
         os.close(writing)
-        return Job(name, process, reading, seeds)
+        return Job(name, process, reading, before)
 
     def _collect(self, job: Job) -> bool:
         """Count what a server sent; False when it has ended."""
@@ -148,41 +147,52 @@ class Campaign:
         return True
 
     def _count(self, job: Job, result: Result) -> None:
-        job.done += 1
+        row = (job.target, result.kind)
         self.results[job.target, result.outcome] += 1
-        self.tally.add(CAMPAIGN, (job.target, result.kind), result.outcome)
-        if result.outcome in BAD:
-            place = f"{job.target} {result.outcome} {result.detail[:40]}"
-            self.seen[place] += 1
-            if self.seen[place] <= SHOWN:
-                print(
-                    f"  {job.target} {result.seed} ({result.kind}) {result.outcome}: {result.detail}",
-                    flush=True,
-                )
+        self.tally.add(CAMPAIGN, row, result.outcome)
+        if result.seed in job.before:  # it was counted; what was repaired counts as what it is now
+            self.tally.add(CAMPAIGN, row, job.before[result.seed], -1)
+        folder = self.failures / f"{job.target}-{result.seed}"
+        if result.outcome not in BAD:
+            if result.seed in job.before:
+                shutil.rmtree(folder, ignore_errors=True)
+            return
+        (folder / OUTCOME).write_text(f"{result.outcome} ({result.kind}) {result.detail}\n", "utf-8")
+        place = f"{job.target} {result.outcome} {result.detail[:40]}"
+        self.seen[place] += 1
+        if self.seen[place] <= SHOWN:
+            print(
+                f"  {job.target} {result.seed} ({result.kind}) {result.outcome}: {result.detail}", flush=True
+            )
 
 
-def _serve(target: Target, seeds: range, pipe: int, until: float, failures: Path) -> None:
-    """The life of a server."""
-    status = 1
-    shown = os.dup(2)
-    try:
-        server = Server(target)
-        quiet(server.folder)
-        server.warm_up()
-        for result in server.run(seeds, until):
-            os.write(pipe, f"{result.seed}\t{result.kind}\t{result.outcome}\t{result.detail}\n".encode())
-            if result.outcome in BAD:
-                folder = failures / f"{target.name}-{result.seed}"
-                server.store(result.seed, folder)
-                (folder / "outcome.txt").write_text(
-                    f"{result.outcome} ({result.kind}) {result.detail}\n", "utf-8"
-                )
-        server.close()
-        status = 0
-    except BaseException:
-        os.write(shown, traceback.format_exc().encode())
-    finally:
-        os._exit(status)
+@dataclass(frozen=True)
+class Serving:
+    """A server that sends its results to the campaign."""
+
+    target: Target
+    folder: Path
+    failures: Path
+    pipe: int
+
+    def run(self, seeds: Iterable[int], until: float) -> None:
+        """The life of the process."""
+        shown = os.dup(2)
+        status = 1
+        try:
+            server = Server(self.target, self.folder)
+            quiet(server.folder)
+            server.warm_up()
+            for result in server.run(seeds, until):
+                if result.outcome in BAD:
+                    server.store(result.seed, self.failures / f"{self.target.name}-{result.seed}")
+                line = f"{result.seed}\t{result.kind}\t{result.outcome}\t{result.detail}\n"
+                os.write(self.pipe, line.encode())
+            status = 0
+        except BaseException:
+            os.write(shown, traceback.format_exc().encode())
+        finally:
+            os._exit(status)
 
 
 def quiet(folder: Path) -> None:

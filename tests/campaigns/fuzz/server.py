@@ -9,18 +9,16 @@ import contextlib
 import faulthandler
 import os
 import resource
-import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzz.repack import SCRATCH
 from fuzz.targets import Mutant, Sample, Target, mutant, originals_of
 from inlaid.errors import InlaidError
 
@@ -31,6 +29,8 @@ REAL_SECONDS = 30
 MEMORY = 64 << 20
 PER_BYTE = 8
 """The rule of memory: what a mutant may allocate is MEMORY and PER_BYTE times the size of its files."""
+NO_LIMIT = 8 << 30
+"""Memory in the turn that tells a crash from a lack of memory."""
 BATCH = 400
 """Mutants of one worker."""
 WARM_UP = 60
@@ -55,35 +55,28 @@ Use = Callable[[Mutant], Any]
 class Server:
     """One target, warmed up. `run` gives the results of seeds."""
 
-    def __init__(self, target: Target, use: Use | None = None) -> None:
+    def __init__(self, target: Target, folder: Path, use: Use | None = None) -> None:
         self.target = target
-        self.folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=SCRATCH))
+        self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.samples = list(target.make(self.folder))
         self.originals = originals_of(self.samples)
         self.use = use or (lambda mutant: mutant.sample.read(mutant.sample.path))
         self.refusals: tuple[type[BaseException], ...] = (InlaidError,)
         self.expected = {sample.path: self._content(sample) for sample in self.samples}
 
-    def close(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def run(self, seeds: Sequence[int], until: float = float("inf")) -> Iterator[Result]:
+    def run(self, seeds: Iterable[int], until: float = float("inf")) -> Iterator[Result]:
         """The results of seeds, in order, until the time is up."""
-        seeds = list(seeds)
-        while seeds and time.monotonic() < until:
-            batch = seeds[:BATCH]
-            done = list(self._worker(batch, until, MEMORY))
-            yield from done
-            seeds = seeds[len(done) :]
+        left = list(seeds)
+        while left and time.monotonic() < until:
+            done = list(self._worker(left[:BATCH], until))
+            yield from (self._confirmed(result) for result in done)
+            left = left[len(done) :]
 
     def warm_up(self) -> None:
-        """Mutants in a forked worker first: one that ends the process must not end the server."""
-        seeds = range(-WARM_UP, 0)
-        ended = {result.seed for result in self._worker(seeds, float("inf"), 4 << 30)}
-        harmless = list(self._worker(sorted(ended), float("inf"), 4 << 30))
-        for result in harmless:
-            if result.outcome not in BAD:
-                self._attempt(self._mutant(result.seed))
+        """Use mutants that do no harm in a worker here, too: what they compile is then in every worker."""
+        harmless = [result.seed for result in self.run(range(-WARM_UP, 0)) if result.outcome not in BAD]
+        for seed in harmless:
+            self._attempt(self._mutant(seed))
 
     def replay(self, seed: int, folder: Path) -> Result:
         """One mutant in this process, without limits, with its traceback; its file is kept in `folder`."""
@@ -111,55 +104,55 @@ class Server:
         try:
             return self.use(Mutant(sample, "", file, self.originals[file]))
         finally:
-            self._restore(sample)
+            self._restore()
 
-    def _restore(self, sample: Sample) -> None:
-        """Reading a checkpoint removes it, so all files are looked at."""
+    def _restore(self) -> None:
+        """All files as they were: a worker that died left its mutant behind."""
         for file, data in self.originals.items():
-            if file.is_relative_to(sample.path) and (not file.exists() or file.stat().st_size != len(data)):
+            if not file.exists() or file.read_bytes() != data:
                 file.write_bytes(data)
 
-    def _worker(self, seeds: Sequence[int], until: float, memory: int) -> Iterator[Result]:
+    def _confirmed(self, result: Result) -> Result:
+        """A failure once more, after a turn without limits: the first mutant that reaches some code may have
+        paid for compiling it. What ends the turn without limits is a crash."""
+        if result.outcome not in BAD:
+            return result
+        return next(self._worker([result.seed], float("inf"), twice=True))
+
+    def _worker(self, seeds: Sequence[int], until: float, *, twice: bool = False) -> Iterator[Result]:
         """Fork a worker and read its results. Where it dies, the last one says of what."""
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reading)
-            self._work(seeds, writing, until, memory)
+            self._work(seeds, writing, until, twice=twice)
         os.close(writing)
         begun: tuple[int, str] | None = None
+        harmless = False
         with os.fdopen(reading, "r", encoding="utf-8", errors="replace") as pipe:
             for line in pipe:
-                parts = line.rstrip("\n").split("\t")
-                if parts[0] == "begin":
-                    begun = (int(parts[1]), parts[2])
+                event, *values = line.rstrip("\n").split("\t")
+                if event == "begin":
+                    begun = (int(values[0]), values[1])
+                elif event == "harmless":
+                    harmless = True
                 elif begun is not None:
-                    yield Result(*begun, parts[1], parts[2])
+                    yield Result(*begun, *values)
                     begun = None
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status and begun is None:
-            raise RuntimeError(f"{self.target.name}: a worker ended with {status} outside of a mutant")
         if begun is not None:
-            yield self._died(*begun, status, memory)
-        for sample in self.samples:
-            for file in sample.files():
-                file.write_bytes(self.originals[file])
-            self._restore(sample)
+            yield _death(*begun, status, harmless=harmless)
+            self._restore()
+        elif status:
+            raise RuntimeError(f"{self.target.name}: a worker ended with {status} outside of a mutant")
 
-    def _died(self, seed: int, kind: str, status: int, memory: int) -> Result:
-        """Why a worker died: of time, of memory, or of a crash that comes without a limit on memory, too."""
-        reason = signal.Signals(-status).name if status < 0 else f"exit {status}"
-        if -status in TIMERS:
-            return Result(seed, kind, "hang", reason)
-        if memory > MEMORY:
-            return Result(seed, kind, "crash", reason)
-        again = list(self._worker([seed], float("inf"), 8 << 30))
-        if again and again[0].outcome == "crash":
-            return again[0]
-        return Result(seed, kind, "memory", reason)
-
-    def _work(self, seeds: Sequence[int], pipe: int, until: float, memory: int) -> None:
+    def _work(self, seeds: Sequence[int], pipe: int, until: float, *, twice: bool) -> None:
         """The life of a worker."""
+
+        def send(*values: object) -> None:
+            line = "\t".join(" ".join(str(value).split())[:300] for value in values)
+            os.write(pipe, f"{line}\n".encode(errors="replace"))
+
         for each in TIMERS:
             signal.signal(each, signal.SIG_DFL)
         try:
@@ -167,11 +160,14 @@ class Server:
                 if time.monotonic() > until:
                     break
                 found = self._mutant(seed)
-                os.write(pipe, f"begin\t{seed}\t{found.kind}\n".encode())
-                with _limits(memory + PER_BYTE * len(found.data)):
+                send("begin", seed, found.kind)
+                if twice:
+                    with _limits(NO_LIMIT, REAL_SECONDS):
+                        self._attempt(found)
+                    send("harmless")
+                with _limits(MEMORY + PER_BYTE * len(found.data), CPU_SECONDS):
                     result = self._attempt(found)
-                detail = " ".join(result.detail.split())[:300]
-                os.write(pipe, f"end\t{result.outcome}\t{detail}\n".encode(errors="replace"))
+                send("end", result.outcome, result.detail)
         except BaseException:
             os.write(2, traceback.format_exc().encode(errors="replace"))
             os._exit(3)
@@ -201,8 +197,15 @@ class Server:
                 traceback.print_exc(file=sys.stdout)
         finally:
             found.file.write_bytes(self.originals[found.file])
-            self._restore(found.sample)
         return Result(0, found.kind, outcome, detail)
+
+
+def _death(seed: int, kind: str, status: int, *, harmless: bool) -> Result:
+    """Why a worker died. A mutant that did no harm without a limit on memory died of the limit."""
+    reason = signal.Signals(-status).name if status < 0 else f"exit {status}"
+    if -status in TIMERS:
+        return Result(seed, kind, "hang", reason)
+    return Result(seed, kind, "memory" if harmless else "crash", reason)
 
 
 def _place(error: BaseException) -> str:
@@ -215,7 +218,7 @@ def _place(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def _limits(memory: int) -> Iterator[None]:
+def _limits(memory: int, seconds: float) -> Iterator[None]:
     """Limits on memory and time. RLIMIT_DATA counts writable memory only: what an allocator reserves without
     using it (64 MB for each thread) does not count."""
     held = next(
@@ -223,7 +226,7 @@ def _limits(memory: int) -> Iterator[None]:
     )
     most = resource.getrlimit(resource.RLIMIT_DATA)[1]
     resource.setrlimit(resource.RLIMIT_DATA, (1024 * int(held.split()[1]) + memory, most))
-    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, REAL_SECONDS)
     try:
         yield

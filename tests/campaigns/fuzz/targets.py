@@ -137,7 +137,9 @@ def train_with(method: str) -> Callable[[Path], Any]:
 
 def resume(corpus: Any, method: str) -> Callable[[Path], Any]:
     def train(path: Path) -> Any:
-        safety = Safety(checkpoint=path, resume=True)
+        working = path.with_suffix(".resumed")  # the run removes its checkpoint in the end
+        working.write_bytes(path.read_bytes())
+        safety = Safety(checkpoint=working, resume=True)
         trained = inlaid.train(corpus, method, safety=safety, report=silent, **METHODS[method])
         return [trained.table.tobytes(), list(trained.words)]
 
