@@ -309,7 +309,9 @@ def _interrupted(path: Path, corpus: Any, method: str) -> Path:
         inlaid.train(corpus, method, safety=safety, report=silent, **METHODS[method])
     finally:
         checkpoint.save = save
-    return kept.replace(path)
+    path.write_bytes(repack.without_times(kept.read_bytes()))
+    kept.unlink()
+    return path
 
 
 def make_tasks(folder: Path) -> Iterator[Sample]:
