@@ -10,18 +10,18 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tally import Tally
 
 from fuzz.repack import SCRATCH
-from fuzz.server import BAD, OUTCOMES, Result, Server
-from fuzz.targets import TARGETS, Target
+from fuzz.server import Result, Server
+from fuzz.targets import BAD, OUTCOMES, TARGETS, Target
 
 CAMPAIGN = "fuzz"
-SEEDS = "fuzz: seeds handed out"
+PEERS = "fuzz, other libraries"
 GOAL = 100_000
 """Mutants of a target in all."""
 SLICE = 5000
@@ -46,9 +46,12 @@ class Job:
 
 @dataclass
 class Campaign:
+    name: str
+    """In the tally."""
+    targets: Mapping[str, Target]
     tally: Tally
-    failures: Path
-    """Mutants that were not handled, each in a folder TARGET-SEED."""
+    failures: Path | None
+    """Where failures are stored, each in a folder TARGET-SEED; None: they are only counted."""
     seconds: float = float("inf")
     jobs: int = 2
     results: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
@@ -61,11 +64,11 @@ class Campaign:
         """Run all targets side by side; the number of failures."""
         began = time.monotonic()
         for name in names:
-            missing = TARGETS[name].missing()
+            missing = self.targets[name].missing()
             if missing:
                 print(f"{name}: not tested, because {missing} is not installed")
                 continue
-            done = sum(self.tally.seed(CAMPAIGN, row) for row in self._rows(name))
+            done = sum(self.tally.seed(self.name, row) for row in self._rows(name))
             self.wanted[name] = max(0, GOAL - done) if mutants is None else mutants
             self.failed[name] = self._stored(name)
         with tempfile.TemporaryDirectory(prefix="fuzz-", dir=SCRATCH) as folder:
@@ -91,18 +94,26 @@ class Campaign:
 
     def _stored(self, name: str) -> dict[int, str]:
         """Failures of earlier runs: seed -> outcome."""
-        found = self.failures.glob(f"{name}-*/{OUTCOME}")
-        return {
-            int(each.parent.name.rpartition("-")[2]): each.read_text("utf-8").split()[0] for each in found
+        if self.failures is None:
+            return {}
+        found = {
+            each.parent.name: each.read_text("utf-8").split() for each in self.failures.glob(f"*/{OUTCOME}")
         }
+        parts = {folder.rpartition("-")[::2]: outcome for folder, (outcome, *_) in found.items()}
+        return {int(seed): outcome for (target, seed), outcome in parts.items() if target == name}
+
+    @property
+    def seeds(self) -> str:
+        """The row of the tally with the seeds that were handed out, finished or not."""
+        return f"{self.name}: seeds"
 
     @property
     def bad(self) -> int:
         return sum(count for (_, outcome), count in self.results.items() if outcome in BAD)
 
     def _rows(self, name: str) -> list[str]:
-        rows = self.tally.counts.get(CAMPAIGN, {})
-        return [row for row in rows if row.partition(" | ")[0] == name]
+        rows = self.tally.counts.get(self.name, {})
+        return [row for row in rows if row.rpartition(" | ")[0] == name]
 
     def _next(self, running: Iterable[Job], folder: Path, until: float) -> Job | None:
         """Start a server for the target that has fewest servers and is furthest from its goal."""
@@ -115,15 +126,15 @@ class Campaign:
         self.failed[name] = {}
         seeds: Iterable[int] = before
         if not before:
-            first = self.tally.seed(SEEDS, name)
+            first = self.tally.seed(self.seeds, name)
             seeds = range(first, first + min(left[name], SLICE))
-            self.tally.add(SEEDS, name, "seeds", len(seeds))
+            self.tally.add(self.seeds, name, "seeds", len(seeds))
             self.wanted[name] -= len(seeds)
         reading, writing = os.pipe()
         process = os.fork()
         if process == 0:
             os.close(reading)
-            serve = Serving(TARGETS[name], folder, self.failures, writing)
+            serve = Serving(self.targets[name], folder, self.failures, writing)
             serve.run(seeds, until)
         os.close(writing)
         return Job(name, process, reading, before)
@@ -149,15 +160,19 @@ class Campaign:
     def _count(self, job: Job, result: Result) -> None:
         row = (job.target, result.kind)
         self.results[job.target, result.outcome] += 1
-        self.tally.add(CAMPAIGN, row, result.outcome)
+        self.tally.add(self.name, row, result.outcome)
         if result.seed in job.before:  # it was counted; what was repaired counts as what it is now
-            self.tally.add(CAMPAIGN, row, job.before[result.seed], -1)
-        folder = self.failures / f"{job.target}-{result.seed}"
-        if result.outcome not in BAD:
-            if result.seed in job.before:
-                shutil.rmtree(folder, ignore_errors=True)
+            self.tally.add(self.name, row, job.before[result.seed], -1)
+        if self.failures is None:
             return
-        (folder / OUTCOME).write_text(f"{result.outcome} ({result.kind}) {result.detail}\n", "utf-8")
+        folder = self.failures / f"{job.target}-{result.seed}"
+        if result.outcome in BAD:
+            (folder / OUTCOME).write_text(f"{result.outcome} ({result.kind}) {result.detail}\n", "utf-8")
+            self._show(job, result)
+        elif result.seed in job.before:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _show(self, job: Job, result: Result) -> None:
         place = f"{job.target} {result.outcome} {result.detail[:40]}"
         self.seen[place] += 1
         if self.seen[place] <= SHOWN:
@@ -172,7 +187,7 @@ class Serving:
 
     target: Target
     folder: Path
-    failures: Path
+    failures: Path | None
     pipe: int
 
     def run(self, seeds: Iterable[int], until: float) -> None:
@@ -184,7 +199,7 @@ class Serving:
             quiet(server.folder)
             server.warm_up()
             for result in server.run(seeds, until):
-                if result.outcome in BAD:
+                if result.outcome in BAD and self.failures is not None:
                     server.store(result.seed, self.failures / f"{self.target.name}-{result.seed}")
                 line = f"{result.seed}\t{result.kind}\t{result.outcome}\t{result.detail}\n"
                 os.write(self.pipe, line.encode())
@@ -202,9 +217,19 @@ def quiet(folder: Path) -> None:
 
 
 def report(tally: Tally) -> str:
-    """The table of all runs so far."""
-    rows = tally.counts.get(CAMPAIGN, {})
-    for outcomes in rows.values():
-        for outcome in [each for each, count in outcomes.items() if not count]:
-            del outcomes[outcome]
-    return tally.table(CAMPAIGN, heads=("format", "mutation"), outcomes=OUTCOMES)
+    """The tables of all runs so far."""
+    for rows in tally.counts.values():
+        for outcomes in rows.values():
+            for outcome in [each for each, count in outcomes.items() if not count]:
+                del outcomes[outcome]
+    tested = {row.partition(" | ")[0] for row in tally.counts.get(CAMPAIGN, {})}
+    missing = [
+        f"{name} (needs {', '.join(each.needs)})" for name, each in TARGETS.items() if name not in tested
+    ]
+    tables = [tally.table(CAMPAIGN, heads=("format", "mutation"), outcomes=OUTCOMES)]
+    if PEERS in tally.counts:
+        outcomes = [each for each in OUTCOMES if each not in ("read", "traceback")]
+        tables.append(tally.table(PEERS, heads=("library", "format", "mutation"), outcomes=outcomes))
+    if missing:
+        tables.insert(1, f"Not tested: {', '.join(missing)}.")
+    return "\n\n".join(tables)

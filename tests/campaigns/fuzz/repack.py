@@ -148,8 +148,7 @@ ARRAY_CHANGES = (
 
 def resealed(data: bytes, random: Random) -> bytes:
     """A file of arrays with other content, whose checksums are right."""
-    content, metadata = _opened(data)
-    metadata = dict(metadata)
+    content, metadata = (dict(part) for part in _opened(data))  # copies: what was opened is kept
     if random.random() < 0.3 and metadata:
         key = random.choice(list(metadata))
         tree = json.loads(metadata[key], object_pairs_hook=Pairs)

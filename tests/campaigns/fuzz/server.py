@@ -14,13 +14,11 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from fuzz.targets import Mutant, Sample, Target, mutant, originals_of
-from inlaid.errors import InlaidError
+from fuzz.targets import BAD, Mutant, Target, kind_of, mutant, originals_of
 
 CPU_SECONDS = 2
 """Time that one mutant may compute; files of some kilobytes are read in milliseconds."""
@@ -35,8 +33,6 @@ BATCH = 400
 """Mutants of one worker."""
 WARM_UP = 60
 """Mutants read before the first fork: imports and compiled code must not count as memory of a file."""
-BAD = ("wrong", "traceback", "crash", "hang", "memory")
-OUTCOMES = ("refused", "same", "read", *BAD)
 TIMERS = (signal.SIGALRM, signal.SIGPROF)
 
 
@@ -48,25 +44,21 @@ class Result:
     detail: str = ""
 
 
-Use = Callable[[Mutant], Any]
-"""What is done with a mutant; by default what Inlaid does with it."""
-
-
 class Server:
     """One target, warmed up. `run` gives the results of seeds."""
 
-    def __init__(self, target: Target, folder: Path, use: Use | None = None) -> None:
+    def __init__(self, target: Target, folder: Path) -> None:
         self.target = target
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.samples = list(target.make(self.folder))
         self.originals = originals_of(self.samples)
-        self.use = use or (lambda mutant: mutant.sample.read(mutant.sample.path))
-        self.refusals: tuple[type[BaseException], ...] = (InlaidError,)
-        self.expected = {sample.path: self._content(sample) for sample in self.samples}
+        self.expected = {sample.path: sample.read(sample.path) for sample in self.samples}
+        self._restore()
 
     def run(self, seeds: Iterable[int], until: float = float("inf")) -> Iterator[Result]:
         """The results of seeds, in order, until the time is up."""
-        left = list(seeds)
+        kinds = self.target.kinds
+        left = [seed for seed in seeds if not kinds or kind_of(self.samples, seed) in kinds]
         while left and time.monotonic() < until:
             done = list(self._worker(left[:BATCH], until))
             yield from (self._confirmed(result) for result in done)
@@ -96,15 +88,7 @@ class Server:
             kept.write_bytes(found.data if file == found.file else self.originals[file])
 
     def _mutant(self, seed: int) -> Mutant:
-        return mutant(self.target.name, self.samples, self.originals, seed)
-
-    def _content(self, sample: Sample) -> Any:
-        """What the valid files hold."""
-        file = sample.files()[0]
-        try:
-            return self.use(Mutant(sample, "", file, self.originals[file]))
-        finally:
-            self._restore()
+        return mutant(self.target.like or self.target.name, self.samples, self.originals, seed)
 
     def _restore(self) -> None:
         """All files as they were: a worker that died left its mutant behind."""
@@ -115,7 +99,7 @@ class Server:
     def _confirmed(self, result: Result) -> Result:
         """A failure once more, after a turn without limits: the first mutant that reaches some code may have
         paid for compiling it. What ends the turn without limits is a crash."""
-        if result.outcome not in BAD:
+        if result.outcome not in self.target.confirmed:
             return result
         return next(self._worker([result.seed], float("inf"), twice=True))
 
@@ -162,10 +146,10 @@ class Server:
                 found = self._mutant(seed)
                 send("begin", seed, found.kind)
                 if twice:
-                    with _limits(NO_LIMIT, REAL_SECONDS):
+                    with _limits(NO_LIMIT, 5 * CPU_SECONDS):
                         self._attempt(found)
                     send("harmless")
-                with _limits(MEMORY + PER_BYTE * len(found.data), CPU_SECONDS):
+                with _limits(self.target.memory + MEMORY + PER_BYTE * len(found.data), CPU_SECONDS):
                     result = self._attempt(found)
                 send("end", result.outcome, result.detail)
         except BaseException:
@@ -179,16 +163,16 @@ class Server:
         outcome = "read"
         detail = ""
         try:
-            content = self.use(found)
+            content = found.sample.read(found.sample.path)
             if content == self.expected[found.sample.path]:
                 outcome = "same"
             elif found.exact:
                 outcome = "wrong"
-        except self.refusals as error:
-            outcome = "refused"
-            detail = str(error)
         except MemoryError as error:
             outcome = "memory"
+            detail = str(error)
+        except self.target.refusals as error:
+            outcome = "refused"
             detail = str(error)
         except BaseException as error:
             outcome = "traceback"

@@ -19,7 +19,7 @@ import inlaid
 from fuzz import repack, samples, structure
 from fuzz.bytes import lines, raw
 from inlaid import registry
-from inlaid.errors import UnknownWord
+from inlaid.errors import InlaidError, UnknownWord
 from inlaid.jobs.safety import Safety
 from inlaid.report import silent
 from inlaid.vectors import Vectors
@@ -27,6 +27,8 @@ from inlaid.vectors import Vectors
 Change = Callable[[bytes, Random], bytes]
 Changes = Mapping[str, tuple[tuple[str, Change], ...]]
 """The kind of mutation -> the files it applies to, as a pattern, and the function that changes them."""
+BAD = ("wrong", "traceback", "crash", "hang", "memory")
+OUTCOMES = ("refused", "same", "read", *BAD)
 RAW: Changes = {"raw": (("*", raw),)}
 JSON = (("*.json", structure.json_text),)
 SAFETENSORS = (("*.safetensors", structure.safetensors_header),)
@@ -56,6 +58,16 @@ class Target:
     """Writes the samples into a folder."""
     needs: tuple[str, ...] = ()
     """Libraries without which it cannot be tested."""
+    refusals: tuple[type[Exception], ...] = (InlaidError,)
+    """Errors that refuse a file as they should."""
+    like: str = ""
+    """The target whose mutants these are; its own if empty."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of mutants of it that are used; all if empty."""
+    memory: int = 0
+    """Memory that a library takes for any file, however small."""
+    confirmed: tuple[str, ...] = BAD
+    """Outcomes that are looked at twice."""
 
     def missing(self) -> str:
         return ", ".join(each for each in self.needs if importlib.util.find_spec(each) is None)
@@ -399,10 +411,14 @@ class Mutant:
 TRIES = 50
 
 
+def kind_of(made: list[Sample], seed: int) -> str:
+    kinds = list(dict.fromkeys(kind for sample in made for kind in sample.changes))
+    return kinds[seed % len(kinds)]
+
+
 def mutant(name: str, made: list[Sample], originals: Mapping[Path, bytes], seed: int) -> Mutant:
     """The mutant of a seed: the same on every machine with the same libraries."""
-    kinds = list(dict.fromkeys(kind for sample in made for kind in sample.changes))
-    kind = kinds[seed % len(kinds)]
+    kind = kind_of(made, seed)
     random = Random(f"{name} {seed}")
     able = [sample for sample in made if kind in sample.changes]
     for _ in range(TRIES):
