@@ -13,7 +13,7 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test check format bench fuzz kill-test docs pictures clean
+.PHONY: demo test check format bench fuzz fuzz-guided kill-test docs pictures clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
@@ -37,6 +37,10 @@ bench: $(VENV)/installed-$(DEV)
 
 fuzz: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/fuzz --jobs $(PROCESSES) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SECONDS),--seconds $(SECONDS))
+
+fuzz-guided: $(VENV)/installed-$(DEV)
+	$(PIP) atheris
+	$(BIN)/python tests/campaigns/guided.py $(if $(SECONDS),--seconds $(SECONDS))
 
 kill-test: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/kill_resume.py 300

@@ -132,6 +132,7 @@ class Server:
 
     def _work(self, seeds: Sequence[int], pipe: int, until: float, *, twice: bool) -> None:
         """The life of a worker."""
+        faulthandler.disable()
 
         def send(*values: object) -> None:
             line = "\t".join(" ".join(str(value).split())[:300] for value in values)
