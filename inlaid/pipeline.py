@@ -19,7 +19,7 @@ from inlaid.collect.compression import DECOMPRESSORS
 from inlaid.collect.normalize import normalizer, origins
 from inlaid.collect.sources import Text
 from inlaid.config import settings_of, unknown_setting
-from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_arrays_of, open_corpus
+from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
@@ -387,7 +387,8 @@ def verify(path: str | Path) -> int:
     if not path.exists():
         raise SourceError("There is no file '{path}'. Check the path.", path=path)
     if is_corpus(path):
-        return open_arrays_of(path).verify()
+        corpus = open_corpus(path)
+        return 0 if corpus.opened is None else corpus.opened.verify()
     found = _recognized(path)
     if found.name != "native":
         raise FormatError(
@@ -396,7 +397,7 @@ def verify(path: str | Path) -> int:
             path=path,
             format=found.name,
         )
-    return native.open_native(path, any_content=True).verify()
+    return native.verify(path)
 
 
 def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -17,7 +17,7 @@ from inlaid import arrays, files, registry
 from inlaid.collect.sources import Text
 from inlaid.config import Positive, check
 from inlaid.encode.tokenizers import Tokenizer, read_dictionary
-from inlaid.encode.vocabulary import Vocabulary, pack, unpack, unpack_words
+from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
@@ -25,6 +25,8 @@ from inlaid.values import Values
 
 FILE = "corpus.safetensors"
 TOKENIZER = "tokenizer.json"
+MAX_TOTAL = 1 << 62
+"""Tokens of a corpus, at most."""
 COUNTED = {"read": 0, "used": 0}
 MANIFEST = {
     "encoding": {"normalize": [""]},
@@ -149,7 +151,7 @@ class Corpus:
 
 def open_corpus(folder: Path) -> Corpus:
     """Open a saved corpus; every byte is verified, and every id and offset is in bounds."""
-    opened = open_arrays_of(folder)
+    opened = _open(folder)
     manifest = _read_manifest(opened)
     tokenizer = (folder / TOKENIZER).read_text("utf-8") if (folder / TOKENIZER).is_file() else None
     if tokenizer is not None and files.checksum(tokenizer.encode()) != manifest.get("tokenizer"):
@@ -158,11 +160,22 @@ def open_corpus(folder: Path) -> Corpus:
             "Restore it from a copy, or encode the text again.",
             path=folder / TOKENIZER,
         )
-    ids = opened.whole("ids")
-    return Corpus(ids, opened.whole("offsets"), unpack(opened), manifest, tokenizer, opened)
+    opened.verify()
+    vocabulary = unpack(opened)
+    _ = vocabulary.words.order  # checked now, not after hours of training
+    total = vocabulary.counts.sum(dtype=np.float64)
+    if not 1 <= total < MAX_TOTAL:
+        raise FormatError(
+            "{path}: its words occur {total:,.0f} times in all; expected a number from 1 to {most:,}. "
+            "Restore the file from a copy, or encode the text again.",
+            path=opened.path,
+            total=float(total),
+            most=MAX_TOTAL,
+        )
+    return Corpus(opened.whole("ids"), opened.whole("offsets"), vocabulary, manifest, tokenizer, opened)
 
 
-def open_arrays_of(folder: Path) -> arrays.Arrays:
+def _open(folder: Path) -> arrays.Arrays:
     """The file of a corpus, which knows what its arrays must be; nothing but the header is read."""
     if not is_corpus(folder):
         raise _not_a_corpus(folder)
@@ -172,6 +185,7 @@ def open_arrays_of(folder: Path) -> arrays.Arrays:
             "{path}: has no manifest; expected a corpus. A file of vectors is not one.", path=opened.path
         )
     words = len(unpack_words(opened))
+    expect_counts(opened, words)
     end = math.prod(opened.shape("ids"))
     bounds = Values(dtypes=("I64",), shape=(None,), low=0, high=end, first=0, last=end, ascending=True)
     opened.expect("ids", Values(dtypes=("I32",), shape=(None,), low=0, high=words - 1))
@@ -196,7 +210,7 @@ def _read_manifest(opened: arrays.Arrays) -> dict[str, Any]:
 def refuse_misfit(path: Path, name: str, found: Any, example: Any) -> None:
     """Raise FormatError unless what was found in JSON has the fields of the example, with their types.
 
-    The key "*" stands for every other field, which may be there or not.
+    The key "*" stands for all fields that are there.
     """
     if type(found) is not type(example):
         raise FormatError(
@@ -207,10 +221,8 @@ def refuse_misfit(path: Path, name: str, found: Any, example: Any) -> None:
             expected=type(example).__name__,
         )
     if isinstance(example, dict):
-        others = found.keys() - example.keys() if "*" in example else ()
-        fields = {key: example[key] for key in example if key != "*"} | dict.fromkeys(others, example["*"])
-        for key, each in fields.items():
-            refuse_misfit(path, f"{name}.{key}", found.get(key), each)
+        for key in found if "*" in example else example:
+            refuse_misfit(path, f"{name}.{key}", found.get(key), example.get(key, example.get("*")))
     elif isinstance(example, list):
         for each in found:
             refuse_misfit(path, name, each, example[0])

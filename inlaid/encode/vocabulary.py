@@ -258,12 +258,15 @@ def pack_words(words: Words) -> dict[str, np.ndarray]:
 
 def unpack(opened: Arrays) -> Vocabulary:
     words = unpack_words(opened)
-    return Vocabulary(words, unpack_counts(opened, len(words)))
+    expect_counts(opened, len(words))
+    return Vocabulary(words, unpack_counts(opened))
 
 
-def unpack_counts(opened: Arrays, size: int) -> Counts:
-    """The counts of `size` words."""
+def expect_counts(opened: Arrays, size: int) -> None:
     opened.expect("counts", Values(dtypes=INTEGERS, shape=(size,), low=0, high=MAX_COUNT))
+
+
+def unpack_counts(opened: Arrays) -> Counts:
     return opened.whole("counts").astype(np.int64, copy=False)
 
 

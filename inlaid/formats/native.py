@@ -18,7 +18,7 @@ import numpy as np
 
 from inlaid import arrays
 from inlaid.encode.ngrams import NGrams
-from inlaid.encode.vocabulary import Words, pack_words, unpack_counts, unpack_words
+from inlaid.encode.vocabulary import Words, expect_counts, pack_words, unpack_counts, unpack_words
 from inlaid.errors import FormatError
 from inlaid.formats.cards import read_card
 from inlaid.formats.reading import ALL, Reading, Start
@@ -43,33 +43,43 @@ def recognizes(start: Start) -> bool:
 
 
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
-    opened = open_native(path)
-    words = unpack_words(opened)
-    vectors = Vectors(
-        words,
-        NativeTable(opened, "table"),
-        unpack_counts(opened, len(words)) if "counts" in opened else None,
-        read_card(path, opened.metadata["card"], report),
-        NativeTable(opened, "contexts") if "contexts" in opened else None,
-        _read_ngrams(opened),
-    )
+    vectors = _vectors(arrays.open_arrays(path), report)
     if reading.top is None or reading.top >= len(vectors):
         return vectors
     return _first_words(vectors, reading.top)
 
 
-def open_native(path: Path, *, any_content: bool = False) -> arrays.Arrays:
-    """A file of vectors, which knows what its arrays must be; nothing but the header is read. With
-    `any_content` it may be something else, a checkpoint for example."""
+def verify(path: Path) -> int:
+    """Read every byte of a file of vectors or a checkpoint, and compare checksums; the number of bytes."""
     opened = arrays.open_arrays(path)
-    if any_content and "card" not in opened.metadata:
-        return opened
+    if "card" in opened.metadata:
+        _ = _vectors(opened, silent).words.order
+    return opened.verify()
+
+
+def _vectors(opened: arrays.Arrays, report: Report) -> Vectors:
+    _expect(opened)
+    return Vectors(
+        unpack_words(opened),
+        NativeTable(opened, "table"),
+        unpack_counts(opened) if "counts" in opened else None,
+        read_card(opened.path, opened.metadata["card"], report),
+        NativeTable(opened, "contexts") if "contexts" in opened else None,
+        _read_ngrams(opened),
+    )
+
+
+def _expect(opened: arrays.Arrays) -> None:
+    """What the arrays of vectors must be."""
     if "card" not in opened.metadata:
         raise FormatError(
-            "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.", path=path
+            "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.",
+            path=opened.path,
         )
     words = len(unpack_words(opened))
     _expect_table(opened, "table", words)
+    if "counts" in opened:
+        expect_counts(opened, words)
     if "contexts" in opened:
         _expect_table(opened, "contexts", words)
     if "ngrams" in opened.metadata:
@@ -78,7 +88,6 @@ def open_native(path: Path, *, any_content: bool = False) -> arrays.Arrays:
     if "ngrams.kept" in opened:
         kept = Values(dtypes=("I32",), shape=(None,), low=0, ascending=True, distinct=True)
         opened.expect("ngrams.kept", kept)
-    return opened
 
 
 def _expect_table(opened: arrays.Arrays, name: str, rows: int | None) -> None:
@@ -167,7 +176,7 @@ def _read_ngrams(opened: arrays.Arrays) -> NGrams | None:
     try:
         values = json.loads(opened.metadata["ngrams"])
         settings = {name: operator.index(values[name]) for name in NGRAM_SETTINGS}
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise FormatError(
             "{path}: the settings of its n-grams cannot be read ({error}). Restore the file from a copy.",
             path=opened.path,

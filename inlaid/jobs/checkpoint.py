@@ -165,19 +165,20 @@ def remove(path: Path) -> None:
 def _saved(opened: arrays_file.Arrays, about: dict[str, Any]) -> Saved:
     """What a checkpoint says about itself. Numbers that no run can have are refused: the next step would
     start beyond the end of the text."""
-    identity = about["identity"]
+    identity = {**about["identity"], "settings": dict(about["identity"]["settings"])}
     progress = _progress(about["progress"])
     saved = Saved(opened, identity, progress, dict(about["dtypes"]), about["best"])
     total = identity.get("total", progress.done)
     marks = [mark.done for mark in progress.marks]
     places = [progress.done, *marks, *([] if saved.best is None else [saved.best])]
     losses = [loss for mark in progress.marks for loss in (mark.loss, mark.held_out)]
-    numbers = [progress.seconds, *vars(progress.losses).values(), *losses]
+    losses += vars(progress.losses).values()
     possible = (
         all(type(place) is int for place in (*places, total))
         and min(places) >= 0
         and max(places) <= progress.done <= total
-        and all(number is None or math.isfinite(number) for number in numbers)
+        and all(math.isfinite(loss) for loss in losses if loss is not None)
+        and math.isfinite(progress.seconds)
     )
     if not possible:
         raise FormatError(
