@@ -18,7 +18,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import math
+import sys
 import textwrap
 import tomllib
 import types
@@ -195,7 +195,7 @@ def _problem(value: Any, hint: Any) -> str:
 def _plain_problem(value: Any, hint: Any) -> str:
     if hint is float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return "" if number and math.isfinite(value) else "a finite number"
+        return "" if number and abs(value) <= sys.float_info.max else "a finite number"
     if hint is int:
         return "" if isinstance(value, int) and not isinstance(value, bool) else "a whole number"
     if hint is type(None):

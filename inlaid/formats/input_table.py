@@ -10,6 +10,7 @@ import numpy as np
 from inlaid.errors import FormatError
 from inlaid.formats.huggingface import Folder
 from inlaid.shapes import LazyTable, Rows, Table
+from inlaid.untrusted import check_size
 
 OWN = "inlaid"
 """The model_type of folders that only Inlaid opens: no other tool has a name for their architecture."""
@@ -83,17 +84,22 @@ def input_table(folder: Folder) -> str:
 
 def read_table(folder: Folder, name: str) -> LazyTable:
     """The tensor `name` as a table, with model2vec's mapping and weights where the folder has them."""
-    content = _values(folder, name)
-    if content.shape[1] == 0:
+    shape = folder.tensors[name].shape
+    if 0 in shape:
         raise FormatError(
-            "{path}: the input table {name} has dimension 0; expected at least 1. Get the file again.",
+            "{path}: the input table {name} has shape {shape}; expected at least one row and one dimension. "
+            "Get the file again.",
             path=folder.path,
             name=name,
+            shape=shape,
         )
+    content = _values(folder, name)
     if name.rpartition(".")[2] != "embeddings":
         return TensorTable(content)
     mapping = _mapping(folder, len(content))
     tokens = len(content) if mapping is None else len(mapping)
+    # Tokens that share rows: the table is larger than what is stored.
+    check_size(folder.path, 4 * tokens * shape[1], sum(each.bytes for each in folder.tensors.values()))
     return TensorTable(content, mapping, _weights(folder, tokens))
 
 
@@ -152,8 +158,18 @@ def _equal(folder: Folder, first: str, second: str) -> bool:
 def _mapping(folder: Folder, rows: int) -> np.ndarray | None:
     if "mapping" not in folder.tensors:
         return None
+    stored = folder.tensors["mapping"]
+    if stored.dtype not in INDEX_DTYPES or len(stored.shape) != 1 or not stored.size:
+        raise FormatError(
+            "{path}: `mapping` is {dtype} of shape {shape}; expected the number of a row for each token, "
+            "{expected}. Get the file again.",
+            path=folder.path,
+            dtype=stored.dtype,
+            shape=stored.shape,
+            expected=" or ".join(INDEX_DTYPES),
+        )
     mapping = _values(folder, "mapping").astype(np.int64)
-    if mapping.ndim != 1 or (len(mapping) and not 0 <= mapping.min() <= mapping.max() < rows):
+    if not 0 <= mapping.min() <= mapping.max() < rows:
         raise FormatError(
             "{path}: `mapping` names rows outside the table of {rows:,} rows. Get the file again.",
             path=folder.path,

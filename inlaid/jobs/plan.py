@@ -8,12 +8,10 @@ while the vocabulary and the number of co-occurring pairs grow more slowly (Heap
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from inlaid.encode.corpus import Corpus
@@ -21,6 +19,7 @@ from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import HasData, Method, Training
+from inlaid.memory import available_memory
 from inlaid.messages import Message
 from inlaid.report import Note, bytes_in_words, time_in_words
 
@@ -206,7 +205,7 @@ def check_memory(
     available = available_memory() if available is None else available
     copies = 2 if safety.patience else 1
     needed = copies * tables + other
-    if available is None or needed <= available:
+    if needed <= available:
         return
     share = max(available - other, 0) / max(copies * tables, 1)
     fits = Message("")
@@ -227,12 +226,6 @@ def check_memory(
         dim=dim,
         words=words,
     )
-
-
-def available_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that may still be allocated on this machine and in this container; None where unknown."""
-    known = [size for size in (_machine(root), *_containers(root)) if size is not None]
-    return max(min(known), 0) if known else None
 
 
 class Speed:
@@ -265,42 +258,3 @@ def seconds_per_unit(start: Callable[[], Training], training: Training, trial: f
         units += step.done - done
         done = step.done
     return taken / units
-
-
-def _machine(root: Path) -> int | None:
-    try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        pass
-    try:  # not Linux: what is installed is the most there can be
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if root == Path("/") else None
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _containers(root: Path) -> Iterator[int | None]:
-    """Free memory of each of our control groups, the outer ones too; cached files could be dropped."""
-    try:
-        groups = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
-    except OSError:
-        return
-    for _, kinds, place in groups:
-        if kinds == "":
-            yield from _groups(root / "sys/fs/cgroup", place, "memory.max", "memory.current")
-        elif "memory" in kinds.split(","):
-            mount = root / "sys/fs/cgroup/memory"
-            yield from _groups(mount, place, "memory.limit_in_bytes", "memory.usage_in_bytes")
-
-
-def _groups(mount: Path, place: str, limit: str, usage: str) -> Iterator[int | None]:
-    inner = Path(place.lstrip("/"))
-    for folder in {mount / inner, *(mount / outer for outer in inner.parents), mount}:
-        try:
-            stats = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            names = ("inactive_file", "active_file")
-            cached = sum(int(stats.get(f"total_{name}", stats.get(name, 0))) for name in names)
-            most = int((folder / limit).read_text())  # "max", no limit, is not a number
-            yield most - int((folder / usage).read_text()) + cached
-        except (OSError, ValueError):
-            yield None

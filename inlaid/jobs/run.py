@@ -21,10 +21,11 @@ from inlaid import files
 from inlaid.errors import Diverged, InlaidError, SettingError, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
-from inlaid.jobs.plan import Speed, available_memory
+from inlaid.jobs.plan import Speed
 from inlaid.jobs.safety import Process, Safety
 from inlaid.jobs.state import Snapshot
 from inlaid.jobs.training import Step, Training
+from inlaid.memory import available_memory
 from inlaid.messages import Message
 from inlaid.report import Note, Progress, Report, bytes_in_words, silent, time_in_words
 from inlaid.vectors import Mark, Outcome, Reason
@@ -175,8 +176,7 @@ class _Run:
             return checks_since_best(self.progress.marks) == 0
         if self.safety.checkpoint is not None:
             return False
-        free = available_memory() if self.snapshot is None else None
-        return free is None or free > 2 * self.training.state.nbytes
+        return self.snapshot is not None or available_memory() > 2 * self.training.state.nbytes
 
     def _report_position(self) -> None:
         """How far the run is; a training of one step has nothing to show."""

@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from inlaid import registry
-from inlaid.config import Count, Fraction, Positive, Range, check, settings_of
+from inlaid.config import Fraction, Range, check, settings_of
 from inlaid.errors import SettingError
 
 MAX_LAYERS = 10_000
 """A file that asks for more layers than this is damaged: building them would never end."""
 
+MAX_SIZE = (1 << 31) - 1
+"""No dimension or vocabulary is larger; torch and NumPy could not multiply some that are."""
+
 Layers = Annotated[int, Range(1, MAX_LAYERS)]
+Size = Annotated[int, Range(1, MAX_SIZE)]
+SizeOrZero = Annotated[int, Range(0, MAX_SIZE)]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 Layout = Literal["interleaved", "halves"]
 T = TypeVar("T")
@@ -25,12 +30,12 @@ T = TypeVar("T")
 class AttentionConfig:
     """Multi-head attention."""
 
-    heads: Positive = 1
+    heads: Size = 1
     """Attention heads."""
-    kv_heads: Count = 0
+    kv_heads: SizeOrZero = 0
     """Key/value heads, each shared by a group of query heads (grouped-query attention); 0: as many as
     heads."""
-    head_dim: Count = 0
+    head_dim: SizeOrZero = 0
     """Dimension of one head; 0: dim / heads."""
     bias: bool = True
     """The query, key and value projections have a bias."""
@@ -59,7 +64,7 @@ class AttentionConfig:
 class FeedForwardConfig:
     """The position-wise feed-forward network."""
 
-    dim: Count = 0
+    dim: SizeOrZero = 0
     """Inner dimension (d_ff); 0: four times the model's dim."""
     activation: Activation = "gelu"
     """GELU by its definition (erf) or by its tanh approximation; with `gated`, SiLU makes SwiGLU."""
@@ -101,7 +106,7 @@ class RotaryConfig:
     """Frequencies are divided by `factor`: none of them, all of them, or the low ones (two ways between)."""
     factor: Annotated[float, Range(1e-6)] = 1.0
     """Scaling factor."""
-    original_length: Count = 0
+    original_length: SizeOrZero = 0
     """llama3, yarn: maximum length before scaling."""
     ramp: tuple[float, ...] = (1.0, 4.0)
     """llama3, yarn: frequencies with fewer than the first number of periods in `original_length` tokens are
@@ -129,17 +134,17 @@ class PositionConfig:
     kind: str = "learned"
     """A position encoding of the registry: none, learned, sinusoidal, shaw, t5, transformer-xl, alibi,
     rotary."""
-    max_length: Positive = 512
+    max_length: Size = 512
     """Tokens it was trained to take at once. Only some encodings make it a limit: see `Config.max_length`."""
-    offset: Count = 0
+    offset: SizeOrZero = 0
     """learned: rows of the table before that of the first position."""
     skip_padding: bool = False
     """Positions count the tokens that are not the padding token, whatever the mask says."""
     layout: Layout = "interleaved"
     """Sinusoids and rotations: pairs of neighbors, or each component of one half with one of the other."""
-    buckets: Positive = 32
+    buckets: Size = 32
     """t5: number of distance buckets."""
-    max_distance: Positive = 128
+    max_distance: Size = 128
     """Relative positions: distances beyond this are treated alike."""
     rotary: RotaryConfig = RotaryConfig()
 
@@ -170,7 +175,7 @@ class HeadConfig:
 class LSTMConfig:
     """biLM: its LSTM layers."""
 
-    cell_dim: Count = 0
+    cell_dim: SizeOrZero = 0
     """Dimension of the cells; 0: four times the model's dim."""
     cell_clip: float = 0.0
     """Cells are clipped to plus and minus this; 0: not clipped."""
@@ -185,17 +190,17 @@ class LSTMConfig:
 class CharacterConfig:
     """biLM: the character CNN that makes a vector for any word."""
 
-    vocab_size: Count = 0
+    vocab_size: SizeOrZero = 0
     """Rows of the character table, padding included; 0: no character CNN, words come from a table."""
-    dim: Count = 0
+    dim: SizeOrZero = 0
     """Dimension of a character vector."""
-    max_length: Count = 0
+    max_length: SizeOrZero = 0
     """Characters of a word that are read."""
-    filter_widths: tuple[int, ...] = ()
+    filter_widths: tuple[Size, ...] = ()
     """Width of the convolutions of each group."""
-    filter_counts: tuple[int, ...] = ()
+    filter_counts: tuple[Size, ...] = ()
     """Number of convolutions in each group."""
-    highways: Count = 0
+    highways: Annotated[int, Range(0, MAX_LAYERS)] = 0
     """Highway layers between the convolutions and the projection."""
     activation: Activation = "relu"
 
@@ -236,17 +241,17 @@ class Config:
 
     kind: Literal["encoder", "decoder", "seq2seq", "bilm"]
     """Bidirectional; left to right; encoder and decoder; two LSTM language models, one for each direction."""
-    vocab_size: Positive
+    vocab_size: Size
     """Rows of the token table."""
-    target_vocab_size: Count = 0
+    target_vocab_size: SizeOrZero = 0
     """Seq2seq: rows of a second table, for the target language; 0: one table serves both sides."""
-    dim: Positive
+    dim: Size
     """Dimension of hidden states (d_model)."""
     layers: Layers = 1
     """Blocks; of a seq2seq, those of its encoder."""
     decoder_layers: Annotated[int, Range(0, MAX_LAYERS)] = 0
     """Blocks of a seq2seq's decoder."""
-    segment_types: Count = 0
+    segment_types: SizeOrZero = 0
     """Rows of the segment table (sentence A, sentence B)."""
     embedding_scale: bool = False
     """Token vectors are multiplied by sqrt(dim)."""

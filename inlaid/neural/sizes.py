@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from inlaid import registry
+from inlaid.errors import FormatError
 from inlaid.neural.config import Config
+from inlaid.untrusted import ALWAYS_ALLOWED, MAX_RATIO
 
 
 def parameters(config: Config) -> dict[str, int]:
@@ -14,6 +18,22 @@ def parameters(config: Config) -> dict[str, int]:
     """
     parts = _bilm(config) if config.kind == "bilm" else _transformer(config)
     return {part: count for part, count in (parts | _head(config)).items() if count}
+
+
+def check_parameters(path: Path, config: Config, stored: int) -> None:
+    """Raise FormatError, before a network is built, if the config asks for far more than the weights have.
+
+    How they differ in less than that is found name by name.
+    """
+    asked = sum(parameters(config).values())
+    if asked > MAX_RATIO * stored + ALWAYS_ALLOWED:
+        raise FormatError(
+            "{path}: the config asks for {asked:,} parameters, and the weights have {stored:,}. Get both "
+            "files again.",
+            path=path,
+            asked=asked,
+            stored=stored,
+        )
 
 
 def _transformer(config: Config) -> dict[str, int]:

@@ -17,11 +17,13 @@ from inlaid.neural.config import Config
 from inlaid.neural.families.family import Loaded
 from inlaid.neural.families.names import Names, Place
 from inlaid.neural.network import Network, empty_network, parameter_shapes
+from inlaid.neural.sizes import check_parameters
 from inlaid.neural.tables import Source, decide_tie, source_of
 
 if TYPE_CHECKING:
     from inlaid.neural.families.family import Family
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SHOWN = 8
 """Most names listed in an error."""
 
@@ -29,6 +31,7 @@ SHOWN = 8
 def load_folder(family: Family, folder: Folder, *, tied: bool | None) -> Loaded:
     """The checkpoint of a folder in the family's layout."""
     config = family.config_by_tensors(family.read(folder.config), folder)
+    check_parameters(folder.path, config, sum(stored.size for stored in folder.tensors.values()))
     names = family.names(config)
     source = source_of(folder, names)
     config = config.replace({"head.tied": decide_tie(config, names, source, tied)})
@@ -40,6 +43,7 @@ def load_folder(family: Family, folder: Folder, *, tied: bool | None) -> Loaded:
 
 def fill_network(config: Config, tensors: Mapping[str, Tensor], path: Path) -> Network:
     """The network with these weights, without initializing it first."""
+    check_parameters(path, config, sum(tensor.numel() for tensor in tensors.values()))
     network = empty_network(config)
     expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
@@ -113,8 +117,8 @@ def write_tensors(
 
 
 def check_finite(path: Path, name: str, tensor: Tensor) -> None:
-    """Raise FormatError for a tensor that holds NaN, infinity or integers."""
-    if not tensor.is_floating_point():
+    """Raise FormatError for a tensor that holds NaN, infinity, integers or floats of 8 bits."""
+    if tensor.dtype not in FLOATS:
         raise FormatError(
             "{path}: {name} holds {dtype}; weights are floating-point numbers. Quantized files are not "
             "supported.",

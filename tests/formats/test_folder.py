@@ -84,7 +84,18 @@ def test_only_the_first_words(tmp_path: Path):
             "weights has dtype U8; expected one of",
         ),
         ({"embeddings": np.full((2, 3), np.nan, np.float32)}, r"'<row 0>' \(row 0\) holds NaN"),
-        ({"embeddings": table(2, 0)}, "has dimension 0"),
+        ({"embeddings": table(2, 0)}, r"has shape \(2, 0\); expected at least one row"),
+        ({"embeddings": table(0, 2)}, r"has shape \(0, 2\); expected at least one row"),
+        (
+            {"embeddings": table(2, 3), "mapping": np.array([0, np.nan], np.float32)},
+            r"`mapping` is F32 of shape \(2,\); expected the number of a row for each token, I64 or I32",
+        ),
+        ({"embeddings": table(2, 3), "mapping": np.array(0)}, r"`mapping` is I64 of shape \(\)"),
+        ({"embeddings": table(2, 3), "mapping": np.zeros(0, np.int64)}, r"`mapping` is I64 of shape \(0,\)"),
+        (
+            {"embeddings": table(1, 100_000), "mapping": np.zeros(100_000, np.int32)},
+            "it declares 40,000,000,000 bytes of content in 800,000 bytes",
+        ),
     ],
 )
 def test_tables_that_do_not_hold(tensors: dict[str, np.ndarray], said: str, tmp_path: Path):

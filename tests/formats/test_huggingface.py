@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+import inlaid
 from inlaid.errors import FormatError, SourceError
 from inlaid.formats.huggingface import open_folder, read_config
 
@@ -83,3 +84,30 @@ def test_configs_that_are_none(tmp_path: Path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(FormatError, match="not JSON"):
         read_config(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count", "size"), [("F8_E8M0", 4, 4), ("F4", 8, 4), ("C64", 1, 8), ("U16", 2, 4)]
+)
+def test_tensors_after_one_of_a_rare_dtype_are_in_their_place(
+    dtype: str, count: int, size: int, tmp_path: Path
+):
+    table = np.arange(6, dtype=np.float32).reshape(2, 3)
+    header = {
+        "other": {"dtype": dtype, "shape": [count], "data_offsets": [0, size]},
+        "wte.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [size, size + 24]},
+    }
+    text = json.dumps(header).encode()
+    content = len(text).to_bytes(8, "little") + text + bytes(size) + table.tobytes()
+    (tmp_path / "model.safetensors").write_bytes(content)
+    (tmp_path / "config.json").write_text("{}")
+    assert np.array_equal(inlaid.load(tmp_path).table, table)
+
+
+@pytest.mark.parametrize("shape", [[0, 1 << 62], [1 << 62, 0], [(1 << 64) - 1, 0], [0, 3], [3, 0]], ids=str)
+def test_a_table_without_numbers_is_named(shape: list[int], tmp_path: Path):
+    text = json.dumps({"wte.weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(FormatError, match="the input table wte.weight has shape"):
+        inlaid.load(tmp_path)

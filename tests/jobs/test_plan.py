@@ -9,91 +9,10 @@ import pytest
 
 from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
-from inlaid.jobs.plan import available_memory, check_memory, epochs_that_fit
+from inlaid.jobs.plan import check_memory, epochs_that_fit
 from inlaid.jobs.safety import Safety
 
 GB = 10**9
-
-
-def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    return root
-
-
-MEMINFO = {"proc/meminfo": "MemTotal: 32000000 kB\nMemFree: 100 kB\nMemAvailable:   16000000 kB\n"}
-TWO = "sys/fs/cgroup"
-ONE = "sys/fs/cgroup/memory"
-MACHINES = {
-    "a plain machine": (MEMINFO, 16_384_000_000),
-    "no limit is known": ({}, None),
-    "an odd file": ({"proc/meminfo": "MemAvailable: many kB\n"}, None),
-    "version 2, a limit on an outer group": (
-        MEMINFO
-        | {
-            "proc/self/cgroup": "0::/outer/inner\n",
-            f"{TWO}/outer/memory.max": "4000000000\n",
-            f"{TWO}/outer/memory.current": "3000000000\n",
-            f"{TWO}/outer/memory.stat": "anon 5\ninactive_file 400000000\nactive_file 100000000\n",
-            f"{TWO}/outer/inner/memory.max": "max\n",
-            f"{TWO}/outer/inner/memory.current": "5\n",
-            f"{TWO}/outer/inner/memory.stat": "anon 5\n",
-        },
-        1_500_000_000,
-    ),
-    "version 2, inside a container": (
-        MEMINFO
-        | {
-            "proc/self/cgroup": "0::/\n",
-            f"{TWO}/memory.max": "2000000000\n",
-            f"{TWO}/memory.current": "500000000\n",
-            f"{TWO}/memory.stat": "anon 5\n",
-        },
-        1_500_000_000,
-    ),
-    "version 1, whose folder is not shown inside": (
-        MEMINFO
-        | {
-            "proc/self/cgroup": "5:cpu:/docker/abc\n4:memory:/docker/abc\n0::/\n",
-            f"{ONE}/memory.limit_in_bytes": "3000000000\n",
-            f"{ONE}/memory.usage_in_bytes": "2500000000\n",
-            f"{ONE}/memory.stat": "cache 9\ninactive_file 1\ntotal_inactive_file 500000000\n",
-        },
-        1_000_000_000,
-    ),
-    "version 1, no limit": (
-        MEMINFO
-        | {
-            "proc/self/cgroup": "4:cpu,memory:/\n",
-            f"{ONE}/memory.limit_in_bytes": "9223372036854771712\n",
-            f"{ONE}/memory.usage_in_bytes": "5\n",
-            f"{ONE}/memory.stat": "cache 9\n",
-        },
-        16_384_000_000,
-    ),
-    "over its limit": (
-        MEMINFO
-        | {
-            "proc/self/cgroup": "0::/\n",
-            f"{TWO}/memory.max": "100\n",
-            f"{TWO}/memory.current": "500\n",
-            f"{TWO}/memory.stat": "anon 5\n",
-        },
-        0,
-    ),
-}
-
-
-@pytest.mark.parametrize("case", MACHINES)
-def test_what_memory_is_left(tmp_path: Path, case: str):
-    files, expected = MACHINES[case]
-    assert available_memory(write(tmp_path, files)) == expected
-
-
-def test_this_machine_has_memory():
-    found = available_memory()
-    assert found is None or found > 0
 
 
 def test_a_run_that_does_not_fit_is_refused_with_what_would():

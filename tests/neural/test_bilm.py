@@ -91,6 +91,25 @@ def test_damaged_elmo_files_are_named(fixture: Path, tmp_path: Path):
         load_model(folder)
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (0, 3), (2, 2), (0, 1, 2, 3), (2, 1, 2, 3)], ids=str)
+def test_elmo_arrays_of_other_shapes_are_named(shape: tuple[int, ...], fixture: Path, tmp_path: Path):
+    import h5py
+
+    (tmp_path / "options.json").write_bytes((fixture / "options.json").read_bytes())
+    whole = (fixture / "lm_weights.hdf5").read_bytes()
+    names = list[str]()
+    with h5py.File(fixture / "lm_weights.hdf5") as file:
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    assert len(names) > 10
+    for name in names:
+        (tmp_path / "lm_weights.hdf5").write_bytes(whole)
+        with h5py.File(tmp_path / "lm_weights.hdf5", "a") as file:
+            del file[name]
+            file[name] = np.zeros(shape, np.float32)
+        with pytest.raises(FormatError, match="shape"):
+            load_model(tmp_path)
+
+
 def test_character_ids():
     ids, mask = character_ids([["猫"], ["a", "cat"]], 6)
     assert ids.shape == (2, 4, 6)

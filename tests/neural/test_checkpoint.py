@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from inlaid.cli import main
 from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, WriteError
 from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.neural.config import Config, make_config
@@ -264,7 +265,7 @@ def test_first_bert_names_are_understood(tmp_path: Path):
         ({**QWEN2, "layer_types": ["sliding_attention"]}, "layer_types has sliding_attention"),
         ({**ROBERTA, "pad_token_id": None}, "pad_token_id is null"),
         ({**ROBERTA, "hidden_act": "relu"}, "hidden_act is 'relu'; roberta is only supported with 'gelu'"),
-        ({**ROBERTA, "max_position_embeddings": 2}, "max_length is 0; expected at least 1"),
+        ({**ROBERTA, "max_position_embeddings": 2}, "max_length is 0; expected from 1 to"),
         ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({**GPT2, "activation_function": "mish"}, "activation_function is 'mish'"),
         ({**GPT2, "n_head": 3}, "3 heads do not divide"),
@@ -292,12 +293,50 @@ def test_configs_that_are_not_supported_are_named(config: dict[str, Any], messag
     [BERT, ROBERTA, GPT2, LLAMA, QWEN2, T5, MARIAN, write_config(OWN)],
     ids=["bert", "roberta", "gpt2", "llama", "qwen2", "t5", "marian", "own"],
 )
-@pytest.mark.parametrize("bad", [None, -1, 1.5, "x", [], 10**12], ids=str)
+@pytest.mark.parametrize(
+    "bad", [None, -1, 1.5, "x", [], 10**12, 10**400, float("nan")], ids=lambda bad: str(bad)[:20]
+)
 def test_a_damaged_config_is_never_another_error(config: dict[str, Any], bad: object):
     full = write_config(read_config(config))
     for key in full:
         with contextlib.suppress(InlaidError):
             read_config({**full, key: bad})
+
+
+@pytest.mark.parametrize(
+    "config",
+    [BERT, ROBERTA, GPT2, LLAMA, QWEN2, T5, MARIAN, write_config(OWN)],
+    ids=["bert", "roberta", "gpt2", "llama", "qwen2", "t5", "marian", "own"],
+)
+def test_a_config_that_asks_for_more_than_the_weights_gets_no_memory(config: dict[str, Any], tmp_path: Path):
+    folder = folder_of(config if config["model_type"] != "inlaid" else OWN, tmp_path / "model")
+    whole = json.loads((folder / "config.json").read_text())
+    sizes = [name for name, value in whole.items() if type(value) is int and value > 1 and "_id" not in name]
+    for name in sizes:
+        for absurd in ((1 << 31) - 1, 1 << 62, 10**400):
+            (folder / "config.json").write_text(json.dumps({**whole, name: absurd}))
+            with contextlib.suppress(InlaidError):  # a length may be larger than it needs to be
+                load_model(folder)
+    place = whole.get("config", whole)
+    for absurd, said in (
+        ((1 << 31) - 1, "the config asks for "),
+        (1 << 62, "vocab_size is 461168601842738790"),
+    ):
+        place |= {name: absurd for name in ("vocab_size", "decoder_vocab_size") if name in place}
+        (folder / "config.json").write_text(json.dumps(whole))
+        with pytest.raises(FormatError, match=said):
+            load_model(folder)
+
+
+def test_an_absurd_config_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "config.json"
+    for absurd in (1 << 62, 10**400, -1, 0, 1.5, "many", None, [], {}, float("nan"), True):
+        for name in ("vocab_size", "n_head", "n_layer", "n_embd"):
+            path.write_text(json.dumps({**GPT2, name: absurd}))
+            code = main(["inspect", str(path)])
+            shown = capsys.readouterr()
+            assert code in (0, 2)
+            assert len(shown.err.splitlines()) == (code == 2), shown.err
 
 
 def test_folders_that_are_no_checkpoint(tmp_path: Path):

@@ -12,6 +12,7 @@ from inlaid.formats import elmo
 from inlaid.neural.config import CharacterConfig, Config, HeadConfig, LSTMConfig, PositionConfig
 from inlaid.neural.families.family import JSON, Family, Loaded
 from inlaid.neural.families.names import Place
+from inlaid.neural.sizes import check_parameters
 
 DIRECTIONS = {"forward_lstms": 0, "backward_lstms": 1}
 HIGHWAY = {"gate": "carry", "transform": "transform"}
@@ -58,7 +59,7 @@ class Elmo(Family):
                     activation=cnn["activation"],
                 ),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(
                 "options.json: {reason} is missing or not what it should be.", reason=error
             ) from None
@@ -71,6 +72,7 @@ class Elmo(Family):
 
         config = self.read_folder(path)
         arrays = elmo.read_weights(path)
+        check_parameters(path, config, sum(array.size for array in arrays.values()))
         places = {ours: _place(ours) for ours in parameter_shapes(config)}
         expected = {place.name for place in places.values()}
         if expected != arrays.keys():
@@ -82,6 +84,8 @@ class Elmo(Family):
                 missing=sorted(expected - arrays.keys()) or "nothing",
                 extra=sorted(arrays.keys() - expected) or "nothing",
             )
+        for name, array in arrays.items():
+            _check_shape(path, name, array)
         return Loaded(config, {ours: _array(ours, arrays, config) for ours in places})
 
     def read_tokenizer(self, path: Path, config: Config) -> Any:
@@ -106,6 +110,26 @@ def _place(ours: str) -> Place:
     if parts[1] == "highways":
         return Place(f"CNN_high_{parts[2]}/{letter}_{HIGHWAY[parts[3]]}", transposed)
     return Place(f"CNN_proj/{letter}_proj", transposed)
+
+
+def _check_shape(path: Path, name: str, array: np.ndarray) -> None:
+    """The dimensions that `_array` relies on; the network knows how large each must be."""
+    is_filter = name.startswith("CNN/W_cnn_")
+    is_matrix = name == "char_embed" or "/W_" in name
+    expected = 1
+    if is_filter:
+        expected = 4
+    elif is_matrix:
+        expected = 2
+    if array.ndim != expected or (is_filter and len(array) != 1):
+        raise FormatError(
+            "{path}: {name} has shape {found}; expected {expected} dimensions, the first of a filter being "
+            "1. Get the file again.",
+            path=path,
+            name=name,
+            found=array.shape,
+            expected=expected,
+        )
 
 
 def _array(ours: str, arrays: dict[str, np.ndarray], config: Config) -> np.ndarray:

@@ -65,7 +65,15 @@ class Family:
             return self._read(raw).resolved()
         except FormatError:
             raise
-        except (SettingError, UnknownName, TypeError, ValueError, AttributeError, KeyError) as error:
+        except (
+            SettingError,
+            UnknownName,
+            TypeError,
+            ValueError,
+            OverflowError,
+            AttributeError,
+            KeyError,
+        ) as error:
             raise FormatError(
                 "config.json: no {model_type} model can be built from it. {reason}",
                 model_type=self.model_type,

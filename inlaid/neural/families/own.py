@@ -22,7 +22,7 @@ class Own(Family):
     def read(self, raw: JSON) -> Config:
         try:
             return make_config(raw["config"])
-        except (InlaidError, TypeError, ValueError, AttributeError, KeyError) as error:
+        except (InlaidError, TypeError, ValueError, OverflowError, AttributeError, KeyError) as error:
             raise FormatError("config.json: its config cannot be read. {reason}", reason=error) from None
 
     def write(self, config: Config) -> dict[str, Any]:
