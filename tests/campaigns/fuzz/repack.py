@@ -22,6 +22,9 @@ Content = dict[str, Any]
 """Arrays by name."""
 DTYPES = ("f4", "f8", "f2", "i8", "i4", "i2", "i1", "u1", "u2", "u4", "u8", "?")
 HUGE = (0, 1, 1 << 20, 1 << 31, 1 << 40, 1 << 62)
+BOMBS = 0.01
+"""Share of mutants that are small on disk and large in memory."""
+BOMB_ROWS = 1 << 20
 SCRATCH = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 
 
@@ -195,6 +198,8 @@ def _sealed(content: Content, metadata: dict[str, str]) -> bytes:
 
 def rezipped_npz(data: bytes, random: Random) -> bytes:
     """A NumPy archive with other arrays, or with the header of an array changed, in a valid zip file."""
+    if random.random() < BOMBS:
+        return raw(_npz_bomb(), random)
     if random.random() < 0.5:
         loaded = _npz(data)
         packed = io.BytesIO()
@@ -202,6 +207,15 @@ def rezipped_npz(data: bytes, random: Random) -> bytes:
         writer(packed, **changed_arrays(loaded, random))
         return packed.getvalue()
     return rezipped(data, random, _npy)
+
+
+@functools.cache
+def _npz_bomb() -> bytes:
+    """256 kB that decompress to 256 MB."""
+    packed = io.BytesIO()
+    words = np.arange(BOMB_ROWS).astype("U7")
+    np.savez_compressed(packed, words=words[:1], table=np.zeros((BOMB_ROWS, 64), np.float32))
+    return packed.getvalue()
 
 
 @functools.lru_cache(maxsize=4)
@@ -298,6 +312,8 @@ def repacked_parquet(data: bytes, random: Random) -> bytes:
     import pyarrow as arrow
     from pyarrow import parquet
 
+    if random.random() < BOMBS:
+        return _parquet_bomb(random.choice((1 << 12, BOMB_ROWS)))
     table = parquet.read_table(io.BytesIO(data))
     columns = {name: table.column(name).combine_chunks() for name in table.column_names}
     fields = list(columns.items())
@@ -312,6 +328,23 @@ def repacked_parquet(data: bytes, random: Random) -> bytes:
     parquet.write_table(
         built, packed, compression=codec, row_group_size=rows, use_dictionary=random.random() < 0.5
     )
+    return packed.getvalue()
+
+
+@functools.cache
+def _parquet_bomb(rows: int) -> bytes:
+    """Some kilobytes whose columns, one value again and again, take 256 MB in memory."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    vectors = arrow.FixedSizeListArray.from_arrays(
+        arrow.repeat(arrow.scalar(0.5, arrow.float32()), rows * 64), 64
+    )
+    table = arrow.table(
+        {"word": arrow.repeat("w", rows), "vector": vectors, "text": arrow.repeat("a b", rows)}
+    )
+    packed = io.BytesIO()
+    parquet.write_table(table, packed, compression="zstd")
     return packed.getvalue()
 
 

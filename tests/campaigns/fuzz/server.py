@@ -173,7 +173,7 @@ class Server:
             outcome = "memory"
             detail = str(error)
         except self.target.refusals as error:
-            outcome = "refused"
+            outcome = "memory" if _out_of_memory(error) else "refused"
             detail = str(error)
         except BaseException as error:
             outcome = "traceback"
@@ -191,6 +191,15 @@ def _death(seed: int, kind: str, status: int, *, harmless: bool) -> Result:
     if -status in TIMERS:
         return Result(seed, kind, "hang", reason)
     return Result(seed, kind, "memory" if harmless else "crash", reason)
+
+
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error stands for a MemoryError: with more memory, the file would have taken it."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__context__
+    return False
 
 
 def _place(error: BaseException) -> str:
