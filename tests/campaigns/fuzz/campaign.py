@@ -10,7 +10,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,9 @@ PEERS = "fuzz, other libraries"
 GOAL = 100_000
 """Mutants of a target in all."""
 SLICE = 5000
-"""Seeds that a server is given at a time, at most."""
+"""Seeds of one turn of a server, at most."""
+TURN = 30
+"""Seconds of one turn, so that all targets advance side by side. Seeds that are left over are not used."""
 OUTCOME = "outcome.txt"
 """How a stored mutant ended."""
 SHOWN = 3
@@ -43,6 +45,8 @@ class Job:
     pipe: int
     before: dict[int, str]
     """Seeds that failed in an earlier run, and how."""
+    left: int
+    """Seeds of its turn that have no result yet."""
     held: bytes = b""
 
 
@@ -126,7 +130,7 @@ class Campaign:
         name = min(left, key=lambda name: (busy[name], -left[name]))
         before = self.failed[name]
         self.failed[name] = {}
-        seeds: Iterable[int] = before
+        seeds: Sequence[int] = list(before)
         if not before:
             first = self.tally.seed(self.seeds, name)
             seeds = range(first, first + min(left[name], SLICE))
@@ -139,7 +143,7 @@ class Campaign:
             serve = Serving(self.targets[name], folder, self.failures, writing)
             serve.run(seeds, until)
         os.close(writing)
-        return Job(name, process, reading, before)
+        return Job(name, process, reading, before, 0 if before else len(seeds))
 
     def _collect(self, job: Job) -> bool:
         """Count what a server sent; False when it has ended."""
@@ -150,6 +154,9 @@ class Campaign:
             if status:
                 print(f"  {job.target}: its server ended with {status}")
                 self.results[job.target, "crash"] += 1
+                self.wanted[job.target] = 0
+            else:
+                self.wanted[job.target] += job.left
             self.tally.save()
             return False
         lines = (job.held + data).split(b"\n")
@@ -161,6 +168,8 @@ class Campaign:
 
     def _count(self, job: Job, result: Result) -> None:
         row = (job.target, result.kind)
+        if result.seed not in job.before:
+            job.left -= 1
         self.results[job.target, result.outcome] += 1
         self.tally.add(self.name, row, result.outcome)
         if result.seed in job.before:  # it was counted; what was repaired counts as what it is now
@@ -202,7 +211,7 @@ class Serving:
             server = Server(self.target, self.folder)
             quiet(server.folder)
             server.warm_up()
-            for result in server.run(seeds, until):
+            for result in server.run(seeds, min(until, time.monotonic() + TURN)):
                 if result.outcome in BAD and self.failures is not None:
                     server.store(result.seed, self.failures / f"{self.target.name}-{result.seed}")
                 line = f"{result.seed}\t{result.kind}\t{result.outcome}\t{result.detail}\n"

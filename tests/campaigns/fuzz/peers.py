@@ -13,7 +13,7 @@ from typing import Any
 
 from fuzz import samples
 from fuzz.bytes import raw
-from fuzz.targets import TARGETS, Sample, Target, use_vectors
+from fuzz.targets import BAD, TARGETS, Sample, Target, use_vectors
 
 MEMORY = {"fastText": 256 << 20}
 """fastText has a table for 30 million words, whatever the file."""
@@ -96,7 +96,7 @@ def _same_mutants(library: str, format: str, read: Callable[[Path], Any], *needs
         like=format,
         kinds=KINDS,
         memory=MEMORY.get(library, 0),
-        confirmed=("crash",),
+        confirmed=BAD if library == "Inlaid" else ("crash",),
     )
 
 

@@ -65,7 +65,12 @@ class Server:
             left = left[len(done) :]
 
     def warm_up(self) -> None:
-        """Use mutants that do no harm in a worker here, too: what they compile is then in every worker."""
+        """Use mutants that do no harm in a worker here, too: what they compile is then in every worker.
+
+        Other libraries compile nothing, and what they refuse in a worker may end this process.
+        """
+        if self.target.confirmed != BAD:
+            return
         harmless = [result.seed for result in self.run(range(-WARM_UP, 0)) if result.outcome not in BAD]
         for seed in harmless:
             self._attempt(self._mutant(seed))
