@@ -98,11 +98,13 @@ def fuzz(name: str, settings: list[str]) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["inlaid"]):
-        import inlaid.formats.fasttext_model
+        import inlaid.formats.fasttext
         import inlaid.formats.native
+        import inlaid.formats.text
         import inlaid.formats.word2vec
-        import inlaid.pipeline
-        import inlaid.study.evaluate.task_files  # noqa: F401
+        import inlaid.study.compare.dictionaries
+        import inlaid.study.evaluate.task_files
+        import inlaid.study.search.analogy  # noqa: F401
     from inlaid.errors import InlaidError
 
     use, seeds = PARSERS[name]()
