@@ -16,7 +16,7 @@ MAX_RATIO = 300
 """Vectors and text compress 3 to 20 times. What grows more than this many times is neither."""
 ALWAYS_ALLOWED = 1 << 26
 """Bytes that a file may declare whatever its size: too few to do harm."""
-MAX_DEPTH = 100
+MAX_DEPTH = 200
 """Levels of nested JSON; the files read here have fewer than ten."""
 
 
@@ -63,7 +63,7 @@ def parse_json(text: str | bytes) -> Any:
 def read_json(path: Path) -> Any:
     """The value in a JSON file; FormatError if it is none, SourceError if the file cannot be read."""
     try:
-        return parse_json(path.read_bytes())
+        return parse_json(path.read_text("utf-8"))
     except OSError as error:
         raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
     except ValueError as error:

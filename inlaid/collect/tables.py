@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from inlaid.collect.compression import BLOCK, MAX_LINE, Readable
 from inlaid.errors import SourceError, did_you_mean, need
 from inlaid.messages import Message
+from inlaid.untrusted import parse_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -20,14 +20,14 @@ def read_jsonl(file: Readable, path: Path, field: str) -> Iterator[str]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = parse_json(line)
+        except ValueError as error:
             raise SourceError(
                 "{path}:{line}: expected a JSON object on one line, found something that is not JSON "
                 "({reason}). Fix or remove the line.",
                 path=path,
                 line=number,
-                reason=_json_problem(error),
+                reason=str(error),
             ) from None
         if not isinstance(row, dict) or not isinstance(row.get(field), str):
             raise SourceError(
@@ -39,12 +39,6 @@ def read_jsonl(file: Readable, path: Path, field: str) -> Iterator[str]:
                 found=_json_found(row, field),
             )
         yield row[field]
-
-
-def _json_problem(error: Exception) -> Message:
-    if isinstance(error, RecursionError):
-        return Message("it is nested too deeply")
-    return Message("{error}", error=str(error))
 
 
 def _json_found(row: object, field: str) -> Message:

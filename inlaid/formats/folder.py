@@ -33,6 +33,7 @@ from inlaid.formats.token_words import (
 )
 from inlaid.report import Report, silent
 from inlaid.shapes import Table
+from inlaid.untrusted import parse_json
 from inlaid.vectors import Card, Vectors
 
 MODULES = "modules.json"
@@ -94,7 +95,7 @@ MODEL2VEC = FolderFormat("model2vec")
 def _is_model2vec(path: Path) -> bool:
     """By its config. A config that cannot be read counts as no: the other format then reports the error."""
     try:
-        return json.loads((path / CONFIG).read_bytes()).get("model_type") == "model2vec"
+        return parse_json((path / CONFIG).read_bytes()).get("model_type") == "model2vec"
     except (OSError, ValueError, AttributeError):
         return False
 
@@ -105,7 +106,7 @@ def _first_module(path: Path) -> Path:
     if not modules.is_file():
         return path
     try:
-        first = json.loads(modules.read_text("utf-8"))[0]
+        first = parse_json(modules.read_bytes())[0]
         kind = str(first["type"])
         place = Path(str(first["path"]))
     except (ValueError, LookupError, TypeError) as error:

@@ -11,8 +11,9 @@ import numpy as np
 
 from inlaid.encode.subwords.loading import vocabulary_of
 from inlaid.encode.subwords.spelling import MARK
-from inlaid.errors import FormatError, MissingExtra, need
+from inlaid.errors import MissingExtra, need
 from inlaid.report import Note, Report
+from inlaid.untrusted import read_json_object, reading_file
 
 TOKENIZER = "tokenizer.json"
 SENTENCEPIECE_FILES = ("spiece.model", "tokenizer.model")
@@ -57,7 +58,7 @@ def normalizers_of(path: Path) -> tuple[str, ...]:
     """The normalizers of a tokenizer.json that Inlaid has, too; a query goes through them."""
     if not path.is_file():
         return ()
-    text = json.dumps(json.loads(path.read_text("utf-8")).get("normalizer"))
+    text = json.dumps(read_json_object(path).get("normalizer"))
     steps = list[str]()
     if '"NFC"' in text:
         steps.append("nfc")
@@ -77,15 +78,9 @@ def _sentencepiece(folder: Path, model_type: str, report: Report) -> Mapping[str
     except MissingExtra as error:
         report(Note("{path} was not read: {error}.", path=path, error=error))
         return {}
-    try:
+    with reading_file(path, "SentencePiece"):
         pieces = library.SentencePieceProcessor(model_proto=path.read_bytes())
-    except (OSError, RuntimeError) as error:
-        raise FormatError(
-            "{path}: not a readable SentencePiece model ({error}). Get the file again.",
-            path=path,
-            error=str(error),
-        ) from None
-    return {pieces.id_to_piece(id): id for id in range(pieces.get_piece_size())}
+        return {pieces.id_to_piece(id): id for id in range(pieces.get_piece_size())}
 
 
 def _report_mismatch(path: Path, tokens: int, named: np.ndarray, report: Report) -> None:

@@ -14,13 +14,14 @@ from safetensors.torch import save as safetensors_bytes
 from torch import Tensor
 
 from inlaid import files
-from inlaid.config import settings_of
-from inlaid.errors import FormatError, SourceError
+from inlaid.errors import SourceError
 from inlaid.formats import huggingface
+from inlaid.formats.cards import read_card
 from inlaid.neural.families import family_for, family_of
 from inlaid.neural.model import Model
 from inlaid.neural.tokens import check_tokenizer, tokenizer_files
 from inlaid.neural.weights import fill_network
+from inlaid.report import silent
 from inlaid.vectors import Card
 
 CARD = "card.json"
@@ -72,12 +73,9 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def _card(path: Path, notes: Iterable[str]) -> Card:
-    try:
-        card = settings_of(Card, json.loads((path / CARD).read_text("utf-8")))
-    except FileNotFoundError:
-        card = Card(method="checkpoint", settings={"folder": path.name})
-    except ValueError as error:
-        raise FormatError("{path}: not JSON ({reason}).", path=path / CARD, reason=error) from None
+    card = Card(method="checkpoint", settings={"folder": path.name})
+    if (path / CARD).is_file():
+        card = read_card(path / CARD, (path / CARD).read_bytes(), silent)
     return dataclasses.replace(card, notes=(*card.notes, *(note for note in notes if note not in card.notes)))
 
 

@@ -41,7 +41,7 @@ class Batch:
 
 def check_tokenizer(tokenizer: Any, path: Path, config: Config) -> None:
     """Raise FormatError for a tokenizer with words that the tables have no rows for."""
-    sizes = [(tokenizer.get_vocab_size(), config.vocab_size)]
+    sizes = [(max(tokenizer.get_vocab().values(), default=-1) + 1, config.vocab_size)]
     if isinstance(tokenizer, PairTokenizer):
         sizes.append((max(tokenizer.target_words) + 1, config.output_vocab_size))
     for words, rows in sizes:

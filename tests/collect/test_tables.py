@@ -38,10 +38,10 @@ def test_jsonl(tmp_path: Path):
 def test_deeply_nested_jsonl_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a"}\n{"text": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
-    with pytest.raises(SourceError, match=r"a.jsonl:2: .*nested too deeply"):
+    with pytest.raises(SourceError, match=r"a.jsonl:2: .*nested more than 200 levels"):
         read(path)
     assert cli.main(["corpus", str(path), "-o", str(tmp_path / "c")]) != 0
-    assert "nested too deeply" in " ".join(capsys.readouterr().err.split())
+    assert "nested more than 200 levels" in " ".join(capsys.readouterr().err.split())
 
 
 def test_csv_and_tsv(tmp_path: Path):

@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import inlaid
+from inlaid.cli import main
 from inlaid.errors import FormatError, WriteError
 from inlaid.formats.folder import MODEL2VEC, STATIC_EMBEDDING
 from inlaid.formats.reading import Reading
@@ -127,6 +128,66 @@ def test_tokenizers_that_list_no_words(text: str, tmp_path: Path):
     (make(tmp_path / "f", {"wte.weight": table(1, 1)}) / "tokenizer.json").write_text(text)
     with pytest.raises(FormatError, match="tokenizer.json"):
         inlaid.load(tmp_path / "f")
+
+
+DEEP = {"list": "[" * 200_000, "object": '{"a":' * 200_000, "closed": "[" * 900 + "]" * 900}
+
+
+@pytest.mark.parametrize("depth", DEEP)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        "modules.json",
+        "model.safetensors.index.json",
+        "tokenizer.json",
+        "vocab.json",
+    ],
+)
+def test_json_nested_too_deeply_is_one_line(
+    name: str, depth: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = make(tmp_path / "f", {"wte.weight": table(1, 1)})
+    (folder / name).write_text(DEEP[depth])
+    assert main(["convert", str(folder), str(tmp_path / "out.inlaid")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{name}: " in line
+    assert "nested more than" in line
+
+
+ODD_WORDS = {
+    "lone surrogate": {"a": 0, "\ud800": 1},
+    "same id": {"a": 0, "b": 0},
+    "huge id": {"a": 0, "b": 10**18},
+    "negative": {"a": 0, "b": -1},
+    "float": {"a": 0, "b": 1.0},
+    "true": {"a": 0, "b": True},
+    "null": {"a": 0, "b": None},
+    "empty word": {"a": 0, "": 1},
+    "name of a row": {"a": 0, "<row 2>": 1},
+    "newline": {"a\nb": 0, "\0": 1},
+    "long": {"a" * 1_000_000: 0, "b": 1},
+    "empty": {},
+}
+
+
+@pytest.mark.parametrize("form", ["vocab.json", "tokenizer.json", "unigram"])
+@pytest.mark.parametrize("odd", ODD_WORDS)
+def test_odd_words_are_read_or_refused_in_one_line(
+    odd: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = make(tmp_path / "f", {"wte.weight": table(3, 2)})
+    words: object = ODD_WORDS[odd]
+    if form == "unigram":
+        words = {"model": {"vocab": [[word, id] for word, id in ODD_WORDS[odd].items()]}}
+    elif form == "tokenizer.json":
+        words = {"model": {"vocab": words}}
+    (folder / ("vocab.json" if form == "vocab.json" else "tokenizer.json")).write_text(json.dumps(words))
+    code = main(["convert", str(folder), str(tmp_path / "out.inlaid")])
+    errors = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("note: ")]
+    assert (code, len(errors)) in ((0, 0), (2, 1)), errors
+    if code == 0:
+        assert np.array_equal(inlaid.load(tmp_path / "out.inlaid").table, table(3, 2))
 
 
 @pytest.mark.parametrize("layout", [STATIC_EMBEDDING, MODEL2VEC])

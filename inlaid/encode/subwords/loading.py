@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,11 @@ from inlaid.encode.subwords.tokenizer import (
     Subwords,
     bert_like,
     byte_level,
+    check_ids,
     engine_from,
-    library_errors,
 )
 from inlaid.errors import FormatError, SettingError, SourceError
+from inlaid.untrusted import library_errors, read_json_object
 
 FORMS = (
     "tokenizer.json; vocab.json with merges.txt, or encoder.json with vocab.bpe (GPT-2); vocab.txt (BERT); "
@@ -144,7 +144,7 @@ def _reader_of(path: Path) -> Callable[..., Engine]:
 
 
 def _read_tokenizer_json(path: Path) -> Engine:
-    if not isinstance(_json(path).get("model"), dict):
+    if not isinstance(read_json_object(path).get("model"), dict):
         raise FormatError(
             "{path} is JSON, but not a tokenizer.json: it has no 'model'. Expected one of: {forms}.",
             path=path,
@@ -156,7 +156,7 @@ def _read_tokenizer_json(path: Path) -> Engine:
 def _read_gpt2(path: Path) -> Engine:
     """Byte-level BPE. A word that is neither a byte nor the result of a merge is a special token."""
     name = next(name for name, partner in PARTNERS.items() if path.name in (name, partner))
-    vocabulary = _json(path.with_name(name))
+    vocabulary = read_json_object(path.with_name(name))
     merges = _merges(path.with_name(PARTNERS[name]))
     alphabet = set(pre_tokenizers.ByteLevel.alphabet())
     if not alphabet <= vocabulary.keys() or "a</w>" in vocabulary:
@@ -249,7 +249,7 @@ def vocabulary_of(folder: Path) -> dict[str, int]:
         return {}
     if path.name == "vocab.txt":
         return {word: id for id, word in enumerate(_lines(path))}
-    content = _json(path)
+    content = read_json_object(path)
     try:
         words = _words_of_json(path, content)
     except (LookupError, TypeError, ValueError) as error:
@@ -259,17 +259,14 @@ def vocabulary_of(folder: Path) -> dict[str, int]:
             path=path,
             reason=repr(error),
         ) from None
-    if not all(isinstance(word, str) and isinstance(id, int) for word, id in words.items()):
-        raise FormatError(
-            "{path}: expected words with integers as their ids. Download or copy the file again.", path=path
-        )
+    check_ids(path, words)
     return words
 
 
 def _words_of_json(path: Path, content: dict[str, Any]) -> dict[str, int]:
     if path.name != "tokenizer.json":
         added = path.with_name("added_tokens.json")
-        return content | _json(added) if added.is_file() else dict(content)
+        return content | read_json_object(added) if added.is_file() else dict(content)
     vocabulary = content["model"]["vocab"]
     if isinstance(vocabulary, list):  # unigram: pieces with their scores
         words = {piece[0]: id for id, piece in enumerate(vocabulary)}
@@ -302,22 +299,6 @@ def _lines(path: Path) -> list[str]:
     return text.split("\n") if text else []
 
 
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise FormatError(
-            "{path} is not JSON: {reason}. Download or copy the file again.", path=path, reason=str(error)
-        ) from None
-    if not isinstance(found, dict):
-        raise FormatError(
-            "{path} holds a JSON {found}; expected an object. Download or copy the file again.",
-            path=path,
-            found=type(found).__name__,
-        )
-    return found
-
-
 def _config_beside(path: Path) -> dict[str, Any]:
     config = path.with_name("tokenizer_config.json")
-    return _json(config) if config.is_file() else {}
+    return read_json_object(config) if config.is_file() else {}

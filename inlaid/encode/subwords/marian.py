@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from inlaid.encode.subwords.tokenizer import check_ids
 from inlaid.errors import FormatError, need
+from inlaid.untrusted import read_json_object, reading_file
 
 SOURCE = "source.spm"
 TARGET = "target.spm"
@@ -40,25 +41,18 @@ class SentencePieces:
         names = [SOURCE, TARGET, VOCABULARY]
         if _has_separate_vocabularies(folder):
             names += SEPARATE
-        try:
-            self.files = {name: (folder / name).read_bytes() for name in names}
-            self.source = sentencepiece.SentencePieceProcessor(model_proto=self.files[SOURCE])
-            self.target = sentencepiece.SentencePieceProcessor(model_proto=self.files[TARGET])
-            self.vocabulary: dict[str, int] = json.loads(self.files[VOCABULARY])
-            # the last file: its own vocabulary if it has one, otherwise the shared one
-            self.target_vocabulary: dict[str, int] = json.loads(self.files[names[-1]])
-            self.words = {id: word for word, id in self.vocabulary.items()}
-            self.target_words = {id: word for word, id in self.target_vocabulary.items()}
-            self.unknown = self.vocabulary[UNKNOWN]
-            self.end = self.vocabulary[END]
-            _ = self.target_vocabulary[END]  # without it no translation could end
-        except (OSError, RuntimeError, ValueError, KeyError, AttributeError) as error:
-            raise FormatError(
-                "{folder}: {names} are not a Marian tokenizer ({reason}). Download or copy the folder again.",
-                folder=folder,
-                names=", ".join(names),
-                reason=str(error),
-            ) from None
+        with reading_file(folder / SOURCE, "SentencePiece"):
+            self.source = sentencepiece.SentencePieceProcessor(model_proto=(folder / SOURCE).read_bytes())
+        with reading_file(folder / TARGET, "SentencePiece"):
+            self.target = sentencepiece.SentencePieceProcessor(model_proto=(folder / TARGET).read_bytes())
+        self.vocabulary = _vocabulary(folder / VOCABULARY)
+        # the last file: its own vocabulary if it has one, otherwise the shared one
+        self.target_vocabulary = _vocabulary(folder / names[-1])
+        self.words = {id: word for word, id in self.vocabulary.items()}
+        self.target_words = {id: word for word, id in self.target_vocabulary.items()}
+        self.unknown = self.vocabulary[UNKNOWN]
+        self.end = self.vocabulary[END]
+        self.files = {name: (folder / name).read_bytes() for name in names}
 
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
         return [self._encode(text) for text in texts]
@@ -85,15 +79,21 @@ class SentencePieces:
         return Pieces(ids, [*(tuple(span) for span in found["offsets"]), (0, 0)], [0] * len(ids))
 
 
+def _vocabulary(path: Path) -> dict[str, int]:
+    """Word -> id. Without the end no translation could end."""
+    words = read_json_object(path)
+    check_ids(path, words)
+    for word in (UNKNOWN, END):
+        if word not in words:
+            raise FormatError(
+                "{path}: not a vocabulary of Marian: it lacks the word {word}. Download or copy the file "
+                "again.",
+                path=path,
+                word=word,
+            )
+    return words
+
+
 def _has_separate_vocabularies(folder: Path) -> bool:
     config = folder / SEPARATE[0]
-    try:
-        return json.loads(config.read_text("utf-8")).get("separate_vocabs") is True
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError, AttributeError) as error:
-        raise FormatError(
-            "{path}: expected a JSON object ({reason}). Download or copy the file again.",
-            path=config,
-            reason=str(error),
-        ) from None
+    return config.is_file() and read_json_object(config).get("separate_vocabs") is True

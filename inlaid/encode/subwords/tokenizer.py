@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer as Engine
@@ -14,10 +14,12 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from inlaid.encode.subwords.sentencepiece import SPACE
 from inlaid.encode.tokenizers import Token
-from inlaid.errors import FormatError, InlaidError, SourceError, UnknownWord
+from inlaid.errors import FormatError, SourceError, UnknownWord
+from inlaid.untrusted import library_errors, parse_json
 
 UNKNOWN = "[UNK]"
 SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
+MAX_ID = (1 << 31) - 1
 BATCH = 16384
 """Texts encoded at once: enough to keep every core busy, few enough to take little memory."""
 
@@ -157,7 +159,7 @@ def engine_from(text: str) -> Engine:
     """The engine of a tokenizer.json. The library rounds long scores, so those of unigram are read here."""
     engine = Engine.from_str(text)
     if isinstance(engine.model, models.Unigram):
-        model = json.loads(text)["model"]
+        model = parse_json(text)["model"]
         words = [(word, score) for word, score in model["vocab"]]
         engine.model = models.Unigram(words, model["unk_id"], model.get("byte_fallback", False))
     return engine
@@ -183,15 +185,17 @@ def bert_like(
     return engine
 
 
-@contextmanager
-def library_errors(failed: Callable[[str], FormatError]) -> Iterator[None]:
-    """Whatever the libraries raise, including a Rust panic (not an Exception), becomes `failed(reason)`."""
-    try:
-        yield
-    except (InlaidError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        raise failed(str(error)) from None
+def check_ids(path: Path, words: Mapping[str, Any]) -> None:
+    """Raise FormatError unless the id of each word is a whole number from 0 on."""
+    wrong = next((word for word, id in words.items() if type(id) is not int or not 0 <= id <= MAX_ID), None)
+    if wrong is not None or not words:
+        raise FormatError(
+            "{path}: expected words, each with an id from 0 to {last:,}; found {found!r}. "
+            "Download or copy the file again.",
+            path=path,
+            last=MAX_ID,
+            found={} if wrong is None else {wrong: words[wrong]},
+        )
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import JSON
 from inlaid.neural.families.llama import Llama
+from inlaid.untrusted import read_json_object
 
 BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
 FULL = "full_attention"
@@ -76,13 +76,10 @@ def _add_special_tokens(tokenizer: Tokenizer, path: Path) -> None:
     """Add the tokens that tokenizer_config.json lists after the vocabulary, if there is such a file."""
     if not path.is_file():
         return
+    entries = read_json_object(path).get(ADDED, {})
     try:
-        listed = {
-            int(id): entry["content"] for id, entry in json.loads(path.read_text("utf-8"))[ADDED].items()
-        }
-    except KeyError:
-        return
-    except (ValueError, TypeError, AttributeError) as error:
+        listed = {int(id): str(entry["content"]) for id, entry in entries.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             "{path}: {key} cannot be read ({reason}).", path=path, key=ADDED, reason=error
         ) from None
