@@ -26,6 +26,22 @@ def check_size(path: Path, declared: int, stored: int | None = None) -> None:
     `stored` is how many bytes on disk they come from; None: the whole file. A format that compresses nothing
     compares the two itself, to the byte.
     """
+    check_ratio(path, declared, stored)
+    if declared <= ALWAYS_ALLOWED:
+        return
+    available = available_memory()
+    if declared > available:
+        raise SourceError(
+            "{path}: its content takes {declared:,} bytes of memory, and {available:,} are available. "
+            "End other programs, or use a machine with more memory.",
+            path=path,
+            declared=declared,
+            available=available,
+        )
+
+
+def check_ratio(path: Path, declared: int, stored: int | None = None) -> None:
+    """The half of `check_size` that also holds for what is never in memory as a whole."""
     if declared <= ALWAYS_ALLOWED:
         return
     found = path.stat().st_size if stored is None else stored
@@ -37,15 +53,6 @@ def check_size(path: Path, declared: int, stored: int | None = None) -> None:
             declared=declared,
             found=found,
             ratio=MAX_RATIO,
-        )
-    available = available_memory()
-    if declared > available:
-        raise SourceError(
-            "{path}: its content takes {declared:,} bytes of memory, and {available:,} are available. "
-            "End other programs, or use a machine with more memory.",
-            path=path,
-            declared=declared,
-            available=available,
         )
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.collect.compression import BLOCK, MAX_LINE, Readable
+from inlaid.collect.parquet_pages import batch_rows, measure_column
 from inlaid.errors import SourceError, did_you_mean, need
 from inlaid.messages import Message
-from inlaid.untrusted import parse_json
+from inlaid.untrusted import check_ratio, library_errors, parse_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -112,23 +113,40 @@ def _text_lines(file: Readable, path: Path) -> Iterator[str]:
 
 def read_parquet(file: Readable, path: Path, field: str) -> Iterator[str]:
     parquet = need("pyarrow.parquet", extra="parquet")
-    try:
+
+    def failed(reason: str) -> SourceError:
+        return SourceError(
+            "{path} is not a complete parquet file: {reason}. Download or copy it again.",
+            path=path,
+            reason=reason,
+        )
+
+    with library_errors(failed):
         table = parquet.ParquetFile(path)
         schema = table.schema_arrow
-    except Exception as error:  # pyarrow's own exception classes exist only once it is imported
-        raise _damaged_parquet(path, error) from None
     if field not in schema.names:
         raise _no_column(path, field, schema.names)
+    if schema.names.count(field) > 1:
+        raise SourceError(
+            "{path}: {count} columns are called '{field}'; expected one. Give each a name of its own.",
+            path=path,
+            count=schema.names.count(field),
+            field=field,
+        )
     _check_text_column(path, field, schema.field(field).type)
-    batches = table.iter_batches(columns=[field])
+    rows = batch_rows(measure_column(path, table.metadata, field), table.metadata.num_rows)
+    size = 0
+    with library_errors(failed):
+        batches = table.iter_batches(batch_size=rows, columns=[field])
     while True:
-        try:
+        with library_errors(failed):
             batch = next(batches, None)
-        except Exception as error:
-            raise _damaged_parquet(path, error) from None
+            values = [] if batch is None else batch.column(0).to_pylist()
         if batch is None:
             return
-        yield from (value for value in batch.column(0).to_pylist() if value is not None)
+        size += batch.nbytes
+        check_ratio(path, size)
+        yield from (value for value in values if value is not None)
 
 
 def _check_text_column(path: Path, field: str, kind: Any) -> None:
@@ -142,14 +160,6 @@ def _check_text_column(path: Path, field: str, kind: Any) -> None:
             field=field,
             found=str(kind),
         )
-
-
-def _damaged_parquet(path: Path, error: Exception) -> SourceError:
-    return SourceError(
-        "{path} is not a complete parquet file: {reason}. Download or copy it again.",
-        path=path,
-        reason=str(error),
-    )
 
 
 def _no_column(path: Path, field: str, columns: Sequence[str]) -> SourceError:

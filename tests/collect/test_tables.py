@@ -11,7 +11,7 @@ import pytest
 from inlaid import cli
 from inlaid.collect import tables
 from inlaid.collect.sources import Source
-from inlaid.errors import SourceError
+from inlaid.errors import FormatError, SourceError
 
 
 def read(path: object, field: str = "text") -> str:
@@ -106,8 +106,30 @@ def test_a_parquet_file_cut_or_damaged_anywhere_is_refused(tmp_path: Path, pyarr
             read(path)
     middle = len(whole) // 2
     path.write_bytes(whole[:middle] + bytes(2000) + whole[middle + 2000 :])
-    with pytest.raises(SourceError, match="is not a complete parquet file"):
+    with pytest.raises((SourceError, FormatError), match=r"a\.parquet.*(not a complete|do not hold)"):
         read(path)
+
+
+def test_one_long_text_repeated_without_end_is_refused(tmp_path: Path, pyarrow):
+    """The file holds the text once, and a few bytes that repeat it: 8 GB."""
+    path = tmp_path / "a.parquet"
+    once = pyarrow.array(["the cat sat " * 40_000])
+    texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 17_000, pyarrow.int32()), once)
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path, store_schema=False)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(FormatError, match=r"a.parquet: it declares [0-9,]+ bytes of content"):
+        read(path)
+
+
+def test_two_parquet_columns_of_one_name_are_refused(
+    tmp_path: Path, pyarrow, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "a.parquet"
+    table = pyarrow.Table.from_arrays([pyarrow.array(["a"]), pyarrow.array(["b"])], ["text", "text"])
+    pyarrow.parquet.write_table(table, path)
+    assert cli.main(["corpus", str(path), "-o", str(tmp_path / "c")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "2 columns are called 'text'; expected one" in line
 
 
 def test_a_parquet_column_of_numbers_is_refused(tmp_path: Path, pyarrow, capsys: pytest.CaptureFixture[str]):
