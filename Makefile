@@ -1,7 +1,8 @@
 # Two commands: `make demo` shows what Inlaid does, `make test` proves it. Everything lives in .venv.
 PYTHON ?= python3
 EXTRAS ?=
-FILES ?= 20000
+MUTANTS ?=
+SECONDS ?=
 PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +13,7 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test test-cpus check format bench fuzz kill-test fault-test docs pictures clean
+.PHONY: demo test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs pictures clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
@@ -40,7 +41,11 @@ bench: $(VENV)/installed-$(DEV)
 	for question in benchmarks/*_speed.py; do $(BIN)/python benchmarks/run.py $$question || exit 1; done
 
 fuzz: $(VENV)/installed-$(DEV)
-	$(BIN)/python tests/campaigns/fuzz.py $(FILES)
+	$(BIN)/python tests/campaigns/fuzz --jobs $(PROCESSES) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(SECONDS),--seconds $(SECONDS))
+
+fuzz-guided: $(VENV)/installed-$(DEV)
+	$(PIP) atheris
+	$(BIN)/python tests/campaigns/guided.py $(if $(SECONDS),--seconds $(SECONDS))
 
 kill-test: $(VENV)/installed-$(DEV)
 	$(BIN)/python tests/campaigns/kill_test.py

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from inlaid import files, places, registry
-from inlaid.arrays import open_arrays
 from inlaid.collect import world
 from inlaid.collect.compression import DECOMPRESSORS
 from inlaid.collect.normalize import normalizer, origins
 from inlaid.collect.sources import Text, places_of
 from inlaid.config import settings_of, unknown_setting
-from inlaid.encode.corpus import FILE, Corpus, Encoding, encode, is_corpus, open_corpus
+from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
@@ -405,7 +404,8 @@ def verify(path: str | Path) -> int:
     if not path.exists():
         raise SourceError("There is no file '{path}'. Check the path.", path=path)
     if is_corpus(path):
-        return open_arrays(path / FILE).verify()
+        corpus = open_corpus(path)
+        return 0 if corpus.opened is None else corpus.opened.verify()
     found = _recognized(path)
     if found.name != "native":
         raise FormatError(
@@ -414,7 +414,7 @@ def verify(path: str | Path) -> int:
             path=path,
             format=found.name,
         )
-    return open_arrays(path).verify()
+    return native.verify(path)
 
 
 def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:

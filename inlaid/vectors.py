@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from inlaid.analysis_methods import AnalysisMethods
+from inlaid.arrays import row_numbers
 from inlaid.collect.normalize import nfkc, normalizer, simplified, traditional
 from inlaid.encode.subwords.spelling import spellings
 from inlaid.encode.vocabulary import Words
@@ -160,33 +161,47 @@ class Vectors(AnalysisMethods):
                 words=len(self.words),
                 shape=self.stored.shape,
             )
-        if self.contexts is not None and self.contexts.shape[0] != len(self.words):
+        contexts = () if self.contexts is None else self.contexts.shape
+        if self.contexts is not None and (len(contexts) != 2 or contexts[0] != len(self.words)):
             raise FormatError(
                 "Expected a context table with {words:,} rows, one for each word; found shape {shape}.",
                 words=len(self.words),
-                shape=self.contexts.shape,
+                shape=contexts,
             )
         if isinstance(self.stored, np.ndarray):
-            _ = self.table  # an array is checked now, a table in a file when it is read
+            _ = self._table  # an array is checked now, a table in a file when it is read
 
     @classmethod
     def of(cls, words: list[str], table: Any, card: Card | None = None) -> Vectors:
         """Vectors from a list of words and anything that NumPy makes a matrix of; it is copied."""
         return cls(Words.of(words), np.array(table, np.float32), card=card or Card())
 
-    @functools.cached_property
+    @property
     def table(self) -> Table:
-        """All rows, in memory or memory-mapped; verified, finite, read-only."""
-        table = self.stored if isinstance(self.stored, np.ndarray) else self.stored.whole()
+        """All rows, in memory or memory-mapped; verified, finite, read-only. An array that was passed in is
+        not copied, and stays writable for whoever made it."""
+        if self._refuse_changed is not None:
+            self._refuse_changed()
+        return self._table
+
+    @functools.cached_property
+    def _refuse_changed(self) -> Callable[[], None] | None:
+        """Raises FormatError if the file of a mapped table was cut or overwritten since it was opened."""
+        return getattr(self.stored, "refuse_changed", None)
+
+    @functools.cached_property
+    def _table(self) -> Table:
+        table = self.stored[:] if isinstance(self.stored, np.ndarray) else self.stored.whole()
         self._refuse_nan(table, range(len(table)))
         table.setflags(write=False)
         return table
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        """Some rows; from a table in a file only these are read and verified."""
-        if isinstance(self.stored, np.ndarray) or "table" in self.__dict__:
-            return self.table[ids]
-        rows = self.stored.rows(ids)
+        """Some rows; from a table in a file only these are read and verified. IndexError if there is no such
+        row: the last one is not row -1."""
+        if isinstance(self.stored, np.ndarray) or "_table" in self.__dict__:
+            return self.table[row_numbers(ids, len(self))]
+        rows = self.stored.rows(row_numbers(ids, len(self)))
         self._refuse_nan(rows, ids)
         return rows
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,13 +17,26 @@ from inlaid import arrays, files, registry
 from inlaid.collect.sources import Text
 from inlaid.config import Positive, check
 from inlaid.encode.tokenizers import Tokenizer, read_dictionary
-from inlaid.encode.vocabulary import Vocabulary, pack, unpack
+from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
+from inlaid.values import Values
 
 FILE = "corpus.safetensors"
 TOKENIZER = "tokenizer.json"
+MAX_TOTAL = 1 << 62
+"""Tokens of a corpus, at most."""
+COUNTED = {"read": 0, "used": 0}
+MANIFEST = {
+    "encoding": {"normalize": [""]},
+    "sentences": COUNTED,
+    "tokens": COUNTED | {"dropped": {"*": 0}},
+    "words": COUNTED,
+    "lint": {"*": 0},
+    "hash": "",
+}
+"""The fields of a manifest that something relies on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +134,14 @@ class Corpus:
     """How it was made: encoding, input files with hashes, tokens read, used and dropped, content hash."""
     tokenizer_json: str | None = None
     """The subword tokenizer it was encoded with, as Hugging Face's tokenizer.json."""
+    opened: arrays.Arrays | None = field(default=None, repr=False)
+    """The file that `ids` and `offsets` are in."""
+
+    def refuse_changed(self) -> None:
+        """Raise FormatError if the file was cut or overwritten since it was opened. Loops over a corpus that
+        may be larger than memory ask before every part."""
+        if self.opened is not None:
+            self.opened.refuse_changed()
 
     def save(self, folder: Path) -> None:
         """Write the corpus as a folder that `open_corpus` opens."""
@@ -128,11 +150,9 @@ class Corpus:
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """Open a saved corpus, memory-mapped; every byte is verified."""
-    if not is_corpus(folder):
-        raise _not_a_corpus(folder)
-    opened = arrays.open_arrays(folder / FILE)
-    manifest = json.loads(opened.metadata["manifest"])
+    """Open a saved corpus; every byte is verified, and every id and offset is in bounds."""
+    opened = _open(folder)
+    manifest = _read_manifest(opened)
     tokenizer = (folder / TOKENIZER).read_text("utf-8") if (folder / TOKENIZER).is_file() else None
     if tokenizer is not None and files.checksum(tokenizer.encode()) != manifest.get("tokenizer"):
         raise FormatError(
@@ -140,7 +160,72 @@ def open_corpus(folder: Path) -> Corpus:
             "Restore it from a copy, or encode the text again.",
             path=folder / TOKENIZER,
         )
-    return Corpus(opened.whole("ids"), opened.whole("offsets"), unpack(opened), manifest, tokenizer)
+    opened.verify()
+    vocabulary = unpack(opened)
+    _ = vocabulary.words.order  # checked now, not after hours of training
+    total = vocabulary.counts.sum(dtype=np.float64)
+    if not 1 <= total < MAX_TOTAL:
+        raise FormatError(
+            "{path}: its words occur {total:,.0f} times in all; expected a number from 1 to {most:,}. "
+            "Restore the file from a copy, or encode the text again.",
+            path=opened.path,
+            total=float(total),
+            most=MAX_TOTAL,
+        )
+    return Corpus(opened.whole("ids"), opened.whole("offsets"), vocabulary, manifest, tokenizer, opened)
+
+
+def _open(folder: Path) -> arrays.Arrays:
+    """The file of a corpus, which knows what its arrays must be; nothing but the header is read."""
+    if not is_corpus(folder):
+        raise _not_a_corpus(folder)
+    opened = arrays.open_arrays(folder / FILE)
+    if "manifest" not in opened.metadata:
+        raise FormatError(
+            "{path}: has no manifest; expected a corpus. A file of vectors is not one.", path=opened.path
+        )
+    words = len(unpack_words(opened))
+    expect_counts(opened, words)
+    end = math.prod(opened.shape("ids"))
+    bounds = Values(dtypes=("I64",), shape=(None,), low=0, high=end, first=0, last=end, ascending=True)
+    opened.expect("ids", Values(dtypes=("I32",), shape=(None,), low=0, high=words - 1))
+    opened.expect("offsets", bounds)
+    return opened
+
+
+def _read_manifest(opened: arrays.Arrays) -> dict[str, Any]:
+    """What commands and analyses rely on must be there; the rest may be anything."""
+    try:
+        manifest = json.loads(opened.metadata["manifest"])
+    except (ValueError, RecursionError) as error:
+        raise FormatError(
+            "{path}: its manifest is not valid JSON ({error}). Restore the file from a copy.",
+            path=opened.path,
+            error=error,
+        ) from None
+    refuse_misfit(opened.path, "manifest", manifest, MANIFEST)
+    return manifest
+
+
+def refuse_misfit(path: Path, name: str, found: Any, example: Any) -> None:
+    """Raise FormatError unless what was found in JSON has the fields of the example, with their types.
+
+    The key "*" stands for all fields that are there.
+    """
+    if type(found) is not type(example):
+        raise FormatError(
+            "{path}: '{name}' is a JSON {found}; expected {expected}. Restore the file from a copy.",
+            path=path,
+            name=name,
+            found=type(found).__name__,
+            expected=type(example).__name__,
+        )
+    if isinstance(example, dict):
+        for key in found if "*" in example else example:
+            refuse_misfit(path, f"{name}.{key}", found.get(key), example.get(key, example.get("*")))
+    elif isinstance(example, list):
+        for each in found:
+            refuse_misfit(path, name, each, example[0])
 
 
 def is_corpus(path: Path) -> bool:

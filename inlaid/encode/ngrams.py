@@ -13,6 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
+from inlaid.arrays import row_numbers
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
 from inlaid.kernels.text import reference
@@ -20,6 +21,9 @@ from inlaid.shapes import Blob, Buckets, Ids, LazyTable, Offsets, Rows, Table, V
 
 BLOCK = 1 << 14
 """Words whose n-grams are in memory at once while a table is computed."""
+
+LIMITS = {"size": (1, (1 << 31) - 1), "min_n": (0, 1000), "max_n": (0, 1000)}
+"""The smallest and the largest value of each setting; anything beyond is damage."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,10 +53,23 @@ class NGrams:
                 dim=self.own.shape[1],
                 found=self.buckets.shape,
             )
-        if self.kept is not None and len(self.kept) and (self.kept[0] < 0 or (np.diff(self.kept) <= 0).any()):
+        for name, (least, most) in LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise FormatError(
+                    "{name} of the n-grams is {found}; expected a number from {least} to {most:,}. "
+                    "The file is damaged: download or copy it again.",
+                    name=name,
+                    found=getattr(self, name),
+                    least=least,
+                    most=most,
+                )
+        if self.kept is None or not len(self.kept):
+            return
+        if self.kept[0] < 0 or self.kept[-1] >= self.size or (np.diff(self.kept) <= 0).any():
             raise FormatError(
-                "The list of n-gram buckets is not in ascending order without repeats. "
-                "The file is damaged: download or copy it again."
+                "The list of n-gram buckets is not in ascending order without repeats, from 0 to {last:,}. "
+                "The file is damaged: download or copy it again.",
+                last=self.size - 1,
             )
 
     def ids(self, word: str) -> Ids:
@@ -182,9 +199,8 @@ class NGramTable:
         return self.ngrams.own.shape
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
-        wanted = np.asarray(ids, np.int64)
-        from_start = wanted % max(len(self.offsets) - 1, 1)
-        words = [self.blob[self.offsets[id] : self.offsets[id + 1]] for id in from_start]
+        wanted = row_numbers(ids, self.shape[0])
+        words = [self.blob[self.offsets[id] : self.offsets[id + 1]] for id in wanted]
         blob = np.concatenate([np.zeros(0, np.uint8), *words])
         offsets = np.cumsum([0, *map(len, words)])
         return self.ngrams.means(_rows(self.ngrams.own, wanted), blob, offsets)

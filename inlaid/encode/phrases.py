@@ -87,6 +87,7 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
     text = _Text(corpus.ids, corpus.offsets, {word: id for id, word in enumerate(corpus.vocabulary.words)})
     found: list[int] = []
     for _ in range(settings.passes):
+        corpus.refuse_changed()
         pairs = collocations(text.ids, text.offsets, len(text.words), settings, report)
         found.append(len(pairs))
         if not len(pairs):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import overload
 
 import numpy as np
@@ -14,6 +16,11 @@ import xxhash
 from inlaid.arrays import Arrays
 from inlaid.errors import FormatError, SourceError
 from inlaid.shapes import Blob, Counts
+from inlaid.values import Values
+
+INTEGERS = ("I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8")
+MAX_COUNT = 1 << 48
+"""The largest count of a word; the counts of 32,768 words like that still have a sum in int64."""
 
 
 class Words(Sequence[str]):
@@ -110,13 +117,13 @@ class Words(Sequence[str]):
             return [self[each] for each in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(f"word {index} of {len(self)}")
-        return self.bytes_of(index % len(self)).decode("utf-8")
+        return _decoded(self.bytes_of(index % len(self)))
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[str]:
-        return (each.decode("utf-8") for each in self.all_bytes())
+        return map(_decoded, self.all_bytes())
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.find(word) is not None
@@ -147,6 +154,15 @@ class Words(Sequence[str]):
                     first=first,
                     second=second,
                 )
+
+
+def _decoded(word: bytes) -> str:
+    try:
+        return word.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FormatError(
+            "The word {word!r} is not UTF-8. Get the file again, or clean the input.", word=word
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -191,10 +207,7 @@ class Vocabulary:
         kept.sort(key=counts.__getitem__, reverse=True)  # stable: words of equal count stay in byte order
         last = None if max_size is None else max(0, max_size - len(first))
         ordered = first | {word: counts[word] for word in kept[:last]}
-        try:
-            return cls(Words.of_bytes(list(ordered)), np.array(list(ordered.values()), np.int64))
-        except UnicodeDecodeError as error:
-            raise SourceError("The word {word!r} is not UTF-8. Clean the input.", word=error.object) from None
+        return cls(Words.of_bytes(list(ordered)), np.array(list(ordered.values()), np.int64))
 
     def grown(self, counts: Mapping[str, int], *, min_count: int = 1) -> Vocabulary:
         """This vocabulary with new words appended: old words keep their ids, and counts add up.
@@ -244,15 +257,46 @@ def pack_words(words: Words) -> dict[str, np.ndarray]:
 
 
 def unpack(opened: Arrays) -> Vocabulary:
-    return Vocabulary(unpack_words(opened), opened.whole("counts"))
+    words = unpack_words(opened)
+    expect_counts(opened, len(words))
+    return Vocabulary(words, unpack_counts(opened))
+
+
+def expect_counts(opened: Arrays, size: int) -> None:
+    opened.expect("counts", Values(dtypes=INTEGERS, shape=(size,), low=0, high=MAX_COUNT))
+
+
+def unpack_counts(opened: Arrays) -> Counts:
+    return opened.whole("counts").astype(np.int64, copy=False)
 
 
 def unpack_words(opened: Arrays) -> Words:
-    size = opened.unverified("word_order").size
-    if opened.unverified("word_offsets").size != size + 1 or opened.unverified("word_hashes").size != size:
+    """The words; nothing is read before it is needed."""
+    size = math.prod(opened.shape("word_order"))
+    end = math.prod(opened.shape("words"))
+    bounds = Values(dtypes=("I64",), shape=(size + 1,), low=0, high=end, first=0, last=end, ascending=True)
+    opened.expect("words", Values(dtypes=("U8",), shape=(None,)))
+    opened.expect("word_offsets", bounds)
+    opened.expect("word_hashes", Values(dtypes=("U64",), shape=(size,), ascending=True))
+    opened.expect("word_order", Values(dtypes=("I32",), shape=(size,), low=0, high=size - 1))
+
+    def array(name: str) -> np.ndarray:
+        found = opened.whole(name)
+        if name == "word_order":
+            _refuse_repeated_ids(opened.path, found)
+        return found
+
+    return Words(array, size)
+
+
+def _refuse_repeated_ids(path: Path, order: np.ndarray) -> None:
+    """The order of the hashes has every word once; a word that it lacks would never be found."""
+    present = np.zeros(len(order), bool)
+    present[order] = True
+    if not present.all():
         raise FormatError(
-            "{path}: the arrays of its {size:,} words have different lengths. Restore the file from a copy.",
-            path=opened.path,
-            size=size,
+            "{path}: 'word_order' lacks word {id:,} and has another twice; expected every word once. "
+            "Get the file from another source, or make it again.",
+            path=path,
+            id=int(present.argmin()),
         )
-    return Words(opened.whole, size)

@@ -149,6 +149,7 @@ class _Counting:
 
     def count(self, first: int, last: int) -> None:
         """Add the run of sentences first..last."""
+        self.corpus.refuse_changed()
         offsets = self.corpus.offsets
         ids = self.corpus.ids[offsets[first] : offsets[last]]
         starts = np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=self.size))])

@@ -135,6 +135,7 @@ class SubsampledText:
 
     def spans_after(self, done: int) -> list[Span]:
         """The next few spans after `done` tokens, all of one epoch."""
+        self.corpus.refuse_changed()
         epoch, start = divmod(done, self.tokens)
         spans: list[Span] = []
         while start < self.tokens and len(spans) < SPANS:

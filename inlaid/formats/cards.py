@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.config import settings_of
+from inlaid.encode.corpus import refuse_misfit
 from inlaid.errors import FormatError, InlaidError
 from inlaid.report import Note, Report
 from inlaid.vectors import Card, Outcome
+
+ENCODING = {"normalize": [""], "spelling": ""}
+"""The parts of the encoding that every look-up of a word uses, with an example of each."""
 
 
 def read_card(path: Path, text: str | bytes, report: Report) -> Card:
     """The card in a JSON object. Missing fields get defaults; unknown fields are ignored, with a note."""
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(
             "{path}: its card is not valid JSON ({error}). Restore the file from a copy.",
             path=path,
@@ -53,7 +57,7 @@ def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
         return None
     try:
         return settings_of(Outcome, values)
-    except (InlaidError, TypeError, ValueError):
+    except (InlaidError, AttributeError, TypeError, ValueError):
         report(
             Note(
                 "{path}: how its training ended is recorded in a way that this version of Inlaid does not "
@@ -66,14 +70,11 @@ def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
 
 def _check_types(path: Path, values: Mapping[str, Any]) -> None:
     """The types that JSON gives the fields of a new card are the types they must have in a file."""
-    expected = json.loads(json.dumps(dataclasses.asdict(Card())))
+    expected = json.loads(json.dumps(dataclasses.asdict(Card()))) | {"notes": [""]}
     for name, value in values.items():
-        if expected[name] is not None and value is not None and type(value) is not type(expected[name]):
-            raise FormatError(
-                "{path}: the field '{name}' of its card is a JSON {found}; expected {expected}. "
-                "Restore the file from a copy.",
-                path=path,
-                name=name,
-                found=type(value).__name__,
-                expected=type(expected[name]).__name__,
-            )
+        if name != "outcome":
+            refuse_misfit(path, f"card.{name}", value, expected[name])
+    encoding = values.get("encoding", {})
+    for name, example in ENCODING.items():
+        if name in encoding:
+            refuse_misfit(path, f"card.encoding.{name}", encoding[name], example)

@@ -8,6 +8,7 @@ of the file; they are stored in the same dtype.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,12 +18,13 @@ import numpy as np
 
 from inlaid import arrays
 from inlaid.encode.ngrams import NGrams
-from inlaid.encode.vocabulary import Words, pack_words, unpack_words
+from inlaid.encode.vocabulary import Words, expect_counts, pack_words, unpack_counts, unpack_words
 from inlaid.errors import FormatError
 from inlaid.formats.cards import read_card
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Rows, Table
+from inlaid.values import Values
 from inlaid.vectors import Int8Table, LazyTable, Vectors
 
 SUFFIXES = (".inlaid",)
@@ -30,6 +32,8 @@ Dtype = Literal["float32", "float16", "int8"]
 BLOCK = 1 << 13
 """Rows written at a time."""
 NGRAM_SETTINGS = ("size", "min_n", "max_n")
+MAX_SCALE = float(np.finfo(np.float32).max) / 128
+"""The largest scale of a row of int8: beyond it, numbers would be infinite."""
 
 
 def recognizes(start: Start) -> bool:
@@ -39,22 +43,61 @@ def recognizes(start: Start) -> bool:
 
 
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
-    opened = arrays.open_arrays(path)
-    if "card" not in opened.metadata:
-        raise FormatError(
-            "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.", path=path
-        )
-    vectors = Vectors(
-        unpack_words(opened),
-        NativeTable(opened, "table"),
-        opened.whole("counts") if "counts" in opened else None,
-        read_card(path, opened.metadata["card"], report),
-        NativeTable(opened, "contexts") if "contexts" in opened else None,
-        _read_ngrams(opened),
-    )
+    vectors = _vectors(arrays.open_arrays(path), report)
     if reading.top is None or reading.top >= len(vectors):
         return vectors
     return _first_words(vectors, reading.top)
+
+
+def verify(path: Path) -> int:
+    """Read every byte of a file of vectors or a checkpoint, and compare checksums; the number of bytes."""
+    opened = arrays.open_arrays(path)
+    if "card" in opened.metadata:
+        _ = _vectors(opened, silent).words.order
+    return opened.verify()
+
+
+def _vectors(opened: arrays.Arrays, report: Report) -> Vectors:
+    _expect(opened)
+    return Vectors(
+        unpack_words(opened),
+        NativeTable(opened, "table"),
+        unpack_counts(opened) if "counts" in opened else None,
+        read_card(opened.path, opened.metadata["card"], report),
+        NativeTable(opened, "contexts") if "contexts" in opened else None,
+        _read_ngrams(opened),
+    )
+
+
+def _expect(opened: arrays.Arrays) -> None:
+    """What the arrays of vectors must be."""
+    if "card" not in opened.metadata:
+        raise FormatError(
+            "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.",
+            path=opened.path,
+        )
+    words = len(unpack_words(opened))
+    _expect_table(opened, "table", words)
+    if "counts" in opened:
+        expect_counts(opened, words)
+    if "contexts" in opened:
+        _expect_table(opened, "contexts", words)
+    if "ngrams" in opened.metadata:
+        _expect_table(opened, "ngrams.own", words)
+        _expect_table(opened, "ngrams.buckets", None)
+    if "ngrams.kept" in opened:
+        kept = Values(dtypes=("I32",), shape=(None,), low=0, ascending=True, distinct=True)
+        opened.expect("ngrams.kept", kept)
+
+
+def _expect_table(opened: arrays.Arrays, name: str, rows: int | None) -> None:
+    scales = f"{name}.scales"
+    if scales not in opened:
+        # NaN in the table is found by Vectors, which names the word.
+        opened.expect(name, Values(dtypes=("F32", "F16"), shape=(rows, None), finite=name != "table"))
+        return
+    opened.expect(name, Values(dtypes=("I8",), shape=(rows, None)))
+    opened.expect(scales, Values(dtypes=("F32",), shape=opened.shape(name)[:1], low=0, high=MAX_SCALE))
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent, *, dtype: Dtype = "float32") -> None:
@@ -101,7 +144,12 @@ class NativeTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.opened.unverified(self.name).shape
+        return self.opened.shape(self.name)
+
+    def refuse_changed(self) -> None:
+        """Raise FormatError if the numbers that `whole` gave have changed: those of float32 are mapped."""
+        if self.opened.dtypes[self.name] == "F32":
+            self.opened.refuse_changed()
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
         rows = self.opened.rows(self.name, ids)
@@ -126,9 +174,9 @@ def _read_ngrams(opened: arrays.Arrays) -> NGrams | None:
     if "ngrams" not in opened.metadata:
         return None
     try:
-        settings = json.loads(opened.metadata["ngrams"])
-        settings = {name: int(settings[name]) for name in NGRAM_SETTINGS}
-    except (KeyError, TypeError, ValueError) as error:
+        values = json.loads(opened.metadata["ngrams"])
+        settings = {name: operator.index(values[name]) for name in NGRAM_SETTINGS}
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise FormatError(
             "{path}: the settings of its n-grams cannot be read ({error}). Restore the file from a copy.",
             path=opened.path,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -94,10 +95,8 @@ def open_saved(path: Path) -> Saved:
         about = json.loads(opened.metadata[KEY])
         version = about["format"]
         if version == FORMAT:
-            return Saved(
-                opened, about["identity"], _progress(about["progress"]), about["dtypes"], about["best"]
-            )
-    except (KeyError, TypeError, ValueError):
+            return _saved(opened, about)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise FormatError(
             "{path}: expected a checkpoint, found another file of arrays. Name the checkpoint.", path=path
         ) from None
@@ -116,27 +115,19 @@ def restore(saved: Saved, state: State, identity: Mapping[str, Any]) -> Snapshot
 
     Everything is checked before the first tensor is overwritten.
     """
-    path = saved.opened.path
-    _check_same_run(path, saved.identity, identity)
-    found = {name: saved.opened.whole(name) for name in saved.opened.arrays}
-    for name, shape in state.shapes.items():
-        dtype = state.dtypes[name]
-        if name not in found or (found[name].shape, saved.dtypes.get(name)) != (shape, dtype):
-            raise FormatError(
-                "{path}: expected an array '{name}', {dtype} {shape}; found {found}.",
-                path=path,
-                name=name,
-                dtype=dtype,
-                shape=shape,
-                found=_described(saved, found.get(name), name),
-            )
+    _check_same_run(saved.opened.path, saved.identity, identity)
+    best = {} if saved.best is None else {BEST + name: name for name in state}
+    names = {name: name for name in state} | best
+    for name, tensor in names.items():
+        _expect(saved, name, state.dtypes[tensor], state.shapes[tensor])
+    found = {name: saved.opened.whole(name) for name in names}
     for name, array in found.items():
-        row = bad_row(array)
+        row = bad_row(_as_float(array, saved.dtypes[names[name]]))
         if row is not None:
             raise FormatError(
                 "{path}: '{name}' holds NaN or infinity in row {row:,}. It cannot be resumed: remove it, "
                 "halve `learning_rate` and start again.",
-                path=path,
+                path=saved.opened.path,
                 name=name,
                 row=row,
             )
@@ -185,6 +176,37 @@ def remove(path: Path, identity: Mapping[str, Any]) -> None:
     sweep(path)
 
 
+def _saved(opened: arrays_file.Arrays, about: dict[str, Any]) -> Saved:
+    """What a checkpoint says about itself. Numbers that no run can have are refused: the next step would
+    start beyond the end of the text."""
+    identity = {**about["identity"], "settings": dict(about["identity"]["settings"])}
+    progress = _progress(about["progress"])
+    saved = Saved(opened, identity, progress, dict(about["dtypes"]), about["best"])
+    total = identity.get("total", progress.done)
+    marks = [mark.done for mark in progress.marks]
+    places = [progress.done, *marks, *([] if saved.best is None else [saved.best])]
+    losses = [loss for mark in progress.marks for loss in (mark.loss, mark.held_out)]
+    losses += vars(progress.losses).values()
+    possible = (
+        all(type(place) is int for place in (*places, total))
+        and min(places) >= 0
+        and max(places) <= progress.done <= total
+        and all(math.isfinite(loss) for loss in losses if loss is not None)
+        and math.isfinite(progress.seconds)
+    )
+    if not possible:
+        raise FormatError(
+            "{path}: says that {done} of {total} is done after {seconds} seconds, with marks at {marks}. "
+            "No run was ever there: remove it, and start again.",
+            path=opened.path,
+            done=progress.done,
+            total=total,
+            seconds=progress.seconds,
+            marks=marks,
+        )
+    return saved
+
+
 def _progress(values: dict[str, Any]) -> Progress:
     return Progress(
         done=values["done"],
@@ -194,14 +216,37 @@ def _progress(values: dict[str, Any]) -> Progress:
     )
 
 
+def _expect(saved: Saved, name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    """Raise FormatError unless the checkpoint has this tensor; bfloat16 is stored as its bits in uint16."""
+    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype)
+    array = saved.opened.arrays.get(name)
+    said = saved.dtypes.get(name.removeprefix(BEST))
+    if array is None or (array.shape, array.dtype, said) != (shape, stored, dtype):
+        raise FormatError(
+            "{path}: expected an array '{name}', {dtype} {shape}; found {found}.",
+            path=saved.opened.path,
+            name=name,
+            dtype=dtype,
+            shape=shape,
+            found=_described(saved, array, name),
+        )
+
+
 def _described(saved: Saved, array: np.ndarray | None, name: str) -> Message | str:
     if array is None:
         return "none"
     return Message("{dtype} {shape}", dtype=saved.dtypes.get(name, array.dtype), shape=array.shape)
 
 
-def _check_same_run(path: Path, saved: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    there = _flat(saved)
+def _as_float(array: np.ndarray, dtype: str) -> np.ndarray:
+    """The numbers of a tensor; bfloat16 is the upper half of float32."""
+    if dtype != "bfloat16":
+        return array
+    return (array.astype(np.uint32) << 16).view(np.float32)
+
+
+def _check_same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
+    there = _flat(saved.identity)
     here = _flat(json.loads(json.dumps(identity)))
     missing = "not set"
     differences = [

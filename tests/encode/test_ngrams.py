@@ -84,7 +84,10 @@ def test_a_table_is_the_same_whole_and_by_rows_fast_and_plain(
     table = NGramTable.of(Words.of(WORDS), made)
     assert isinstance(table, LazyTable)
     whole = table.whole()
-    assert table.rows([4, 0, 4, -1]).tobytes() == whole[[4, 0, 4, -1]].tobytes()
+    assert table.rows([4, 0, 4, 5]).tobytes() == whole[[4, 0, 4, 5]].tobytes()
+    for id in (-1, 6):
+        with pytest.raises(IndexError, match=f"row {id} of 6"):
+            table.rows([4, id])
     own = made.own if isinstance(made.own, np.ndarray) else made.own.whole()
     assert whole[2].tobytes() == own[2].tobytes()  # </s> is its own row alone
     monkeypatch.setattr(ngrams, "BLOCK", 2)

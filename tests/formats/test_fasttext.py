@@ -98,9 +98,9 @@ def test_the_first_words_keep_all_buckets(vectors: Vectors, written: Path):
 
 def test_only_the_words_asked_for_are_made(written: Path):
     found = fasttext.read(written)
-    assert "table" not in found.__dict__
+    assert "_table" not in found.__dict__
     assert found["猫"].shape == (3,)
-    assert "table" not in found.__dict__
+    assert "_table" not in found.__dict__
 
 
 def test_vectors_without_ngrams_counts_or_contexts(tmp_path: Path):

@@ -1,0 +1,1 @@
+"""Fuzzing: damaged and forged files of every kind that Inlaid reads."""
