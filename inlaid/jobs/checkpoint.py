@@ -245,9 +245,9 @@ def _as_float(array: np.ndarray, dtype: str) -> np.ndarray:
     return (array.astype(np.uint32) << 16).view(np.float32)
 
 
-def _check_same_run(saved: Saved, identity: Mapping[str, Any]) -> None:
-    there = _flat(saved.identity)
-    here = _flat(json.loads(json.dumps(identity)))
+def _check_same_run(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    there = _flat(there)
+    here = _flat(json.loads(json.dumps(here)))
     missing = "not set"
     differences = [
         f"{name} is {there.get(name, missing)} there and {here.get(name, missing)} here"
