@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
-from inlaid.config import Count, Fraction, Positive, Range
+from inlaid.config import Count, Fraction, Positive, Range, Seed, Window
 from inlaid.encode.corpus import Corpus
 from inlaid.report import Report
 from inlaid.study.compare.align import Alignment, AlignSettings
@@ -173,7 +173,7 @@ class AnalysisMethods:
         k: Positive = 10,
         sample: Annotated[int, Range(2)] = 20000,
         pairs: Positive = 100000,
-        seed: int = 1,
+        seed: Seed = 1,
         report: Report = ...,
     ) -> Geometry:
         """Hubness and anisotropy of a space; of a large space, by a sample of its words."""
@@ -188,7 +188,7 @@ class AnalysisMethods:
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
         sections: bool = False,
-        seed: int = 1,
+        seed: Seed = 1,
         against: Vectors,
         report: Report = ...,
     ) -> Differences:
@@ -204,7 +204,7 @@ class AnalysisMethods:
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
         sections: bool = False,
-        seed: int = 1,
+        seed: Seed = 1,
         also: tuple[Vectors, ...],
         report: Report = ...,
     ) -> Summaries:
@@ -220,7 +220,7 @@ class AnalysisMethods:
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
         sections: bool = False,
-        seed: int = 1,
+        seed: Seed = 1,
         report: Report = ...,
     ) -> Scores:
         """Score vectors on tasks with known answers."""
@@ -237,7 +237,7 @@ class AnalysisMethods:
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
         sections: bool = False,
-        seed: int = 1,
+        seed: Seed = 1,
         against: Vectors,
         report: Report = ...,
     ) -> Differences:
@@ -255,7 +255,7 @@ class AnalysisMethods:
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
         sections: bool = False,
-        seed: int = 1,
+        seed: Seed = 1,
         also: tuple[Vectors, ...],
         report: Report = ...,
     ) -> Summaries:
@@ -273,7 +273,7 @@ class AnalysisMethods:
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
         sections: bool = False,
-        seed: int = 1,
+        seed: Seed = 1,
         report: Report = ...,
     ) -> Scores:
         """Score vectors on tasks with known answers."""
@@ -286,7 +286,7 @@ class AnalysisMethods:
         *,
         n: Positive = 10,
         sentences: Positive = 3,
-        window: Positive | None = None,
+        window: Window | None = None,
         smoothing: Fraction = 0.75,
         corpus: Corpus | None = None,
         report: Report = ...,
@@ -315,7 +315,7 @@ class AnalysisMethods:
         *,
         paired: bool = False,
         draws: Positive = 1000,
-        seed: Count = 1,
+        seed: Seed = 1,
         words: Sequence[str] = (),
         report: Report = ...,
     ) -> Axis:
@@ -331,7 +331,7 @@ class AnalysisMethods:
         steps: Positive = 10,
         runs: Positive = 5,
         top: Positive = 50000,
-        seed: Count = 1,
+        seed: Seed = 1,
         report: Report = ...,
     ) -> Dimensions:
         """What dimensions hold: scores as they are removed, and what single ones correlate with."""
@@ -348,7 +348,7 @@ class AnalysisMethods:
         steps: Positive = 10,
         runs: Positive = 5,
         top: Positive = 50000,
-        seed: Count = 1,
+        seed: Seed = 1,
         report: Report = ...,
     ) -> Dimensions:
         """What dimensions hold: scores as they are removed, and what single ones correlate with."""
@@ -362,7 +362,7 @@ class AnalysisMethods:
         moved: Positive = 20,
         among: Positive = 100000,
         sample: Positive = 5000,
-        seed: int = 1,
+        seed: Seed = 1,
         seeds: Sequence[Vectors] = (),
         words: Sequence[str] = (),
         report: Report = ...,
@@ -394,7 +394,7 @@ class AnalysisMethods:
         among: Positive = 200000,
         reweight: bool = True,
         n: Positive = 10,
-        seed: Count = 1,
+        seed: Seed = 1,
         test: Path | Pairs | None = None,
         words: Sequence[str] = (),
         report: Report = ...,
@@ -407,7 +407,7 @@ class AnalysisMethods:
         *,
         sample: Annotated[int, Range(2)] = 20000,
         show: Literal["all", "warnings", "serious"] = "all",
-        seed: Count = 1,
+        seed: Seed = 1,
         corpus: Corpus | None = None,
         report: Report = ...,
     ) -> Diagnosis:
