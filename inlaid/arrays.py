@@ -142,6 +142,13 @@ class Arrays:
         self._verify(name, np.arange(len(self.verified[name])))
         return array
 
+    def in_memory(self, name: str) -> np.ndarray:
+        """Like `whole`, but never mapped: for arrays that are used too often to ask each time whether the
+        file has changed."""
+        array = self.whole(name)
+        memory = self.memory.get(name)
+        return array.copy() if memory is not None and memory.is_mapped else array
+
     def rows(self, name: str, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         """Some rows of an array; only their chunks are read and verified."""
         array = self._array(name)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 
 from inlaid import registry
 from inlaid.commands.parsing import later, parse
-from inlaid.commands.terminal import listed, wrapped
+from inlaid.commands.terminal import listed, show_every_character, wrapped
 from inlaid.errors import InlaidError, UnknownName
 from inlaid.messages import Message
 from inlaid.registry import Entry
@@ -50,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. 0: done. 2: an error the user can fix, in one line. 130: interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    _show_every_character()
+    show_every_character()
     try:
         _run([word for word in words if word != "--debug"])
     except BrokenPipeError:  # `inlaid ... | head` is no error
@@ -79,14 +78,6 @@ def _one_line(text: str) -> str:
     """Text on one line; of a very long one the start and the end."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
-
-
-def _show_every_character() -> None:
-    """Where a stream cannot show a character, such as a Chinese one in ASCII, it shows its code instead of
-    failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(words: list[str]) -> None:

@@ -170,6 +170,7 @@ def tokenize(text: str, **settings: Any) -> Tokenized:
     ['我', '喜欢', 'apple', '手机']
     """
     encoding = settings_of(Encoding, settings)
+    refuse_surrogates(text)
     normalized = normalizer(encoding.steps)(text)
     places = origins(text, encoding.steps)
     tokenizer = encoding.make_tokenizer()
@@ -178,6 +179,19 @@ def tokenize(text: str, **settings: Any) -> Tokenized:
     return Tokenized(
         normalized, tokens, original, tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None
     )
+
+
+def refuse_surrogates(text: str) -> None:
+    """Raise SourceError for what is no text: a terminal without UTF-8 passes bytes on as lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            "Character {place:,} of the text is {found!a}, not a character. In a terminal, use UTF-8: "
+            "`export LC_ALL=C.UTF-8`.",
+            place=error.start + 1,
+            found=text[error.start],
+        ) from None
 
 
 def phrases(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from safetensors.numpy import load_file
 
 from inlaid import arrays
 from inlaid.errors import FormatError
+from inlaid.values import Values
 
 CONTENT = {
     "table": np.arange(600_000, dtype=np.float32).reshape(-1, 3),  # more than two chunks
@@ -173,3 +175,78 @@ def test_any_array_and_any_text_come_back(
     assert opened.metadata == text
     assert opened.whole("a").dtype == array.dtype
     np.testing.assert_array_equal(opened.whole("a"), array)
+
+
+@pytest.mark.parametrize("shape", [(0, 1 << 62), (1 << 62, 0, 3), (0, *[1] * 70)])
+def test_a_shape_that_no_array_has_is_refused(tmp_path: Path, shape: tuple[int, ...]):
+    arrays.write(tmp_path / "a", {"a": arrays.Stream([], np.dtype("<f4"), shape)}, {})
+    with pytest.raises(FormatError, match="'a' has shape .* which no array has"):
+        arrays.open_arrays(tmp_path / "a")
+
+
+@pytest.mark.parametrize("id", [-1, 200_000, 1 << 40])
+def test_a_row_that_does_not_exist_is_an_index_error(path: Path, id: int):
+    with pytest.raises(IndexError, match=f"row {id} of 200000"):
+        arrays.open_arrays(path).rows("table", [3, id])
+
+
+def number_in(path: Path, numbers: np.ndarray, values: Values) -> None:
+    """Write numbers with right checksums, and read them as what they must be."""
+    arrays.write(path, {"a": numbers}, {})
+    opened = arrays.open_arrays(path)
+    opened.expect("a", values)
+    opened.whole("a")
+
+
+@pytest.mark.parametrize("place", [0, 1, 131_071, 131_072, 299_999])
+def test_a_number_out_of_bounds_is_named_in_whichever_chunk_it_is(tmp_path: Path, place: int):
+    bounds = Values(dtypes=("I64",), shape=(300_000,), low=0, high=299_999, ascending=True)
+    right = np.arange(300_000)
+    number_in(tmp_path / "a", right, bounds)
+    for wrong in (-1, 300_000):
+        changed = right.copy()
+        changed[place] = wrong
+        expected = f"number {place:,} of 'a' is {wrong}; expected a number from 0 to 299999"
+        with pytest.raises(FormatError, match=expected):
+            number_in(tmp_path / "a", changed, bounds)
+
+
+@pytest.mark.parametrize("place", [1, 131_071, 131_072, 131_073, 299_999])
+def test_a_number_that_falls_is_named_also_at_the_border_of_two_chunks(tmp_path: Path, place: int):
+    bounds = Values(dtypes=("I64",), shape=(None,), ascending=True)
+    changed = np.arange(300_000)
+    changed[place] = changed[place - 1] - 1
+    with pytest.raises(
+        FormatError, match=f"number {place:,} of 'a' is .*; expected at least the number before"
+    ):
+        number_in(tmp_path / "a", changed, bounds)
+    changed[place] = changed[place - 1]
+    number_in(tmp_path / "a", changed, bounds)
+    with pytest.raises(FormatError, match="expected more than the number before it"):
+        number_in(tmp_path / "a", changed, replace(bounds, distinct=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_not_finite_is_named(tmp_path: Path, dtype: type, wrong: float):
+    values = Values(dtypes=("F16", "F32", "F64"), shape=(None, None), finite=True)
+    numbers = np.full((4, 3), np.finfo(dtype).max, dtype)
+    number_in(tmp_path / "a", numbers, values)
+    numbers[2, 1] = wrong
+    with pytest.raises(FormatError, match=f"number 7 of 'a' is {wrong}; expected a finite number"):
+        number_in(tmp_path / "a", numbers, values)
+
+
+def test_the_ends_of_offsets_are_given(tmp_path: Path):
+    ends = Values(dtypes=("I64",), shape=(None,), first=0, last=9)
+    number_in(tmp_path / "a", np.array([0, 4, 9]), ends)
+    with pytest.raises(FormatError, match="number 0 of 'a' is 1; expected 0"):
+        number_in(tmp_path / "a", np.array([1, 4, 9]), ends)
+    with pytest.raises(FormatError, match="number 2 of 'a' is 8; expected 9"):
+        number_in(tmp_path / "a", np.array([0, 4, 8]), ends)
+
+
+def test_another_dtype_or_shape_is_refused(tmp_path: Path):
+    for numbers in (np.zeros(3, np.int32), np.zeros(4), np.zeros((3, 1)), np.zeros(())):
+        with pytest.raises(FormatError, match=r"expected F64 of shape \[3\]"):
+            number_in(tmp_path / "a", numbers, Values(dtypes=("F64",), shape=(3,)))

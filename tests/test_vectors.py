@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import inlaid
+from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, UnknownWord
 from inlaid.vectors import Card, Int8Table, Vectors
 
@@ -107,3 +111,22 @@ def test_codes_are_within_half_a_step(size: float):
 def test_lengths_of_very_long_and_very_short_rows():
     found = Vectors.of(["a", "b", "c", "d"], [[3, 4], [3e30, 4e30], [3e-30, 4e-30], [0, 0]]).lengths
     np.testing.assert_allclose(found, [5, 5e30, 5e-30, 0], rtol=1e-6)
+
+
+def test_the_array_of_the_caller_stays_writable_and_that_of_the_vectors_is_not():
+    array = np.eye(2, dtype=np.float32)
+    vectors = Vectors(Words.of(["a", "b"]), array)
+    with pytest.raises(ValueError, match="read-only"):
+        vectors.table[0, 0] = 2
+    array[0, 0] = 3
+    assert np.shares_memory(array, vectors.table)
+
+
+@pytest.mark.parametrize("id", [-1, 2, 1 << 40])
+def test_a_row_that_does_not_exist_is_an_index_error(id: int, tmp_path: Path):
+    vectors = Vectors.of(["a", "b"], np.eye(2))
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    for each in (vectors, inlaid.load(tmp_path / "v.inlaid")):
+        with pytest.raises(IndexError, match=f"row {id} of 2"):
+            each.rows([0, id])
+        assert each.rows([1, 0]).tolist() == [[0, 1], [1, 0]]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import itertools
 import json
 import re
 import shlex
 import shutil
+import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +26,24 @@ STYLES = re.compile(r"\x1b\[[0-9;]*m")
 """Colours and weights of a terminal's letters."""
 LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
+
+
+def show_every_character() -> None:
+    """Where a stream cannot show a character, such as a Chinese one in ASCII, it shows its code instead of
+    failing."""
+    codecs.register_error("inlaid", _bytes_or_code)
+    instead = {"strict": "backslashreplace", "surrogateescape": "inlaid"}
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in instead:
+            stream.reconfigure(errors=instead[stream.errors])
+
+
+def _bytes_or_code(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is written in the locale C: the bytes that lone surrogates stand for, and codes for the rest."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import overload
@@ -21,6 +21,7 @@ from inlaid.values import Values
 INTEGERS = ("I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8")
 MAX_COUNT = 1 << 48
 """The largest count of a word; the counts of 32,768 words like that still have a sum in int64."""
+COUNTS = Values(dtypes=INTEGERS, shape=(None,), low=0, high=MAX_COUNT)
 
 
 class Words(Sequence[str]):
@@ -263,11 +264,11 @@ def unpack(opened: Arrays) -> Vocabulary:
 
 
 def expect_counts(opened: Arrays, size: int) -> None:
-    opened.expect("counts", Values(dtypes=INTEGERS, shape=(size,), low=0, high=MAX_COUNT))
+    opened.expect("counts", replace(COUNTS, shape=(size,)))
 
 
 def unpack_counts(opened: Arrays) -> Counts:
-    return opened.whole("counts").astype(np.int64, copy=False)
+    return opened.in_memory("counts").astype(np.int64, copy=False)
 
 
 def unpack_words(opened: Arrays) -> Words:
@@ -281,7 +282,7 @@ def unpack_words(opened: Arrays) -> Words:
     opened.expect("word_order", Values(dtypes=("I32",), shape=(size,), low=0, high=size - 1))
 
     def array(name: str) -> np.ndarray:
-        found = opened.whole(name)
+        found = opened.in_memory(name)
         if name == "word_order":
             _refuse_repeated_ids(opened.path, found)
         return found

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,14 @@ from inlaid import files
 from inlaid.collect.compression import MAX_RATIO
 from inlaid.errors import FormatError
 from inlaid.formats.reading import ALL, Reading, Start
-from inlaid.formats.words import accept_words
+from inlaid.formats.words import accept_counts, accept_words
 from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".npz",)
+NOT_A_HEADER = (ValueError, KeyError, TypeError, SyntaxError, TokenError, MemoryError, RecursionError)
+"""What NumPy raises for a header that is none: it reads a dict as Python does."""
 ALWAYS_ALLOWED = 1 << 20
 """Bytes an entry may decompress to whatever its compressed size."""
 
@@ -107,7 +110,7 @@ def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Rep
         values = _array(path, archive, table)[rows].astype(np.float32)
     counts = None
     if "counts" in types and types["counts"].shape == types[words].shape:
-        counts = _array(path, archive, "counts")[rows].astype(np.int64)
+        counts = accept_counts(path, _array(path, archive, "counts")[rows])
     return Vectors(accepted.words, values, counts, Card())
 
 
@@ -160,7 +163,7 @@ def _read_header(path: Path, name: str, file: Any) -> ArrayType:
         version = npy.read_magic(file)
         read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, _, dtype = read_header(file)
-    except (ValueError, KeyError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+    except NOT_A_HEADER as error:
         raise FormatError(
             "{path}: {entry} is not a NumPy array ({error}). Get the file again.",
             path=path,

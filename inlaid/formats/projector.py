@@ -10,7 +10,7 @@ import numpy as np
 from inlaid import files
 from inlaid.errors import FormatError
 from inlaid.formats.reading import ALL, Reading, Start, no_end_of_line, opened
-from inlaid.formats.words import accept_words
+from inlaid.formats.words import accept_counts, accept_words
 from inlaid.report import Report, counted, silent
 from inlaid.shapes import Table
 from inlaid.vectors import Card, Vectors
@@ -120,11 +120,12 @@ def _read_table(path: Path, top: int | None, report: Report) -> Table:
 
 def _read_counts(path: Path, columns: list[list[bytes]]) -> np.ndarray:
     try:
-        return np.array([int(column[1]) for column in columns], np.int64)
+        counts = np.array([int(column[1]) for column in columns], np.int64)
     except (ValueError, IndexError, OverflowError):
         raise FormatError(
             "{path}: expected a count after each word, as its first line promises.", path=path
         ) from None
+    return accept_counts(path, counts)
 
 
 def _lines(path: Path, top: int | None, report: Report) -> list[bytes]:

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from inlaid.encode.vocabulary import Words
+from inlaid.encode.vocabulary import COUNTS, Words
 from inlaid.errors import FormatError
 from inlaid.formats.reading import Reading, convert_command
 from inlaid.messages import Message
 from inlaid.report import Note, Report
+from inlaid.shapes import Counts
+from inlaid.values import Problem
 
 
 class AcceptedWords(NamedTuple):
@@ -60,6 +62,30 @@ def accept_words(
     words = _distinct(words, reading, report)
     all_accepted = len(words.rows) == len(found)
     return AcceptedWords(Words.of_bytes(words.words), None if all_accepted else words.rows)
+
+
+def accept_counts(path: Path, found: np.ndarray) -> Counts:
+    """Check the counts of a file, one for each word: whole numbers, not negative."""
+    if found.dtype.kind not in "iuf":
+        raise FormatError(
+            "{path}: its counts are {dtype}; expected whole numbers. Correct them, or remove them.",
+            path=path,
+            dtype=found.dtype,
+        )
+    problem = COUNTS.problem(found, "")
+    if problem is None and (found != np.floor(found)).any():
+        place = int((found != np.floor(found)).argmax())
+        problem = Problem(place, found[place].item(), Message("a whole number"))
+    if problem is not None:
+        raise FormatError(
+            "{path}: the count of word {number:,} is {found}; expected {expected}. Correct the counts, or "
+            "remove them.",
+            path=path,
+            number=problem.place + 1,
+            found=problem.found,
+            expected=problem.expected,
+        )
+    return found.astype(np.int64)
 
 
 def _readable(found: FoundWords, reading: Reading, report: Report) -> FoundWords:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 from rich.progress import Progress as Bars
 
+import inlaid
 from inlaid.commands.terminal import _Drawing  # pyright: ignore[reportPrivateUsage]
 from inlaid.report import Note, Progress
+from inlaid.vectors import Vectors
 
 
 def said(*events: Progress) -> str:
@@ -51,3 +58,31 @@ def test_a_note_is_shown_as_it_is():
     _Drawing(Bars(console=console, disable=True), console)(Note("{word} was added.", word="[PAD]"))
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "note: [PAD] was added.\n"
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+SETTINGS = [{"LC_ALL": "C"}, ASCII, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}]
+
+
+def typed(*words: str, **settings: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "inlaid.cli", *words]
+    return subprocess.run(command, capture_output=True, env={**os.environ, **settings})
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_chinese_is_shown_or_refused_whatever_the_terminal_takes(settings: dict[str, str]):
+    ran = typed("tokenize", "北京大学", **settings)
+    shown = ran.stdout.decode()
+    if ran.returncode:
+        assert ran.returncode == 2
+        assert b"not a character. In a terminal, use UTF-8" in ran.stderr
+        assert b"Traceback" not in ran.stderr
+    else:
+        assert "北京大学" in shown or "北京大学".encode("ascii", "backslashreplace").decode() in shown
+
+
+def test_chinese_that_ascii_cannot_show_is_written_as_codes(tmp_path: Path):
+    inlaid.save(Vectors.of(["cat", "猫"], [[1, 0], [1, 0.1]]), tmp_path / "v.inlaid")
+    ran = typed("neighbors", str(tmp_path / "v.inlaid"), "cat", **ASCII)
+    assert ran.returncode == 0, ran.stderr
+    assert b"\\u732b" in ran.stdout

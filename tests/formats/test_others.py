@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import inlaid
+from inlaid.cli import main
 from inlaid.errors import FormatError, SettingError
 from inlaid.report import Event
 from inlaid.vectors import Vectors
@@ -182,3 +183,110 @@ def test_what_a_format_cannot_store_is_reported(tmp_path: Path):
     events = []
     inlaid.save(vectors, tmp_path / "w.vec", report=events.append)
     assert "cannot store" not in str(events)
+
+
+def resaved(path: Path, **changed: bytes | np.ndarray) -> Path:
+    """An archive of three words, with some of its entries replaced."""
+    entries: dict[str, bytes | np.ndarray] = {
+        "words": np.array(["cat", "猫", "dog"]),
+        "table": np.eye(3, dtype=np.float32),
+        "counts": np.array([3, 2, 1]),
+        **changed,
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, entry in entries.items():
+            content = io.BytesIO(entry if isinstance(entry, bytes) else b"")
+            if not isinstance(entry, bytes):
+                np.save(content, entry, allow_pickle=False)
+            archive.writestr(f"{name}.npy", content.getvalue())
+    return path
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3), } '''",
+        "{'descr': '<f4'",
+        "(" * 5000,
+        "",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3, 3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3, -3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904)}",
+        "{'descr': 3, 'fortran_order': False, 'shape': (3, 3)}",
+    ],
+)
+def test_a_header_that_does_not_parse_is_one_line(
+    tmp_path: Path, header: str, capsys: pytest.CaptureFixture[str]
+):
+    text = header.encode() + b"\n"
+    entry = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(36)
+    path = resaved(tmp_path / "v.npz", table=entry)
+    assert main(["neighbors", str(path), "cat"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {path}: table.npy ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        (np.array(["3", "two", "1"]), "its counts are <U3; expected whole numbers"),
+        (np.array([3, -2, 1]), "the count of word 2 is -2; expected a number from 0"),
+        (np.array([3, 2, np.nan]), "the count of word 3 is nan; expected a number from 0"),
+        (np.array([np.inf, 2, 1]), "the count of word 1 is inf; expected a number from 0"),
+        (np.array([3, 2.5, 1]), "the count of word 2 is 2.5; expected a whole number"),
+        (np.array([3, 2, 2**64 - 1], np.uint64), "the count of word 3 is 18446744073709551615; expected"),
+    ],
+)
+def test_counts_that_are_none_are_refused(
+    tmp_path: Path, counts: np.ndarray, expected: str, capsys: pytest.CaptureFixture[str]
+):
+    path = resaved(tmp_path / "v.npz", counts=counts)
+    assert main(["neighbors", str(path), "cat"]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_whole_counts_of_any_dtype_are_read(tmp_path: Path):
+    for dtype in (np.float32, np.uint8, np.int16):
+        found = inlaid.load(resaved(tmp_path / "v.npz", counts=np.array([3, 2, 1], dtype))).counts
+        assert found is not None
+        assert found.dtype == np.int64
+        assert found.tolist() == [3, 2, 1]
+
+
+def test_a_negative_count_in_a_projector_folder_is_refused(tmp_path: Path):
+    vectors = dataclasses.replace(Vectors.of(["cat", "dog"], np.eye(2)), counts=np.array([2, 1]))
+    inlaid.save(vectors, tmp_path / "p", format="projector")
+    (tmp_path / "p" / "metadata.tsv").write_text("word\tcount\ncat\t2\ndog\t-1\n", "utf-8")
+    with pytest.raises(FormatError, match="the count of word 2 is -1"):
+        inlaid.load(tmp_path / "p")
+
+
+@pytest.mark.parametrize(
+    "card", ["null", "3", "[]", '"a"', '{"method": null}', '{"encoding": {"normalize": 3}}']
+)
+def test_a_card_of_a_folder_of_wrong_types_is_one_line(
+    tmp_path: Path, card: str, capsys: pytest.CaptureFixture[str]
+):
+    inlaid.save(Vectors.of(["cat", "dog"], np.eye(2)), tmp_path / "v", format="static-embedding")
+    (tmp_path / "v" / "card.json").write_text(card, "utf-8")
+    assert main(["neighbors", str(tmp_path / "v"), "cat"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {tmp_path / 'v' / 'card.json'}: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["train sgns {} -o v.inlaid", "phrases {} -o out", "info {}", "verify {}"]
+)
+def test_vectors_renamed_to_a_corpus_are_one_line(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    inlaid.save(Vectors.of(["cat", "dog"], np.eye(2)), tmp_path / "v.inlaid")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "v.inlaid").rename(tmp_path / "folder" / "corpus.safetensors")
+    assert main(command.format("folder").split()) == 2
+    assert "corpus.safetensors: has no manifest; expected a corpus" in capsys.readouterr().err

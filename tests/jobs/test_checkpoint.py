@@ -157,3 +157,46 @@ def test_killed_five_times_and_the_same_bits(tmp_path: Path, toy: ModuleType):
     assert found == alone.bytes()
     np.testing.assert_array_equal(alone.state["seeds"], toy.after(400))
     assert not list(tmp_path.glob(".*.part"))
+
+
+def test_a_best_state_that_is_missing_or_has_another_shape_is_refused(tmp_path: Path, toy: ModuleType):
+    work = toy.Toy()
+    best = Snapshot.of(work.state, 0)
+    name = next(iter(work.state))
+    for array in (None, best.arrays[name][:-1], best.arrays[name].astype(np.float64)):
+        wrong = dict(best.arrays) if array is None else {**best.arrays, name: array}
+        if array is None:
+            del wrong[name]
+        checkpoint.save(tmp_path / "c", work.state, Snapshot(wrong, 1), toy.identity(), PROGRESS)
+        before = work.bytes()
+        with pytest.raises(FormatError, match=f"expected an array 'best.{name}'"):
+            checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), work.state, toy.identity())
+        assert work.bytes() == before
+
+
+def test_a_tensor_of_another_dtype_than_the_checkpoint_says_is_refused(tmp_path: Path, toy: ModuleType):
+    class Lying(State):
+        def arrays(self) -> dict[str, np.ndarray]:
+            return {name: array.astype(np.float16) for name, array in super().arrays().items()}
+
+    work = toy.Toy()
+    checkpoint.save(tmp_path / "c", Lying(dict(work.state)), None, toy.identity(), PROGRESS)
+    with pytest.raises(FormatError, match="expected an array"):
+        checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), work.state, toy.identity())
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [
+        checkpoint.Progress(done=-1),
+        checkpoint.Progress(done=41),
+        checkpoint.Progress(done=10, marks=[Mark(done=11)]),
+        checkpoint.Progress(done=10, marks=[Mark(done=-1)]),
+    ],
+)
+def test_progress_that_no_run_can_have_is_refused(
+    tmp_path: Path, toy: ModuleType, progress: checkpoint.Progress
+):
+    checkpoint.save(tmp_path / "c", toy.Toy().state, None, {**toy.identity(), "total": 40}, progress)
+    with pytest.raises(FormatError, match=f"says that {progress.done} of 40 is done"):
+        checkpoint.open_saved(tmp_path / "c")

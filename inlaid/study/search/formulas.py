@@ -23,12 +23,20 @@ from inlaid.messages import Message
 SIGNS = {"+": "+", "＋": "+", "-": "-", "－": "-", "−": "-", "*": "*", "＊": "*", "×": "*"}
 PARENTHESES = {"(": "(", "（": "(", ")": ")", "）": ")"}
 QUOTES = {'"': '"', "“": "”", "「": "」"}
-NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+LONGEST = 100_000
+"""Characters of a formula, at most. Anything longer is a file typed by mistake."""
+NUMBER = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 WEIGHT = re.compile(
     rf"(?P<sign>[+＋\-－−]?)(?P<number>{NUMBER.pattern})(?P<times>[*＊×])", re.ASCII | re.IGNORECASE
 )
 """A number and its *, without a space between them."""
 SPECIAL = re.compile(rf"[\s{re.escape(''.join([*SIGNS, *PARENTHESES, *QUOTES, *QUOTES.values()]))}\\]")
+END_OF_CHUNK = re.compile(rf"[\s{re.escape(''.join(PARENTHESES))}]")
+QUOTED = {
+    opens: re.compile(rf"{opens}((?:[^\\{closes}]|\\.)++){closes}", re.DOTALL)
+    for opens, closes in QUOTES.items()
+}
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 GLUED = re.compile(rf"([{re.escape(''.join(SIGNS))}])")
 
 
@@ -67,6 +75,12 @@ def parse(formula: str, known: Callable[[str], bool] | None = None) -> Formula:
     >>> parse("2 * king - (man - 0.5 * woman)").terms
     (Term(weight=2.0, word='king'), Term(weight=-1.0, word='man'), Term(weight=0.5, word='woman'))
     """
+    if len(formula) > LONGEST:
+        raise SettingError(
+            "The formula has {found:,} characters; expected at most {most:,}. Write words joined by + and -.",
+            found=len(formula),
+            most=LONGEST,
+        )
     tokens = [*_tokens(formula, known), _Token("end", "", len(formula))]
     terms: list[Term] = []
     # What each open parenthesis is multiplied by: a list, so that no depth exhausts the stack.
@@ -126,26 +140,20 @@ def _tokens(formula: str, known: Callable[[str], bool] | None) -> Iterator[_Toke
             yield _Token("word", word, here)
             here = end
         else:
-            end = here
-            while end < len(formula) and not formula[end].isspace() and formula[end] not in PARENTHESES:
-                end += 1
+            chunk_end = END_OF_CHUNK.search(formula, here)
+            end = len(formula) if chunk_end is None else chunk_end.start()
             yield from _chunk(formula[here:end], here, known)
             here = end
 
 
 def _read_quoted(formula: str, start: int) -> tuple[str, int]:
     """The word between quotes, and where what follows it begins."""
-    word = ""
-    here = start + 1
-    close = QUOTES[formula[start]]
-    while here < len(formula) and formula[here] != close:
-        here += formula[here] == "\\"
-        word += formula[here : here + 1]
-        here += 1
-    if here >= len(formula) or not word:
+    found = QUOTED[formula[start]].match(formula, start)
+    if found is None:
+        close = QUOTES[formula[start]]
         expected = Message("a word between {open} and {close}", open=formula[start], close=close)
         raise _cannot_read(formula, _Token("word", formula[start], start), expected)
-    return word, here + 1
+    return ESCAPED.sub(r"\1", found[1]), found.end()
 
 
 def _chunk(text: str, place: int, known: Callable[[str], bool] | None) -> Iterator[_Token]:

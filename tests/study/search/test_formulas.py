@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,3 +95,17 @@ def test_any_formula_prints_and_reads_the_same(terms: list[tuple[float, str]]):
     formula = Formula(tuple(Term(weight, word) for weight, word in terms))
     assert parse(str(formula)) == formula
     assert parse(str(formula), lambda word: len(word) == 1) == formula
+
+
+@pytest.mark.parametrize("text", ["a", "国", "king + ", '"', "(", "1", "+", "1.", "1e", "\\", " ", '"a" '])
+def test_a_formula_of_a_million_characters_is_refused_at_once(text: str):
+    with pytest.raises(SettingError, match="The formula has .* characters; expected at most 100,000"):
+        parse(text * (1_000_000 // len(text)))
+
+
+@pytest.mark.parametrize("text", ["1" * 99_000 + "x", '"' + "a" * 99_000 + '"', "1." * 40_000 + "*"])
+def test_the_time_grows_with_the_length_only(text: str):
+    """Squared, each of these would take minutes."""
+    start = time.process_time()
+    assert len(parse(text).terms) == 1
+    assert time.process_time() - start < 2
