@@ -11,13 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 import xxhash
 
 from inlaid.errors import SourceError, need
+from inlaid.untrusted import MAX_RATIO
 
 STDIN = Path("-")
 BLOCK = 1 << 22
 GROWTH_PROBE = 4096
 """Bytes requested past the known size of a file, to notice that it grew."""
-MAX_RATIO = 300
-"""Text compresses 3 to 20 times. A file that grows more than this many times is not text."""
 MAX_LINE = 1 << 26
 """Bytes of the longest line that iteration returns. A compression bomb is one line without an end."""
 INPUT = 8192

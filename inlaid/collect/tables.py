@@ -134,7 +134,7 @@ def read_parquet(file: Readable, path: Path, field: str) -> Iterator[str]:
             field=field,
         )
     _check_text_column(path, field, schema.field(field).type)
-    rows = batch_rows(measure_column(path, table.metadata, field), table.metadata.num_rows)
+    rows = batch_rows(measure_column(path, field), table.metadata.num_rows)
     size = 0
     with library_errors(failed):
         batches = table.iter_batches(batch_size=rows, columns=[field])

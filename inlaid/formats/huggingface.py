@@ -163,6 +163,12 @@ def _safetensors(path: Path) -> dict[str, Stored]:
     for name, about in header.items():
         if name == "__metadata__":
             continue
+        if not isinstance(about, dict):  # the library also takes the fields as a list
+            raise FormatError(
+                "{path}: the header has a list for {name}; expected an object. Get the file again.",
+                path=path,
+                name=name,
+            )
         start, stop = about["data_offsets"]
         tensors[name] = Stored(
             name, about["dtype"], tuple(about["shape"]), path, stop - start, 8 + size + start

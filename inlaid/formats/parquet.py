@@ -127,12 +127,14 @@ def _column(path: Path, schema: Any, name: str, fits: Callable[[Any], bool]) -> 
 def _batches(path: Path, file: Any, columns: Columns) -> Iterator[Any]:
     """The columns in the order of `columns`, some rows at a time, if the file can hold what it declares."""
     rows = file.metadata.num_rows
-    word = measure_column(path, file.metadata, columns.word)
-    vector = measure_column(path, file.metadata, columns.vector)
+    word = measure_column(path, columns.word)
+    vector = measure_column(path, columns.vector)
     numbers = np.dtype(np.float32).itemsize
     check_size(path, vector.values * numbers)
     size = min(batch_rows(word, rows), batch_rows(vector, rows, DECODED))
-    names = [name for name in columns if name]
+    names = [columns.word, columns.vector]
+    if columns.counts:
+        names.append(columns.counts)
     with reading_file(path, "parquet"):
         batches = file.iter_batches(batch_size=size, columns=names)
     while True:

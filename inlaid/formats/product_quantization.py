@@ -14,6 +14,7 @@ import numpy as np
 from inlaid.formats.binary import BinaryReader
 from inlaid.messages import Message
 from inlaid.shapes import Rows, Table
+from inlaid.untrusted import check_ratio
 
 CENTROIDS = 256
 """Centroids of each part."""
@@ -55,6 +56,8 @@ def read_quantized(reader: BinaryReader, matrix: Message, rows: int, dim: int) -
     has_lengths = reader.number(Message("the mark of lengths of {matrix}", matrix=matrix), "B", 0, 1)
     reader.number(Message("the number of rows of {matrix}", matrix=matrix), "q", rows, rows)
     reader.number(Message("the number of columns of {matrix}", matrix=matrix), "q", dim, dim)
+    # A code of one byte stands for a part of any width. Rows are decoded when they are used.
+    check_ratio(reader.path, rows * dim * 4, len(reader.data))
     codes_field = Message("the size of the codes of {matrix}", matrix=matrix)
     size = reader.number(codes_field, "i", 0)
     codes = reader.array(Message("the codes of {matrix}", matrix=matrix), "u1", size)

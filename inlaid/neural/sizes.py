@@ -7,7 +7,10 @@ from pathlib import Path
 from inlaid import registry
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
-from inlaid.untrusted import ALWAYS_ALLOWED, MAX_RATIO
+
+TOLERANCE = 4
+ALWAYS_BUILT = 1 << 20
+"""Parameters of a network that is built to name what its weights lack, however few they are."""
 
 
 def parameters(config: Config) -> dict[str, int]:
@@ -26,7 +29,7 @@ def check_parameters(path: Path, config: Config, stored: int) -> None:
     How they differ in less than that is found name by name.
     """
     asked = sum(parameters(config).values())
-    if asked > MAX_RATIO * stored + ALWAYS_ALLOWED:
+    if asked > TOLERANCE * stored + ALWAYS_BUILT:
         raise FormatError(
             "{path}: the config asks for {asked:,} parameters, and the weights have {stored:,}. Get both "
             "files again.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -59,6 +60,9 @@ def fill_network(config: Config, tensors: Mapping[str, Tensor], path: Path) -> N
     for name, tensor in tensors.items():
         check_finite(path, name, tensor)
     network.load_state_dict(dict(tensors), assign=True)
+    dtypes = {tensor.dtype for tensor in tensors.values()}
+    if len(dtypes) > 1:  # layers of different dtypes do not work together
+        network.to(functools.reduce(torch.promote_types, dtypes))
     return network
 
 

@@ -41,6 +41,24 @@ def written(vectors: Vectors, tmp_path: Path) -> Path:
     return tmp_path / "v.bin"
 
 
+def test_a_quantized_table_much_larger_than_its_file_is_refused(tmp_path: Path):
+    """One byte for each row of 8,000 numbers."""
+    rows = 10_000
+    dim = 8_000
+    settings = struct.pack("<14id", 793712314, 12, dim, 5, 5, 1, 5, 1, 2, 2, 0, 0, 0, 100, 1e-4)
+    words = b"".join(b"w%d\0" % number + struct.pack("<qb", 1, 0) for number in range(rows))
+    dictionary = struct.pack("<3i2q", rows, rows, 0, rows, -1) + words
+    quantized = struct.pack("<??2qi", True, False, rows, dim, rows) + bytes(rows)
+    centroids = struct.pack("<4i", dim, 1, dim, dim) + bytes(dim * 256 * 4)
+    (tmp_path / "a.ftz").write_bytes(settings + dictionary + quantized + centroids)
+    fasttext_error = r"a.ftz: byte .* the mark that says whether the output matrix"
+    with pytest.raises(FormatError, match=fasttext_error):  # 40 times: up to the end, which is missing
+        fasttext.read(tmp_path / "a.ftz")
+    (tmp_path / "a.ftz").write_bytes(settings + dictionary + quantized)
+    with pytest.raises(FormatError, match="a.ftz: it declares 320,000,000 bytes of content"):
+        fasttext.read(tmp_path / "a.ftz")
+
+
 def same(found: Vectors, vectors: Vectors) -> None:
     assert found.words == vectors.words
     assert found.table.tobytes() == vectors.table.tobytes()

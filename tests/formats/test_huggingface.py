@@ -104,6 +104,14 @@ def test_tensors_after_one_of_a_rare_dtype_are_in_their_place(
     assert np.array_equal(inlaid.load(tmp_path).table, table)
 
 
+def test_a_tensor_described_by_a_list_is_refused(tmp_path: Path):
+    text = json.dumps({"wte.weight": ["F32", [1, 1], [0, 4]]}).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(FormatError, match="the header has a list for wte.weight; expected an object"):
+        inlaid.load(tmp_path)
+
+
 @pytest.mark.parametrize("shape", [[0, 1 << 62], [1 << 62, 0], [(1 << 64) - 1, 0], [0, 3], [3, 0]], ids=str)
 def test_a_table_without_numbers_is_named(shape: list[int], tmp_path: Path):
     text = json.dumps({"wte.weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()

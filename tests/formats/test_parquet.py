@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import struct
 from pathlib import Path
@@ -107,6 +108,27 @@ def test_files_of_other_writers_are_read(version: str, compression: str, diction
     assert np.array_equal(found.table, table)
     assert found.counts is not None
     assert found.counts.tolist() == list(range(3000))
+
+
+@pytest.mark.parametrize("names", [("", "vector"), ("word", ""), ("a.b", "a"), ("词", "向量")])
+def test_columns_of_odd_names_are_read(names: tuple[str, str], tmp_path: Path):
+    table = arrow.Table.from_arrays([arrow.array(["a"]), arrow.array([[1.0]])], list(names))
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert inlaid.load(tmp_path / "a.parquet")["a"].tolist() == [1.0]
+
+
+def test_a_footer_changed_anywhere_never_ends_the_process(tmp_path: Path):
+    """pyarrow aborts if it is asked for a column whose statistics are wrong."""
+    path = written(tmp_path / "a.parquet", {"word": ["a", "b"], "vector": [[1.0], [2.0]]})
+    whole = path.read_bytes()
+    (length,) = struct.unpack("<I", whole[-8:-4])
+    for place in range(len(whole) - 8 - length, len(whole) - 8):
+        for bit in (0, 1, 5):
+            data = bytearray(whole)
+            data[place] ^= 1 << bit
+            path.write_bytes(data)
+            with contextlib.suppress(InlaidError):
+                inlaid.load(path, format="parquet")
 
 
 def test_delta_encoded_words_are_read(tmp_path: Path):

@@ -339,6 +339,19 @@ def test_an_absurd_config_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixt
             assert len(shown.err.splitlines()) == (code == 2), shown.err
 
 
+def test_weights_of_several_dtypes_become_the_widest(tmp_path: Path):
+    folder = folder_of(GPT2, tmp_path / "gpt2")
+    expected = load_model(folder).network.state_dict()
+    name = "transformer.ln_f.weight"
+    narrow = load_file(folder / "model.safetensors")[name].bfloat16()  # ones, which lose nothing
+    change(folder, **{name: narrow})
+    found = load_model(folder).network
+    assert {tensor.dtype for tensor in found.state_dict().values()} == {torch.float32}
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in found.state_dict().items())
+    with torch.no_grad():
+        assert found(torch.tensor([[1, 2, 3]])).logits.isfinite().all()  # pyright: ignore
+
+
 def test_folders_that_are_no_checkpoint(tmp_path: Path):
     with pytest.raises(SourceError, match="no folder"):
         load_model(tmp_path / "nowhere")
