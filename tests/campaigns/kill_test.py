@@ -153,6 +153,8 @@ def cases() -> list[Case]:
         "fasttext": "v.bin --format fasttext",
         "npz": "v.npz",
         "projector": "folder --format projector",
+        "static-embedding": "folder --format static-embedding",
+        "model2vec": "folder --format model2vec",
     }
     with contextlib.suppress(ImportError):
         import pyarrow  # noqa: F401  # pyright: ignore
