@@ -153,13 +153,7 @@ def open_corpus(folder: Path) -> Corpus:
     """Open a saved corpus; every byte is verified, and every id and offset is in bounds."""
     opened = _open(folder)
     manifest = _read_manifest(opened)
-    tokenizer = (folder / TOKENIZER).read_text("utf-8") if (folder / TOKENIZER).is_file() else None
-    if tokenizer is not None and files.checksum(tokenizer.encode()) != manifest.get("tokenizer"):
-        raise FormatError(
-            "{path} is not the tokenizer this corpus was encoded with (its checksum differs). "
-            "Restore it from a copy, or encode the text again.",
-            path=folder / TOKENIZER,
-        )
+    tokenizer = _read_tokenizer(folder / TOKENIZER, manifest)
     opened.verify()
     vocabulary = unpack(opened)
     _ = vocabulary.words.order  # checked now, not after hours of training
@@ -226,6 +220,21 @@ def refuse_misfit(path: Path, name: str, found: Any, example: Any) -> None:
     elif isinstance(example, list):
         for each in found:
             refuse_misfit(path, name, each, example[0])
+
+
+def _read_tokenizer(path: Path, manifest: Mapping[str, Any]) -> str | None:
+    if not path.is_file():
+        return None
+    content = path.read_bytes()
+    # What is not UTF-8 was never written here, whatever its checksum.
+    text = content.decode("utf-8", "replace")
+    if files.checksum(content) != manifest.get("tokenizer") or text.encode() != content:
+        raise FormatError(
+            "{path} is not the tokenizer this corpus was encoded with (its checksum differs). "
+            "Restore it from a copy, or encode the text again.",
+            path=path,
+        )
+    return text
 
 
 def is_corpus(path: Path) -> bool:

@@ -428,3 +428,12 @@ def test_a_killed_run_leaves_nothing_that_looks_whole(tmp_path: Path):
             assert len(open_corpus(tmp_path / "c").ids) > 250_000
             return
         assert not (tmp_path / "c").exists()
+
+
+def test_a_tokenizer_that_is_not_utf8_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from inlaid.cli import main
+
+    encode(["the cat sits on the mat"] * 5, Encoding(tokenizer="bpe", subwords=265), out=tmp_path / "c")
+    (tmp_path / "c" / "tokenizer.json").write_bytes(b"\xff{}")
+    assert main(["info", str(tmp_path / "c")]) == 2
+    assert "is not the tokenizer this corpus was encoded with" in capsys.readouterr().err

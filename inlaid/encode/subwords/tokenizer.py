@@ -189,15 +189,19 @@ def bert_like(
 
 
 def check_ids(path: Path, words: Mapping[str, Any]) -> None:
-    """Raise FormatError unless the id of each word is a whole number from 0 on."""
-    wrong = next((word for word, id in words.items() if type(id) is not int or not 0 <= id <= MAX_ID), None)
-    if wrong is not None or not words:
+    """Raise FormatError unless each word is text and its id a whole number from 0 on."""
+    wrong = {
+        word: id
+        for word, id in words.items()
+        if type(word) is not str or type(id) is not int or not 0 <= id <= MAX_ID
+    }
+    if wrong or not words:
         raise FormatError(
             "{path}: expected words, each with an id from 0 to {last:,}; found {found!r}. "
             "Download or copy the file again.",
             path=path,
             last=MAX_ID,
-            found={} if wrong is None else {wrong: words[wrong]},
+            found=dict([*wrong.items()][:1]),
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 from tokenizers import Tokenizer as Engine
 from tokenizers import pre_tokenizers
 
-from inlaid.encode.subwords.loading import load, of_model
+from inlaid.encode.subwords.loading import load, of_model, vocabulary_of
 from inlaid.encode.subwords.training import train
 from inlaid.errors import FormatError, SettingError, SourceError
 
@@ -177,3 +177,10 @@ def test_damaged_gpt2_files(vocabulary: dict[str, object], merges: str, message:
     (tmp_path / "merges.txt").write_text(merges, "utf-8")
     with pytest.raises(FormatError, match=message):
         load(tmp_path)
+
+
+def test_words_that_are_no_text_are_refused(tmp_path: Path):
+    content = {"model": {"type": "Unigram", "vocab": [["a", 0], [True, -1.0]]}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(FormatError, match="expected words, each with an id"):
+        vocabulary_of(tmp_path)
