@@ -52,7 +52,7 @@ TRIALS = "kill trials"
 """Where the seeds are counted: a trial has several kills, which may hit different stages."""
 KILLS = 3072
 OUTCOMES = ("same", "lost", "wrong", "leftover")
-FAILURES = ("lost", "wrong")
+FAILURES = ("lost", "wrong", "leftover")
 STAGE_BYTES = 64
 LATE = 1.1
 """Kills come until this multiple of the length of an undisturbed run."""
