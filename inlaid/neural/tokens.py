@@ -13,6 +13,7 @@ from torch import Tensor
 
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.config import Config
+from inlaid.untrusted import library_errors
 
 TOKENIZER = "tokenizer.json"
 SETTINGS = "tokenizer_config.json"
@@ -86,7 +87,8 @@ def make_batch(
     """Encode texts and pad the shorter ones on one side."""
     if not texts:
         raise SettingError("There are no texts: give at least one.")
-    encodings = tokenizer.encode_batch(list(texts))
+    with library_errors(_cannot_encode):
+        encodings = tokenizer.encode_batch(list(texts))
     for text, encoding in zip(texts, encodings, strict=True):
         if not encoding.ids:
             raise SettingError("The text {text!r} has no tokens. Leave it out.", text=text)
@@ -102,6 +104,13 @@ def make_batch(
         mask[row, columns] = True
     spans = [[tuple(span) for span in encoding.offsets] for encoding in encodings]
     return Batch(ids, mask, spans, segments)
+
+
+def _cannot_encode(reason: str) -> FormatError:
+    return FormatError(
+        "The tokenizer of this model cannot encode a text: {reason}. If its file is damaged, get it again.",
+        reason=reason,
+    )
 
 
 def words_in_order(tokenizer: Any, rows: int, *, target: bool = False) -> list[str]:
