@@ -112,24 +112,26 @@ class Source:
 
     def _document_blocks(self, documents: Iterable[str], name: str) -> Iterator[TextBlock]:
         """Blocks of whole documents, one or more lines each."""
-        held: list[bytes] = []
+        held = bytearray()  # not a list: a million short documents would take ten times their size
         size = 0
         first = 1
         number = 0
         for number, document in enumerate(documents, 1):
             try:
-                held.append(document.encode("utf-8", "surrogatepass"))
+                encoded = document.encode("utf-8", "surrogatepass")
             except AttributeError:
                 raise unexpected_sentence(document, number) from None
-            size += len(held[-1])
+            held += encoded
+            held += b"\n"
+            size += len(encoded)
             if size >= BLOCK:
-                yield TextBlock(b"\n".join(held) + b"\n", name, first)
-                held = []
+                yield TextBlock(bytes(held), name, first)
+                held.clear()
                 size = 0
                 first = number + 1
         self.documents += number
         if held:
-            yield TextBlock(b"\n".join(held) + b"\n", name, first)
+            yield TextBlock(bytes(held), name, first)
 
 
 def blocks_of(sentences: Iterable[str], name: str = "text") -> Iterator[TextBlock]:

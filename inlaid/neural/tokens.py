@@ -14,6 +14,7 @@ from torch import Tensor
 from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.config import Config
+from inlaid.untrusted import library_errors
 
 prepare_for_forks()
 
@@ -89,7 +90,8 @@ def make_batch(
     """Encode texts and pad the shorter ones on one side."""
     if not texts:
         raise SettingError("There are no texts: give at least one.")
-    encodings = tokenizer.encode_batch(list(texts))
+    with library_errors(_cannot_encode):
+        encodings = tokenizer.encode_batch(list(texts))
     for text, encoding in zip(texts, encodings, strict=True):
         if not encoding.ids:
             raise SettingError("The text {text!r} has no tokens. Leave it out.", text=text)
@@ -105,6 +107,13 @@ def make_batch(
         mask[row, columns] = True
     spans = [[tuple(span) for span in encoding.offsets] for encoding in encodings]
     return Batch(ids, mask, spans, segments)
+
+
+def _cannot_encode(reason: str) -> FormatError:
+    return FormatError(
+        "The tokenizer of this model cannot encode a text: {reason}. If its file is damaged, get it again.",
+        reason=reason,
+    )
 
 
 def words_in_order(tokenizer: Any, rows: int, *, target: bool = False) -> list[str]:

@@ -16,6 +16,7 @@ from inlaid.neural.config import make_config
 from inlaid.neural.generate import GenerationSettings, generate, generate_texts
 from inlaid.neural.model import Model
 from inlaid.neural.network import grow_network, make_network
+from inlaid.neural.tokens import make_batch
 from inlaid.study.search.neighbors import neighbors
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##happy", "cat", "猫", "喜", "欢", "我", "sat", "."]
@@ -184,3 +185,9 @@ def test_bad_input_is_named():
     with pytest.raises(SettingError, match=r"no tokenizer.json"):
         Model(made.network).embed(["cat"])
     assert list(Model(made.network).input_vectors().words)[:2] == ["<row 0>", "<row 1>"]
+
+
+def test_a_tokenizer_that_cannot_encode_is_named():
+    words = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="[UNK]"))
+    with pytest.raises(FormatError, match="cannot encode a text"):
+        make_batch(words, ["b"], padding=0)

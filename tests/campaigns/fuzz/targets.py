@@ -388,7 +388,7 @@ OTHERS = (
     Target("checkpoint", make_checkpoints),
     Target("tasks", make_tasks),
     Target("dictionaries", make_dictionaries),
-    Target("text", make_text),
+    Target("text", make_text, memory=64 << 20),  # a corpus of a million short sentences takes as much
 )
 TARGETS = {target.name: target for target in (*FORMATS, *OTHERS)}
 
