@@ -22,7 +22,9 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for language, vectors in inlaid.demo().items():
         inlaid.draw_map(
-            inlaid.map_words(vectors, WORDS[language].split(), perplexity=2), FOLDER / f"map-{language}.png"
+            inlaid.map_words(vectors, WORDS[language].split(), perplexity=2),
+            FOLDER / f"map-{language}.png",
+            overwrite=True,
         )
     for language in WORDS:
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():

@@ -48,16 +48,18 @@ def test_a_file_that_nobody_holds_is_taken_over(tmp_path: Path):
 
 def test_a_lock_whose_file_was_removed_is_not_held_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The last holder removes the file between our opening and our locking it: it is opened again."""
-    is_at = locks._is_at
+    import fcntl
+
+    flock = fcntl.flock
     removed = list[Path]()
 
-    def remove_first(path: Path, descriptor: int) -> bool:
+    def remove_first(*given: Any) -> None:
         if not removed:
-            removed.append(path)
-            path.unlink()
-        return is_at(path, descriptor)
+            removed.append(tmp_path / ".a.lock")
+            removed[0].unlink()
+        flock(*given)
 
-    monkeypatch.setattr(locks, "_is_at", remove_first)
+    monkeypatch.setattr(fcntl, "flock", remove_first)
     with locks.holding(tmp_path / "a"), pytest.raises(WriteError, match="is being written"):
         locks.check_free(tmp_path / "a")
 
