@@ -9,6 +9,7 @@ between spaces (Chinese words, phrases, punctuation) is matched anywhere, the lo
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def _first_module(path: Path) -> Path:
             path=modules,
             error=repr(error),
         ) from None
-    if place.is_absolute() or ".." in place.parts or not (path / place).is_dir():
+    if place.is_absolute() or ".." in place.parts or not os.path.isdir(path / place):
         raise FormatError(
             "{path}: the path of its first module ({kind}) is '{place}'; expected a folder inside {folder}.",
             path=modules,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -103,7 +104,7 @@ def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Rep
             words=types[words].shape[0],
             rows=types[table].shape[0],
         )
-    found = [_encoded(word) for word in _array(path, archive, words).tolist()]
+    found = [_encoded(word) for word in _texts(path, _array(path, archive, words))]
     accepted = accept_words(path, found[: reading.top], reading, report)
     rows = slice(reading.top) if accepted.rows is None else accepted.rows
     with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, which Vectors refuses
@@ -112,6 +113,20 @@ def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Rep
     if "counts" in types and types["counts"].shape == types[words].shape:
         counts = accept_counts(path, _array(path, archive, "counts")[rows])
     return Vectors(accepted.words, values, counts, Card())
+
+
+def _texts(path: Path, array: np.ndarray) -> list[str] | list[bytes]:
+    """The strings of an array. NumPy does not check that its numbers are characters."""
+    if array.dtype.kind == "U":
+        codes = np.ascontiguousarray(array).view(f"{array.dtype.byteorder}u4")
+        largest = int(codes.max(initial=0))
+        if largest > sys.maxunicode:
+            raise FormatError(
+                "{path}: the words hold the number {code}, which is no character. Get the file again.",
+                path=path,
+                code=largest,
+            )
+    return array.tolist()
 
 
 def _choose(types: Mapping[str, ArrayType], name: str, fits: Callable[[ArrayType], bool]) -> str | None:

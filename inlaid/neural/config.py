@@ -12,7 +12,7 @@ from inlaid import registry
 from inlaid.config import Fraction, Range, check, settings_of
 from inlaid.errors import SettingError
 
-MAX_LAYERS = 10_000
+MAX_LAYERS = 500
 """A file that asks for more layers than this is damaged: building them would never end."""
 
 MAX_SIZE = (1 << 31) - 1

@@ -113,6 +113,14 @@ def test_modules_that_lead_nowhere(modules: str, tmp_path: Path):
         inlaid.load(tmp_path / "f")
 
 
+def test_a_module_path_that_no_file_system_allows_is_refused(tmp_path: Path):
+    folder = make(tmp_path / "f", {"wte.weight": table(1, 1)})
+    module = {"type": "sentence_transformers.models.StaticEmbedding", "path": "x" * 5000}
+    (folder / "modules.json").write_text(json.dumps([module]))
+    with pytest.raises(FormatError, match="expected a folder inside"):
+        inlaid.load(folder)
+
+
 @pytest.mark.parametrize(
     "text",
     [

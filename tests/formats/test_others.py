@@ -202,6 +202,14 @@ def resaved(path: Path, **changed: bytes | np.ndarray) -> Path:
     return path
 
 
+def test_words_of_an_archive_that_are_no_characters_are_refused(tmp_path: Path):
+    words = np.array(["cat", "dog"])
+    words.view(np.uint32)[1] = 0x110000
+    np.savez(tmp_path / "v.npz", words=words, table=np.ones((2, 3), np.float32))
+    with pytest.raises(FormatError, match="hold the number 1114112, which is no character"):
+        inlaid.load(tmp_path / "v.npz")
+
+
 @pytest.mark.parametrize(
     "header",
     [
