@@ -409,6 +409,8 @@ class Mutant:
 
 
 TRIES = 50
+LARGEST = 1 << 21
+"""Bytes of a mutant: what is small must not take much, and what is large may."""
 
 
 def kind_of(made: list[Sample], seed: int) -> str:
@@ -429,7 +431,8 @@ def mutant(name: str, made: list[Sample], originals: Mapping[Path, bytes], seed:
             data = change(originals[file], random)
         except Exception:  # what a library refuses to write is no mutant
             continue
-        return Mutant(sample, kind, file, data)
+        if len(data) <= LARGEST:
+            return Mutant(sample, kind, file, data)
     raise RuntimeError(f"{name} {seed}: no mutant in {TRIES} tries")
 
 
