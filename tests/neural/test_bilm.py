@@ -14,6 +14,7 @@ from inlaid.errors import FormatError, SettingError
 from inlaid.neural.bilm import BiLM, character_ids
 from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.neural.config import make_config
+from inlaid.neural.families.elmo import ELMO
 
 CONFIG = make_config(
     {
@@ -195,3 +196,13 @@ def test_a_model_over_characters_refuses_texts():
 def test_wrong_ids_are_named():
     with pytest.raises(SettingError, match=r"12 characters\); found \(1, 3, 5\)"):
         BiLM(CONFIG)(torch.ones(1, 3, 5, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(("name", "value"), [("cell_clip", 1e308), ("proj_clip", -1), ("n_layers", 2000)])
+def test_options_out_of_range_are_named(name: str, value: float):
+    lstm = {"use_skip_connections": True, "n_layers": 1, "projection_dim": 4, "dim": 6}
+    lstm |= {"cell_clip": 3, "proj_clip": 3, name: value}
+    cnn = {"embedding": {"dim": 2}, "filters": [[1, 2]], "n_highway": 1, "n_characters": 262}
+    cnn |= {"max_characters_per_token": 50, "activation": "relu"}
+    with pytest.raises(SettingError, match="expected from"):
+        ELMO.read({"lstm": lstm, "char_cnn": cnn})
