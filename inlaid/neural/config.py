@@ -14,6 +14,8 @@ from inlaid.errors import SettingError
 
 MAX_LAYERS = 500
 """A file that asks for more layers than this is damaged: building them would never end."""
+MAX_CLIP = 1e30
+"""Well inside float32; a larger bound on activations is no bound."""
 
 MAX_SIZE = (1 << 31) - 1
 """No dimension or vocabulary is larger; torch and NumPy could not multiply some that are."""
@@ -177,9 +179,9 @@ class LSTMConfig:
 
     cell_dim: SizeOrZero = 0
     """Dimension of the cells; 0: four times the model's dim."""
-    cell_clip: float = 0.0
+    cell_clip: Annotated[float, Range(0, MAX_CLIP)] = 0.0
     """Cells are clipped to plus and minus this; 0: not clipped."""
-    projection_clip: float = 0.0
+    projection_clip: Annotated[float, Range(0, MAX_CLIP)] = 0.0
     """The same for the projected outputs."""
 
     def __post_init__(self) -> None:

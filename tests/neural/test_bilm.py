@@ -14,6 +14,7 @@ from inlaid.errors import FormatError, SettingError
 from inlaid.neural.bilm import BiLM, character_ids
 from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.neural.config import make_config
+from inlaid.neural.families.elmo import ELMO
 
 CONFIG = make_config(
     {
@@ -110,11 +111,11 @@ def test_elmo_arrays_of_other_shapes_are_named(shape: tuple[int, ...], fixture: 
             load_model(tmp_path)
 
 
-def test_thousands_of_layers_that_the_weights_lack_are_not_built(fixture: Path, tmp_path: Path):
+def test_hundreds_of_layers_that_the_weights_lack_are_not_built(fixture: Path, tmp_path: Path):
     (tmp_path / "lm_weights.hdf5").write_bytes((fixture / "lm_weights.hdf5").read_bytes())
     options = json.loads((fixture / "options.json").read_text())
     for part, name in (("lstm", "n_layers"), ("char_cnn", "n_highway")):
-        changed = {**options, part: {**options[part], name: 9_999}}
+        changed = {**options, part: {**options[part], name: 499}}
         (tmp_path / "options.json").write_text(json.dumps(changed))
         with pytest.raises(FormatError, match="the config asks for [0-9,]+ parameters"):
             load_model(tmp_path)
@@ -195,3 +196,13 @@ def test_a_model_over_characters_refuses_texts():
 def test_wrong_ids_are_named():
     with pytest.raises(SettingError, match=r"12 characters\); found \(1, 3, 5\)"):
         BiLM(CONFIG)(torch.ones(1, 3, 5, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(("name", "value"), [("cell_clip", 1e308), ("proj_clip", -1), ("n_layers", 2000)])
+def test_options_out_of_range_are_named(name: str, value: float):
+    lstm = {"use_skip_connections": True, "n_layers": 1, "projection_dim": 4, "dim": 6}
+    lstm |= {"cell_clip": 3, "proj_clip": 3, name: value}
+    cnn = {"embedding": {"dim": 2}, "filters": [[1, 2]], "n_highway": 1, "n_characters": 262}
+    cnn |= {"max_characters_per_token": 50, "activation": "relu"}
+    with pytest.raises(SettingError, match="expected from"):
+        ELMO.read({"lstm": lstm, "char_cnn": cnn})

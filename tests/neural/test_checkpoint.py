@@ -269,7 +269,7 @@ def test_first_bert_names_are_understood(tmp_path: Path):
         ({**GPT2, "scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
         ({**GPT2, "activation_function": "mish"}, "activation_function is 'mish'"),
         ({**GPT2, "n_head": 3}, "3 heads do not divide"),
-        ({**GPT2, "n_layer": 0}, "layers is 0; expected from 1 to 10000"),
+        ({**GPT2, "n_layer": 0}, "layers is 0; expected from 1 to 500"),
         (
             {**BERT, "architectures": ["BertForQuestionAnswering"]},
             "BertForQuestionAnswering; of bert, BertForMaskedLM, BertModel are",
