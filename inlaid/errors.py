@@ -107,5 +107,7 @@ def need(module: str, *, extra: str) -> ModuleType:
 
 def did_you_mean(name: str, known: Iterable[str]) -> Message:
     """A sentence naming the closest of `known`; an empty message, which is false, when none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
+    longest = max(2, len(name) // 2)  # letters more or fewer: baby is not a misspelling of probably
+    similar = [each for each in known if abs(len(each) - len(name)) <= longest]
+    close = difflib.get_close_matches(name, similar, n=1, cutoff=0.6)
     return Message(" Did you mean '{close}'?", close=close[0]) if close else Message("")

@@ -28,8 +28,9 @@ class OpenFile:
     """A file open for reading. It stays what it is when another file takes its name."""
 
     def __init__(self, path: Path) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        weakref.finalize(self, os.close, self.descriptor)
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 closed with this object
+        weakref.finalize(self, file.close)
+        self.descriptor = file.fileno()
         self.opened = self.stamp()
 
     def stamp(self) -> Stamp:

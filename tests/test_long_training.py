@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -249,7 +250,7 @@ def test_a_checkpoint_that_fails_does_not_end_the_training(corpus: Corpus, tmp_p
     def report(event: Event) -> None:
         events.append(event)
         if folder.exists():
-            folder.rmdir()
+            shutil.rmtree(folder)
 
     vectors = inlaid.train(
         corpus, "sgns", dim=10, epochs=2, report=report, safety=Safety(checkpoint=folder / "c")

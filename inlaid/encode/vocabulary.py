@@ -271,8 +271,8 @@ def unpack_counts(opened: Arrays) -> Counts:
     return opened.in_memory("counts").astype(np.int64, copy=False)
 
 
-def unpack_words(opened: Arrays) -> Words:
-    """The words; nothing is read before it is needed."""
+def expect_words(opened: Arrays) -> int:
+    """Say what the arrays of words must hold; the number of words."""
     size = math.prod(opened.shape("word_order"))
     end = math.prod(opened.shape("words"))
     bounds = Values(dtypes=("I64",), shape=(size + 1,), low=0, high=end, first=0, last=end, ascending=True)
@@ -280,6 +280,12 @@ def unpack_words(opened: Arrays) -> Words:
     opened.expect("word_offsets", bounds)
     opened.expect("word_hashes", Values(dtypes=("U64",), shape=(size,), ascending=True))
     opened.expect("word_order", Values(dtypes=("I32",), shape=(size,), low=0, high=size - 1))
+    return size
+
+
+def unpack_words(opened: Arrays) -> Words:
+    """The words; nothing is read before it is needed."""
+    size = expect_words(opened)
 
     def array(name: str) -> np.ndarray:
         found = opened.in_memory(name)

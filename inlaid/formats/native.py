@@ -18,7 +18,14 @@ import numpy as np
 
 from inlaid import arrays
 from inlaid.encode.ngrams import NGrams
-from inlaid.encode.vocabulary import Words, expect_counts, pack_words, unpack_counts, unpack_words
+from inlaid.encode.vocabulary import (
+    Words,
+    expect_counts,
+    expect_words,
+    pack_words,
+    unpack_counts,
+    unpack_words,
+)
 from inlaid.errors import FormatError
 from inlaid.formats.cards import read_card
 from inlaid.formats.reading import ALL, Reading, Start
@@ -52,9 +59,12 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
 def verify(path: Path) -> int:
     """Read every byte of a file of vectors or a checkpoint, and compare checksums; the number of bytes."""
     opened = arrays.open_arrays(path)
-    if "card" in opened.metadata:
-        _ = _vectors(opened, silent).words.order
-    return opened.verify()
+    if "card" not in opened.metadata:
+        return opened.verify()
+    _expect(opened)
+    size = opened.verify()
+    _ = _vectors(opened, silent).words.order
+    return size
 
 
 def _vectors(opened: arrays.Arrays, report: Report) -> Vectors:
@@ -76,7 +86,7 @@ def _expect(opened: arrays.Arrays) -> None:
             "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.",
             path=opened.path,
         )
-    words = len(unpack_words(opened))
+    words = expect_words(opened)
     _expect_table(opened, "table", words)
     if "counts" in opened:
         expect_counts(opened, words)

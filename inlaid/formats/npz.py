@@ -97,6 +97,8 @@ def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Rep
             path=path,
             found=_listed(types),
         )
+    if types[words].shape[0] == 0:
+        raise FormatError("{path} holds no words. Write the file again.", path=path)
     if types[words].shape[0] != types[table].shape[0]:
         raise FormatError(
             "{path}: {words:,} words but {rows:,} rows; expected one row for each word.",

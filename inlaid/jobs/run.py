@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from inlaid import files, locks
-from inlaid.errors import Diverged, InlaidError, SettingError, Unsynced, WriteError
+from inlaid.errors import Diverged, FormatError, InlaidError, SettingError, Unsynced, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
 from inlaid.jobs.plan import Speed
@@ -78,6 +78,8 @@ class _Run:
         self.snapshot: Snapshot | None = None
         """The best state so far, if early stopping asks for it; without a checkpoint, the last good one."""
         self.saved_done: int | None = None
+        self.resumed_from: int | None = None
+        """Units that the checkpoint said were done, where the run continues from one."""
         self.saved_time = time.monotonic()
         self.reported_time = self.saved_time
         self.announced = False
@@ -129,6 +131,7 @@ class _Run:
         self.snapshot = checkpoint.restore(saved, self.training.state, self.identity)
         self.progress = saved.progress
         self.saved_done = saved.progress.done
+        self.resumed_from = saved.progress.done
         self.report(Note("Continuing from {path}, {share:.0%} done.", path=path, share=saved.share))
 
     def _reason(self) -> Reason | None:
@@ -148,6 +151,14 @@ class _Run:
         total = self.training.total
         step = self.training.step(before)
         if not before < step.done <= total:
+            if self.resumed_from is not None:
+                raise FormatError(
+                    "{path}: it says that {done:,} {unit} are done, which is not the end of a step. Remove "
+                    "the checkpoint and start again.",
+                    path=self.safety.checkpoint,
+                    done=self.resumed_from,
+                    unit=self.training.unit,
+                )
             raise ValueError(
                 f"A step from {before} must end after it and by {total}; it ended at {step.done}."
             )

@@ -202,6 +202,12 @@ def resaved(path: Path, **changed: bytes | np.ndarray) -> Path:
     return path
 
 
+def test_an_archive_without_words_is_refused(tmp_path: Path):
+    np.savez(tmp_path / "v.npz", words=np.array([], "<U3"), table=np.ones((0, 3), np.float32))
+    with pytest.raises(FormatError, match="holds no words"):
+        inlaid.load(tmp_path / "v.npz")
+
+
 def test_words_of_an_archive_that_are_no_characters_are_refused(tmp_path: Path):
     words = np.array(["cat", "dog"])
     words.view(np.uint32)[1] = 0x110000

@@ -169,9 +169,11 @@ def test_what_is_not_tensors_by_name_is_named(content: Any, tmp_path: Path):
 def test_an_index_of_nothing_is_named(
     name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (tmp_path / name).write_text(text)
-    (tmp_path / "config.json").write_text("{}")
-    assert main(["convert", str(tmp_path), str(tmp_path / "out.inlaid")]) == 2
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / name).write_text(text)
+    (folder / "config.json").write_text("{}")
+    assert main(["convert", str(folder), str(tmp_path / "out.inlaid")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{name}: " in line
     assert "weight_map" in line or "JSON" in line

@@ -66,7 +66,7 @@ class Labelled:
         return self.path.resolve().parent / rest
 
 
-def read_tasks(paths: Sequence[Path], report: Report = silent) -> list[Task]:
+def read_tasks(paths: Sequence[str | Path], report: Report = silent) -> list[Task]:
     """The tasks of files and folders. Of a folder all recognized files are read; a note names the others.
 
     `train` and `test` (or `dev`) files of one name are one classification task. A file without such parts is
@@ -74,7 +74,7 @@ def read_tasks(paths: Sequence[Path], report: Report = silent) -> list[Task]:
     """
     found: list[Task] = []
     labelled: list[Labelled] = []
-    for path in paths:
+    for path in map(Path, paths):
         for held in _read_folder(path, report) if path.is_dir() else [read_file(path)]:
             if isinstance(held, Labelled):
                 labelled.append(held)

@@ -17,7 +17,8 @@ ENOUGH = 0.9
 LONG = 12
 """A cell without spaces and with more characters than this is a sentence, not a word."""
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+"""Possessive throughout: otherwise a line of many numbers that does not match takes exponential time."""
 LABEL = r"\d{1,3}|__label__\S+|[A-Z]+:[a-z]+"
 
 
@@ -133,7 +134,7 @@ def _by_cells(rows: Sequence[str]) -> Layout | None:
 def spaced_pair(line: str) -> re.Match[str] | None:
     """Two words and a score, perhaps followed by the ratings it is the mean of."""
     return re.fullmatch(
-        rf"\s*(?!{NUMBER}\s)(\S+)\s+(?!{NUMBER}\s)(\S+)\s+({NUMBER})(?:\s+{NUMBER})*\s*", line
+        rf"\s*+(?!{NUMBER}\s)(\S++)\s++(?!{NUMBER}\s)(\S++)\s++({NUMBER})(?:\s++{NUMBER})*+\s*+", line
     )
 
 
@@ -147,7 +148,11 @@ def _most(rows: Sequence[str], alike: Callable[[str], bool]) -> bool:
 
 def _all_differ(rows: Sequence[str], layout: Layout) -> bool:
     """Numbers that never repeat are line numbers, not labels."""
-    cells = [row.split("\t")[layout.columns["label"]] for row in rows if "label" in layout.columns]
+    if "label" not in layout.columns:
+        return False
+    column = layout.columns["label"]
+    split = [row.split("\t") for row in rows]
+    cells = [row[column] for row in split if column < len(row)]
     return len(cells) > 2 and len(set(cells)) == len(cells)
 
 

@@ -222,3 +222,17 @@ def test_every_question_of_the_known_sets_is_read(data: Path):
     clean = read_tasks([data / "cls_chnsenticorp"])[0]
     assert isinstance(clean, Texts)
     assert len(clean.test) == 860  # 340 of its 1,200 are in the training part
+
+
+def test_a_line_of_many_numbers_takes_no_longer_than_another(tmp_path: Path):
+    """A line that does not match must not be tried in exponentially many ways; it would never end."""
+    path = tmp_path / "texts.txt"
+    path.write_text("__label__a w1 the\n" * 9 + "__label__b w2 " + "65535 " * 200 + "x\n")
+    assert isinstance(read_tasks([str(path)])[0], Texts)
+
+
+def test_lines_without_the_column_of_labels_are_refused_by_line(tmp_path: Path):
+    path = tmp_path / "texts.tsv"
+    path.write_text("".join(f"{n}\tthe cat\n" for n in range(20)) + "the of\n")
+    with pytest.raises(FormatError, match=":21"):
+        read_tasks([path])
