@@ -52,6 +52,7 @@ TRIALS = "kill trials"
 """Where the seeds are counted: a trial has several kills, which may hit different stages."""
 KILLS = 3072
 OUTCOMES = ("same", "lost", "wrong", "leftover")
+SEARCHED = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 FAILURES = ("lost", "wrong", "leftover")
 STAGE_BYTES = 64
 LATE = 1.1
@@ -235,7 +236,7 @@ class Life:
                     [sys.executable, "-m", "inlaid.cli", *words],
                     stdout=said,
                     stderr=said,
-                    env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    env={**os.environ, "PYTHONPATH": SEARCHED},
                     start_new_session=True,
                 )
             self.pid = self.process.pid
