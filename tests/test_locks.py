@@ -72,8 +72,8 @@ from pathlib import Path
 from inlaid import locks
 with locks.holding(Path({str(tmp_path / "a")!r})):
     child = os.fork()
-    if child:
-        print(child, flush=True)
+    if not child:
+        print(os.getpid(), flush=True)  # it runs, so it has let go of the lock
     time.sleep(60 if child else 2)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
