@@ -90,7 +90,14 @@ def together(
     joined = [f"{zh} {next(lines, '')}" for zh in lines]
     more = {"seed": seed} if method == "sgns" else {}
     space = inlaid.train(
-        joined, method, dim=DIM, dictionary=world.dictionary(), report=silent, **settings, **more
+        joined,
+        method,
+        dim=DIM,
+        dictionary=world.dictionary(),
+        force_dictionary=True,
+        report=silent,
+        **settings,
+        **more,
     )
     is_zh = np.array([not word.isascii() for word in space.words])
     sides = [

@@ -11,6 +11,8 @@ in bfloat16; with `--weights bfloat16` so is everything else.
 from __future__ import annotations
 
 import argparse
+import copy
+import importlib.util
 import json
 import tempfile
 import time
@@ -287,7 +289,8 @@ def _captured(work: Callable[[], None]) -> Callable[[], None]:
 
 
 def beam(device: str) -> None:
-    """Beam-4 decoding by a model of OPUS-MT's size, random weights: one text and eight, to full length."""
+    """Decoding by a model of OPUS-MT's size, random weights: one text and eight, to full length, with four
+    beams and greedily. On a CPU CTranslate2, if it is installed, is a mark for engines made for this."""
     settings = {
         "d_model": 512,
         "encoder_layers": 6,
@@ -312,31 +315,55 @@ def beam(device: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         theirs.save_pretrained(folder)
         ours = load_model(folder, device=device)
+    marks = {} if device == "cuda" else _ctranslate2(theirs)
+    for method, beams in (("beam", 4), ("greedy", 1)):
+        for texts in (1, 8):
+            _decode(ours, theirs, marks, method, beams, torch.randint(1, 60_000, (texts, 20), device=device))
+
+
+def _decode(ours: Any, theirs: Any, marks: dict[str, Any], method: Any, beams: int, ids: Tensor) -> None:
     new = 24
-    chosen = GenerationSettings(method="beam", beams=4, max_new_tokens=new)
-    for texts in (1, 8):
-        ids = torch.randint(1, 60_000, (texts, 20), device=device)
-        mask = torch.ones_like(ids)
-        runners = {
-            "inlaid": lambda ids=ids, mask=mask: generate(ours, ids, mask, chosen),
-            "transformers": lambda ids=ids, mask=mask: theirs.generate(
-                ids, attention_mask=mask, num_beams=4, max_new_tokens=new, do_sample=False
-            ),
-        }
-        found = runners["inlaid"]()
-        expected = runners["transformers"]()
-        same = [row[1:] for row in expected.tolist()] == found  # pyright: ignore
-        race(
-            "beam",
-            "tokens/s",
-            texts * new,
-            runners,
-            device,
-            texts=texts,
-            beams=4,
-            max_new_tokens=new,
-            same_ids=same,
+    mask = torch.ones_like(ids)
+    chosen = GenerationSettings(method=method, beams=beams, max_new_tokens=new)
+    runners: dict[str, Callable[[], Any]] = {
+        "inlaid": lambda: generate(ours, ids, mask, chosen),
+        "transformers": lambda: theirs.generate(
+            ids, attention_mask=mask, num_beams=beams, max_new_tokens=new, do_sample=False
+        ),
+    }
+    same = [row[1:] for row in runners["transformers"]().tolist()] == runners["inlaid"]()
+    words = [[str(id) for id in row] for row in ids.tolist()]
+    for name, translator in marks.items():
+        runners[name] = lambda each=translator: each.translate_batch(
+            words, beam_size=beams, max_decoding_length=new, min_decoding_length=new
         )
+    about = {"texts": len(ids), "beams": beams, "max_new_tokens": new, "same_ids": same}
+    race(method, "tokens/s", len(ids) * new, runners, ids.device.type, **about)
+
+
+def _ctranslate2(model: Any) -> dict[str, Any]:
+    """Translators in float32 and int8 of the same model. It is optional: `pip install ctranslate2`."""
+    if importlib.util.find_spec("ctranslate2") is None:
+        print("ctranslate2 is not installed, and is not measured.")
+        return {}
+    import ctranslate2
+    from ctranslate2.converters.transformers import MarianMTLoader
+
+    words = [str(id) for id in range(65000)]  # it has no row for the padding token
+    found: dict[str, Any] = {}
+    for kind in ("float32", "int8"):
+        loader = MarianMTLoader()
+        spec = loader.get_model_spec(copy.deepcopy(model))  # it changes the weights in place
+        spec.config.eos_token = spec.config.unk_token = spec.config.decoder_start_token = "0"
+        loader.set_vocabulary(spec, words)
+        spec.validate()
+        spec.optimize(quantization=None if kind == "float32" else kind)
+        with tempfile.TemporaryDirectory() as folder:
+            spec.save(folder)
+            found[f"ctranslate2 {kind}"] = ctranslate2.Translator(
+                folder, compute_type=kind, inter_threads=1, intra_threads=torch.get_num_threads()
+            )
+    return found
 
 
 if __name__ == "__main__":

@@ -5,8 +5,13 @@
     python benchmarks/quality.py report gensim-skipgram sgns-skipgram --language en --seeds 5
     python benchmarks/quality.py report fasttext-skipgram inlaid-fasttext --language unseen \\
         --setting eager --seeds 3
+    python benchmarks/quality.py report inlaid-fasttext:min_n=3 inlaid-fasttext:min_n=1,max_n=4 \\
+        --language zh --setting defaults --half second    # other settings; half of every task
 
 The vectors are kept in benchmarks/results/quality.
+
+Defaults are chosen on the first half of the tasks and reported on the second: which half a question is in
+depends on a hash of its line alone.
 
 `unseen` is the first 30 MB of English without a thousand words, which subwords must make vectors for.
 
@@ -17,12 +22,15 @@ vectors are kept by text, trainer, setting, seed and, of ours, the code, so that
 from __future__ import annotations
 
 import argparse
+import csv
 import functools
+import gzip
 import hashlib
 import itertools
 import json
 import lzma
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -32,6 +40,7 @@ from typing import Any
 import numpy as np
 
 import inlaid
+from inlaid.collect.normalize import simplified
 from inlaid.encode.corpus import Corpus
 from inlaid.study.evaluate.scores import Score
 from inlaid.vectors import Vectors
@@ -40,13 +49,24 @@ KEPT = Path(__file__).parent / "results" / "quality"
 SLICES = {
     "en": ("corpus_enwiki/enwiki_slice.txt.xz", 100_000_000),
     "zh": ("corpus_zhwiki/zhwiki_slice.txt.xz", None),
+    "zh-plain": ("corpus_zhwiki/zhwiki_slice.txt.xz", None),
+    "zh-width": ("corpus_zhwiki/zhwiki_slice.txt.xz", None),
+    "zh-simplified": ("corpus_zhwiki/zhwiki_slice.txt.xz", None),
+    "zh-small": ("corpus_zhwiki/zhwiki_slice.txt.xz", 30_000_000),
+    "zh-small-plain": ("corpus_zhwiki/zhwiki_slice.txt.xz", 30_000_000),
     "unseen": ("corpus_enwiki/enwiki_slice.txt.xz", 30_000_000),
 }
 ENCODING: dict[str, dict[str, Any]] = {
     "en": {},
-    "zh": {"normalize": ("nfc", "lower", "simplified")},
+    "zh": {},
+    "zh-plain": {"normalize": ("nfc", "lower")},
+    "zh-width": {"normalize": ("nfc", "width", "lower")},
+    "zh-simplified": {"normalize": ("nfc", "lower", "simplified")},
+    "zh-small": {},
+    "zh-small-plain": {"normalize": ("nfc", "lower")},
     "unseen": {},
 }
+"""How each text is encoded: nothing set, and the same text with fewer normalization steps."""
 WITHHELD = 1000
 """Words left out of `unseen`: of the similarity tasks that are otherwise not used, so that all other tasks
 stay whole."""
@@ -197,6 +217,14 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
 }
 
 
+def trainer(name: str) -> tuple[Callable[..., Vectors], dict[str, Any]]:
+    """A trainer by its name, with more settings after a colon: inlaid-fasttext:min_n=1,max_n=4."""
+    base, _, more = name.partition(":")
+    train, settings = TRAINERS[base]
+    given = dict(each.split("=") for each in more.split(",") if each)
+    return train, settings | {key: int(value) for key, value in given.items()}
+
+
 @functools.cache
 def code() -> str:
     """A name for what we train with: other code, other vectors."""
@@ -207,7 +235,7 @@ def code() -> str:
 
 def kept(name: str, language: str, setting: str, seed: int) -> Path:
     """Where the vectors of one run are."""
-    train, more = TRAINERS[name]
+    train, more = trainer(name)
     version = code() if train is ours else ""
     said = json.dumps(
         [name, language, text(language)[0].manifest["hash"], SETTINGS.get(setting), more, seed, version]
@@ -220,7 +248,7 @@ def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
     place = kept(name, language, setting, seed)
     if not place.exists():
         corpus, lines = text(language)
-        train, more = TRAINERS[name]
+        train, more = trainer(name)
         start = time.perf_counter()
         vectors = train(lines, corpus, seed, SETTINGS.get(setting), **more)
         inlaid.save(vectors, place)
@@ -244,15 +272,98 @@ TASKS = {
         "analogy_zh/CA8_semantic.txt",
     ),
 }
+TASKS |= {variant: TASKS["zh"] for variant in SLICES if variant.startswith("zh")}
 UNSEEN_TASKS = ("wordsim_en/EN-MTurk-771.txt", "wordsim_en/EN-SimVerb-3500.txt")
 TASKS["unseen"] = (*TASKS["en"], *UNSEEN_TASKS)
 TOP = 30_000
 """Words that may answer analogies."""
 
 
+def task_paths(language: str, half: str) -> list[Path]:
+    """The task files of a language, or files with half of their questions."""
+    data = Path(os.environ["INLAID_DATA"])
+    paths = [data / each for each in TASKS[language]]
+    if language.startswith("zh"):
+        paths.append(translated_categories(data))
+    return paths if half == "both" else [_halved(path, half) for path in paths]
+
+
+def _halved(path: Path, half: str) -> Path:
+    target = KEPT / half / path.parent.name / path.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [
+        line for number, line in enumerate(lines) if _is_heading(line, number, path) or _half_of(line) == half
+    ]
+    return _written(target, "\n".join(kept) + "\n")
+
+
+def _written(target: Path, text: str) -> Path:
+    """The file, replaced at once: several runs may read it at the same time."""
+    part = target.with_name(f"{target.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    return part.replace(target)
+
+
+def _is_heading(line: str, number: int, path: Path) -> bool:
+    return line.startswith(":") or (path.suffix == ".csv" and number == 0)
+
+
+def _half_of(line: str) -> str:
+    return "second" if hashlib.sha256(line.strip().encode()).digest()[0] % 2 else "first"
+
+
+def translated_categories(data: Path) -> Path:
+    """Chinese categorization: the words of BLESS in translation.
+
+    A translation is one that MUSE and CC-CEDICT agree on; those of two or more characters that have the
+    English word among their first glosses are preferred. Words of two categories are left out.
+    """
+    target = KEPT / "word_categorization_zh" / "bless_zh.csv"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    muse = _muse(data)
+    glosses = _glosses(data)
+    categories: dict[str, set[str]] = {}
+    with (data / "word_categorization_en" / "bless.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            agreed = {
+                rank: glosses.get((row["word"], rank), set()) & muse.get(row["word"], set())
+                for rank in (0, 1)
+            }
+            long = {word for word in agreed[0] if len(word) > 1}
+            for word in long or agreed[0] | agreed[1]:
+                categories.setdefault(word, set()).add(row["category"])
+    rows = [",".join([*of, word]) for word, of in sorted(categories.items()) if len(of) == 1]
+    return _written(target, "\n".join(["category,word", *rows]) + "\n")
+
+
+def _muse(data: Path) -> dict[str, set[str]]:
+    """The Chinese words of each English word, in simplified characters."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((data / "dict_en_zh").glob("muse_en-zh.*.txt")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            english, chinese = line.split()
+            found.setdefault(english, set()).add(simplified(chinese))
+    return found
+
+
+def _glosses(data: Path) -> dict[tuple[str, int], set[str]]:
+    """The Chinese words with an English gloss, by the gloss and whether it is the first (0) or not (1)."""
+    found: dict[tuple[str, int], set[str]] = {}
+    with gzip.open(data / "dict_en_zh" / "cedict_1_0_ts_utf-8_mdbg.txt.gz", "rt", encoding="utf-8") as file:
+        for line in file:
+            entry = re.match(r"\S+ (\S+) \[[^]]*\] /(.*)/", line)
+            if entry is None:
+                continue
+            for number, gloss in enumerate(entry[2].split("/")):
+                for english in re.sub(r"\([^)]*\)", "", gloss).lower().split(";"):
+                    found.setdefault((english.strip(), min(number, 1)), set()).add(entry[1])
+    return found
+
+
 def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
     """All scores of all seeds that are there; a report trains nothing."""
-    paths = [Path(os.environ["INLAID_DATA"]) / each for each in TASKS[options.language]]
+    paths = task_paths(options.language, options.half)
     found: list[list[Score]] = []
     for seed in range(1, options.seeds + 1):
         if kept(name, options.language, options.setting, seed).exists():
@@ -263,8 +374,8 @@ def scores(name: str, options: argparse.Namespace) -> list[list[Score]]:
             # was not.
             found.append(
                 [
-                    *inlaid.evaluate(vectors, analogies, top=TOP, fold_case=True),
-                    *inlaid.evaluate(vectors, others, fold_case=True),
+                    *inlaid.evaluate(vectors, analogies, top=TOP, fold_case=True, subwords=False),
+                    *inlaid.evaluate(vectors, others, fold_case=True, subwords=False),
                 ]
             )
     return found
@@ -293,9 +404,10 @@ def report(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["train", "report"])
-    parser.add_argument("trainers", nargs="+", choices=sorted(TRAINERS))
+    parser.add_argument("trainers", nargs="+", help="names, with settings: " + ", ".join(TRAINERS))
     parser.add_argument("--language", choices=sorted(SLICES), default="en")
     parser.add_argument("--setting", choices=[*SETTINGS, "defaults"], default="usual")
+    parser.add_argument("--half", choices=["first", "second", "both"], default="both")
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     if options.what == "report":

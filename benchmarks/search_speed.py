@@ -22,7 +22,7 @@ import numpy as np
 from gensim.models import KeyedVectors
 
 from inlaid.study.search.approximate import ApproximateSettings, approximate
-from inlaid.study.search.csls import index_of
+from inlaid.study.search.index import index_of
 from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Int8Table, Vectors
 

@@ -1,4 +1,4 @@
-"""Write what follows from the code into the docs: the tree of the package, and the table of analyses."""
+"""Write what follows from the code into the docs: the package's tree, the analyses, text of the world."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import textwrap
 from pathlib import Path
 
 from inlaid import registry
+from inlaid.collect import world
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inlaid"
-FIRST = ("__init__", "pipeline", "cli")
+FIRST = ("__init__", "pipeline", "storage", "cli")
 """The files to open first are listed first."""
 NAME_WIDTH = 26
 """Columns for names, indent included."""
+WORLD_WORDS = 700
+"""English words of the embedded world that its page shows."""
 PAGES = {
     "README.md": "en",
     "README.zh.md": "zh",
     "docs/search.md": "en",
     "docs/zh/search.md": "zh",
+    "docs/world.md": "en",
+    "docs/zh/world.md": "zh",
 }
 """Pages with generated parts, and their languages."""
 HEADINGS = {
@@ -113,9 +118,19 @@ def analyses(language: str) -> str:
     return "\n".join(rows)
 
 
+def world_text(language: str) -> str:
+    """Two pages of the embedded world, the page's own language first."""
+    rows = ["| English | 中文 |" if language == "en" else "| 中文 | English |", "| --- | --- |"]
+    for pair in world.pairs(words=WORLD_WORDS, seed=1):
+        shown = (pair.en, pair.zh) if language == "en" else (pair.zh, pair.en)
+        rows.append(f"| {shown[0]} | {shown[1]} |")
+    return "\n".join(rows)
+
+
 def written(text: str, language: str) -> str:
     """The text with its generated parts brought up to date."""
     text = _between("tree", f"```\n{tree()}\n```", text)
+    text = _between("world", world_text(language), text)
     return _between("analyses", analyses(language), text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
@@ -187,8 +187,10 @@ class AnalysisMethods:
         top: Positive | None = None,
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
+        subwords: bool = True,
         sections: bool = False,
         seed: Seed = 1,
+        charset: str = "utf-8",
         against: Vectors,
         report: Report = ...,
     ) -> Differences:
@@ -203,8 +205,10 @@ class AnalysisMethods:
         top: Positive | None = None,
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
+        subwords: bool = True,
         sections: bool = False,
         seed: Seed = 1,
+        charset: str = "utf-8",
         also: tuple[Vectors, ...],
         report: Report = ...,
     ) -> Summaries:
@@ -219,8 +223,10 @@ class AnalysisMethods:
         top: Positive | None = None,
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
+        subwords: bool = True,
         sections: bool = False,
         seed: Seed = 1,
+        charset: str = "utf-8",
         report: Report = ...,
     ) -> Scores:
         """Score vectors on tasks with known answers."""
@@ -236,8 +242,10 @@ class AnalysisMethods:
         top: Positive | None = None,
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
+        subwords: bool = True,
         sections: bool = False,
         seed: Seed = 1,
+        charset: str = "utf-8",
         against: Vectors,
         report: Report = ...,
     ) -> Differences:
@@ -254,8 +262,10 @@ class AnalysisMethods:
         top: Positive | None = None,
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
+        subwords: bool = True,
         sections: bool = False,
         seed: Seed = 1,
+        charset: str = "utf-8",
         also: tuple[Vectors, ...],
         report: Report = ...,
     ) -> Summaries:
@@ -272,8 +282,10 @@ class AnalysisMethods:
         top: Positive | None = None,
         fold_case: bool = False,
         oov: Literal["skip", "wrong"] = "skip",
+        subwords: bool = True,
         sections: bool = False,
         seed: Seed = 1,
+        charset: str = "utf-8",
         report: Report = ...,
     ) -> Scores:
         """Score vectors on tasks with known answers."""
@@ -302,7 +314,7 @@ class AnalysisMethods:
         prior: bool = True,
         include: bool = False,
         objective: Objective | None = None,
-        dictionary: Path | Collection[str] | None = None,
+        dictionary: str | Path | Sequence[str | Path] = (),
         report: Report = ...,
     ) -> Filled:
         """The words that best fit a blank, by the two tables of a method such as sgns: "这是一个___的苹果"."""

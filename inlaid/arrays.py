@@ -1,97 +1,30 @@
 """Arrays: named arrays in one safetensors file, read or memory-mapped lazily, with a checksum for each chunk.
 
-Vectors, corpora and checkpoints are stored this way. Any safetensors reader opens the file; this one also
-finds a flipped bit: the metadata has one checksum for each megabyte of each array, and one for the header.
+Vectors, corpora and checkpoints are stored this way, by `array_writer.write`. Any safetensors reader opens
+the file; this one also finds a flipped bit.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xxhash
 from safetensors import SafetensorError, safe_open
 
+from inlaid.array_writer import CHUNK, DIGITS, DTYPES, RAW_DTYPES, Layout, header_checksum
 from inlaid.errors import FormatError
-from inlaid.files import checksum, writing
+from inlaid.files import checksum
 from inlaid.open_file import Memory, OpenFile
+from inlaid.untrusted import parse_json
 from inlaid.values import Values
 
-Layout = Mapping[str, tuple[str, list[int]]]
-"""The dtype and shape of each array, in the order of the file."""
-
-CHUNK = 1 << 20
-"""Bytes with one checksum."""
-DIGITS = 16
-"""Hex digits of a checksum."""
-DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "|i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "|u1",
-    "BOOL": "|b1",
-}
-"""The dtypes of safetensors that NumPy has."""
-RAW_DTYPES = {"BF16": "<u2"}
-"""The dtypes that NumPy lacks, and what holds their bits instead."""
 MAX_AXES = 32
 MAX_NUMBERS = 1 << 59
 """The most axes and numbers of an array."""
-NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
-
-
-@dataclass(frozen=True)
-class Raw:
-    """An array of a dtype that NumPy lacks, as its bits: bfloat16 is `Raw(bits, "BF16")`, bits in uint16."""
-
-    bits: np.ndarray
-    dtype: str
-    """As safetensors calls it."""
-
-
-@dataclass(frozen=True)
-class Stream:
-    """An array that is never in memory as a whole: its pieces in order, its shape known in advance."""
-
-    pieces: Iterable[np.ndarray]
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    name: str = ""
-    """The dtype as safetensors calls it, where that does not follow from `dtype`."""
-
-    @property
-    def dtype_name(self) -> str:
-        return self.name or NAMES[self.dtype.newbyteorder("<")]
-
-    @property
-    def nbytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
-
-
-def write(path: Path, arrays: Mapping[str, np.ndarray | Raw | Stream], metadata: Mapping[str, str]) -> None:
-    """Write `arrays` and `metadata` as one file, or nothing at all."""
-    streams = {name: _stream(name, array) for name, array in arrays.items()}
-    # Widest items first keeps every array aligned without gaps, which the format forbids.
-    order = sorted(streams, key=lambda name: (-streams[name].dtype.itemsize, name))
-    streams = {name: streams[name] for name in order}
-    zeros = {name: "0" * DIGITS * -(-stream.nbytes // CHUNK) for name, stream in streams.items()}
-    with writing(path) as file:
-        file.write(_header(streams, metadata, zeros))
-        sums = {name: _write_stream(file, name, stream) for name, stream in streams.items()}
-        file.seek(0)
-        file.write(_header(streams, metadata, sums))
 
 
 @dataclass
@@ -234,13 +167,18 @@ class Arrays:
             self._check_values(name, chunk)
 
     def _check_values(self, name: str, chunk: int) -> None:
-        """Check the numbers of a chunk, the first one also against the last one of the chunk before."""
+        """Check the numbers of a chunk, the first and the last one also against the neighboring chunks. Those
+        that are not verified yet will be compared with this one when they are read."""
         flat = self.arrays[name].reshape(-1)
         each = CHUNK // flat.itemsize
         start = chunk * each
-        if chunk and self.verified[name][chunk - 1]:
+        stop = start + each
+        verified = self.verified[name]
+        if chunk and verified[chunk - 1]:
             start -= 1
-        problem = self.values[name].problem(flat, self.dtypes[name], start, (chunk + 1) * each)
+        if chunk + 1 < len(verified) and verified[chunk + 1]:
+            stop += 1
+        problem = self.values[name].problem(flat, self.dtypes[name], start, stop)
         if problem is not None:
             raise FormatError(
                 "{path}: number {place:,} of '{name}' is {found}; expected {expected}. It was written like "
@@ -263,7 +201,8 @@ def row_numbers(ids: Sequence[int] | np.ndarray, rows: int) -> np.ndarray:
 
 
 def open_arrays(path: Path) -> Arrays:
-    """Open a file written by `write`. Reads the header only; arrays are read and verified when they are used.
+    """Open a file written by `array_writer.write`. Reads the header only; arrays are read and verified
+    when they are used.
 
     An array of more than MAPPED bytes is memory-mapped; a smaller one is read into memory.
     """
@@ -295,16 +234,16 @@ def open_arrays(path: Path) -> Arrays:
 def _checksums(path: Path, metadata: dict[str, str], layout: Layout) -> dict[str, str]:
     """The checksums, which are removed from the metadata; that of the header is compared."""
     try:
-        sums = json.loads(metadata.pop("inlaid.checksums"))
+        sums = parse_json(metadata.pop("inlaid.checksums"))
         expected = metadata.pop("inlaid.header")
-    except (KeyError, ValueError, RecursionError):
+    except (KeyError, ValueError):
         raise FormatError(
             "{path}: a safetensors file without Inlaid's checksums; expected one that Inlaid wrote. "
             "If it is part of a model, name the folder of the model.",
             path=path,
         ) from None
     is_text = isinstance(sums, dict) and all(isinstance(each, str) for each in sums.values())
-    if not is_text or sums.keys() != layout.keys() or expected != _header_checksum(layout, metadata, sums):
+    if not is_text or sums.keys() != layout.keys() or expected != header_checksum(layout, metadata, sums):
         raise FormatError(
             "{path}: the header is damaged (checksum differs). Restore the file from a copy.", path=path
         )
@@ -337,80 +276,3 @@ def _memory(path: Path, file: OpenFile, layout: Layout) -> dict[str, Memory]:
         found[name] = Memory(file, start, math.prod(shape), dtype)
         start += math.prod(shape) * dtype.itemsize
     return found
-
-
-class _ChecksummedWriter:
-    """Writes bytes to a file and keeps one checksum for each chunk."""
-
-    def __init__(self, file: Any) -> None:
-        self.file = file
-        self.size = 0
-        self.sums = list[str]()
-        self.state = xxhash.xxh3_64()
-
-    def write(self, data: memoryview | bytes) -> None:
-        data = memoryview(data)
-        while data:
-            left = CHUNK - self.size % CHUNK
-            piece = data[:left]
-            data = data[left:]
-            self.file.write(piece)
-            self.state.update(piece)
-            self.size += len(piece)
-            if self.size % CHUNK == 0:
-                self._close_chunk()
-
-    def finish(self) -> str:
-        if self.size % CHUNK:
-            self._close_chunk()
-        return "".join(self.sums)
-
-    def _close_chunk(self) -> None:
-        self.sums.append(f"{self.state.intdigest():016x}")
-        self.state.reset()
-
-
-def _stream(name: str, array: np.ndarray | Raw | Stream) -> Stream:
-    if isinstance(array, Stream):
-        return array
-    if isinstance(array, Raw):
-        if RAW_DTYPES.get(array.dtype) != array.bits.dtype.newbyteorder("<").str:
-            raise ValueError(f"{name}: {array.bits.dtype} does not hold the bits of {array.dtype}")
-        return Stream([array.bits], array.bits.dtype.newbyteorder("<"), array.bits.shape, array.dtype)
-    return Stream([array], array.dtype.newbyteorder("<"), array.shape)
-
-
-def _write_stream(file: Any, name: str, stream: Stream) -> str:
-    """Write the pieces; return the checksums of the chunks."""
-    writer = _ChecksummedWriter(file)
-    for piece in stream.pieces:
-        if piece.size:
-            writer.write(memoryview(np.ascontiguousarray(piece, stream.dtype)).cast("B"))
-    if writer.size != stream.nbytes:
-        raise ValueError(f"{name}: promised {stream.nbytes} bytes, got {writer.size}")
-    return writer.finish()
-
-
-def _header(streams: Mapping[str, Stream], metadata: Mapping[str, str], sums: Mapping[str, str]) -> bytes:
-    """The safetensors header; its length does not depend on the values of the checksums in it."""
-    layout = {name: (stream.dtype_name, list(stream.shape)) for name, stream in streams.items()}
-    own = {
-        "inlaid.checksums": json.dumps(sums),
-        "inlaid.header": _header_checksum(layout, metadata, sums),
-    }
-    header: dict[str, Any] = {"__metadata__": {**metadata, **own}}
-    start = 0
-    for name, stream in streams.items():
-        stop = start + stream.nbytes
-        dtype_name, shape = layout[name]
-        header[name] = {"dtype": dtype_name, "shape": shape, "data_offsets": [start, stop]}
-        start = stop
-    text = json.dumps(header, ensure_ascii=False).encode("utf-8")
-    text += b" " * (-(len(text) + 8) % 64)  # arrays start on a cache line
-    return len(text).to_bytes(8, "little") + text
-
-
-def _header_checksum(layout: Layout, metadata: Mapping[str, str], sums: Mapping[str, str]) -> str:
-    """A checksum of everything in the header."""
-    content = [[[name, *layout[name]] for name in layout], sorted(metadata.items()), sorted(sums.items())]
-    return checksum(json.dumps(content).encode("utf-8"))

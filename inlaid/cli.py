@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import os
 import sys
 from collections.abc import Callable, Sequence
 
 from inlaid import registry
+from inlaid.commands import ending
 from inlaid.commands.parsing import later, parse
-from inlaid.commands.terminal import listed, show_every_character, wrapped
+from inlaid.commands.terminal import listed, note_escaped, show_every_character, wrapped
 from inlaid.errors import InlaidError, UnknownName
-from inlaid.messages import Message
+from inlaid.messages import Message, in_terminal
 from inlaid.registry import Entry
 
 COMMANDS = {
@@ -41,23 +42,38 @@ TITLES = {
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 LONGEST = 1000
 """Characters of the longest error shown whole; what a user typed by mistake may be a whole file."""
-READERS = ("tokenize", "corpus", "phrases", "train", "convert")
-"""Commands whose flags depend on what is asked for; they parse for themselves."""
+PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "convert", "info")
+"""Commands whose flags depend on what is asked for; they get the words as typed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. 0: done. 2: an error the user can fix, in one line. 130: interrupted."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words
+    """Run one command. 0: done. 2: an error the user can fix, in one line. 130: interrupted. 143: ended by
+    SIGTERM."""
+    with in_terminal():
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(words: list[str]) -> int:
     show_every_character()
     try:
-        _run([word for word in words if word != "--debug"])
+        return _ended(words)
+    finally:
+        note_escaped()
+
+
+def _ended(words: list[str]) -> int:
+    """The exit status of a command."""
+    debug = "--debug" in words
+    try:
+        with ending.cleaning_up():
+            _run([word for word in words if word != "--debug"])
+            ending.flush()
     except BrokenPipeError:  # `inlaid ... | head` is no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ending.print_nothing_more()
     except (InlaidError, MemoryError, OSError) as error:
         if debug:
             raise
-        print(f"error: {_one_line(str(error)) or 'not enough memory'}", file=sys.stderr)
+        print(f"error: {_one_line(ending.explained(error))}", file=sys.stderr)
         return 2
     except UnicodeEncodeError as error:
         if debug:
@@ -71,6 +87,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except ending.Terminated as signalled:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            print("terminated", file=sys.stderr)
+        return 128 + signalled.number
     return 0
 
 
@@ -96,7 +116,7 @@ def _run(words: list[str]) -> None:
         generic.run(analyses[name.replace("-", "_")], rest)
     elif name not in COMMANDS:
         raise UnknownName("There is no command '{name}'.{hint}", name=name, hint=_suggestion(name))
-    elif name in READERS:
+    elif name in PARSE_THEMSELVES:
         _command(name)(rest)
     else:
         parse(later(_command(name)), rest, f"inlaid {name}")()

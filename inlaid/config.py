@@ -18,6 +18,7 @@ import dataclasses
 import functools
 import inspect
 import itertools
+import re
 import sys
 import textwrap
 import tomllib
@@ -30,8 +31,10 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from inlaid.errors import SettingError, SourceError, UnknownName, did_you_mean
 from inlaid.messages import Message
+from inlaid.untrusted import check_regular
 
 T = TypeVar("T")
+NONE = "None"
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,9 @@ def check(settings: object) -> None:
     hints = _hints(type(settings))
     for field in dataclasses.fields(typing.cast("Any", settings)):
         name = field.name
-        hint = hints[name]
-        problem = _problem(getattr(settings, name), hint)
+        problem = _problem(getattr(settings, name), hints[name])
+        if field.default is None:  # what may be left out is not written as None
+            problem = problem.removesuffix(f" or {NONE}")
         if problem:
             raise SettingError(
                 "{name} is {value!r}; expected {expected}.",
@@ -86,6 +90,22 @@ def settings_of(kind: type[T], values: Mapping[str, Any]) -> T:
             raise unknown_setting(name, known)
     hints = _hints(kind)
     return kind(**{name: _shaped(value, hints[name]) for name, value in values.items()})
+
+
+def with_values(settings: T, values: Mapping[str, Any]) -> T:
+    """The settings with some values changed, as TOML, JSON or keyword arguments give them."""
+    if not values:
+        return settings
+    fields = dataclasses.fields(typing.cast("Any", settings))
+    before = {field.name: getattr(settings, field.name) for field in fields}
+    return settings_of(type(settings), {**before, **values})
+
+
+def changed_from_default(settings: object) -> list[str]:
+    """The names of the settings that are not at their defaults."""
+    fields = dataclasses.fields(typing.cast("Any", settings))
+    defaults = type(settings)()
+    return [each.name for each in fields if getattr(settings, each.name) != getattr(defaults, each.name)]
 
 
 @functools.cache
@@ -124,6 +144,8 @@ SYNONYMS = {
     "top_k": "n",
     "topk": "n",
     "k": "n",
+    "encoding": "charset",
+    "charset": "encoding",
 }
 """What other tools call a setting -> what it is called here."""
 
@@ -166,10 +188,21 @@ def field_help(kind: type) -> dict[str, str]:
     return found
 
 
+MAX_PARTS = 200
+"""Dots in a key of TOML. The time that a key takes grows with their square."""
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The keys of a TOML file; tables are left as they are."""
+    check_regular(path, "settings")
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        parts = max(piece.count(".") for piece in re.split(r"[=,{\n]", text))
+        if parts > MAX_PARTS:
+            raise SettingError(
+                "{path}: a key has {parts:,} parts; expected a setting.", path=path, parts=parts
+            )
+        return tomllib.loads(text)
     except OSError as error:
         raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number too long, lists too deep
@@ -192,8 +225,18 @@ def _problem(value: Any, hint: Any) -> str:
         return "" if not all(problems) else " or ".join(problems)
     if origin is tuple:
         wrong = not isinstance(value, tuple) or any(_problem(each, arguments[0]) for each in value)
-        return f"a list of {arguments[0].__name__}" if wrong else ""
+        return f"a list of {_name(arguments[0])}" if wrong else ""
     return _plain_problem(value, hint)
+
+
+def _name(hint: Any) -> str:
+    """What the items of a list are called: int, str or Path, lists of int."""
+    arguments = get_args(hint)
+    if get_origin(hint) is tuple:
+        return f"lists of {_name(arguments[0])}"
+    if get_origin(hint) is Annotated:
+        return _name(arguments[0])
+    return " or ".join(each.__name__ for each in arguments or (hint,))
 
 
 def _plain_problem(value: Any, hint: Any) -> str:
@@ -203,7 +246,7 @@ def _plain_problem(value: Any, hint: Any) -> str:
     if hint is int:
         return "" if isinstance(value, int) and not isinstance(value, bool) else "a whole number"
     if hint is type(None):
-        return "" if value is None else "None"
+        return "" if value is None else NONE
     return (
         ""
         if isinstance(value, hint)
@@ -213,6 +256,8 @@ def _plain_problem(value: Any, hint: Any) -> str:
 
 def _shaped(value: Any, hint: Any) -> Any:
     """TOML and JSON have lists for our tuples, strings for our paths, tables for our dataclasses."""
+    if get_origin(hint) is Annotated:
+        return _shaped(value, get_args(hint)[0])
     choices = (hint, *get_args(hint))
     origins = {get_origin(each) or each for each in choices}
     if isinstance(value, list) and tuple in origins:
@@ -221,7 +266,8 @@ def _shaped(value: Any, hint: Any) -> Any:
     if isinstance(value, dict):
         kind = next((each for each in choices if dataclasses.is_dataclass(each)), None)
         return value if kind is None else settings_of(typing.cast("Any", kind), typing.cast("Any", value))
-    return Path(value) if isinstance(value, str) and Path in origins else value
+    is_path = Path in origins and str not in origins
+    return Path(value) if isinstance(value, str) and is_path else value
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 from collections.abc import Iterable, Mapping
 from types import ModuleType
@@ -11,6 +12,22 @@ from typing import Any, TypeVar
 from inlaid.messages import Message, render
 
 Kind = TypeVar("Kind", bound="InlaidError")
+
+SPACE = Message("Free some space")
+PERMISSIONS = Message("Check the permissions")
+OTHER_ADVICE = Message("Check the disk")
+ADVICE = {
+    errno.ENOSPC: SPACE,
+    errno.EDQUOT: SPACE,
+    errno.EFBIG: Message("Write less, or raise the limit on the size of files (`ulimit -f`)"),
+    errno.EACCES: PERMISSIONS,
+    errno.EPERM: PERMISSIONS,
+    errno.EROFS: Message("The file system is read-only: mount it for writing"),
+    errno.ENAMETOOLONG: Message("Use a shorter name"),
+    errno.EMFILE: Message("Raise the limit on open files (`ulimit -n`)"),
+    errno.ENFILE: Message("End other programs"),
+}
+"""What to do about each error of a write."""
 
 
 class InlaidError(Exception):
@@ -103,6 +120,11 @@ def need(module: str, *, extra: str) -> ModuleType:
         raise MissingExtra(
             "{module} is not installed: run `pip install 'inlaid[{extra}]'`", module=module, extra=extra
         ) from None
+
+
+def advice(error: OSError) -> Message:
+    """What to do about a file that cannot be written."""
+    return ADVICE.get(error.errno or 0, OTHER_ADVICE)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> Message:

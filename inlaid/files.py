@@ -8,6 +8,7 @@ import glob
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +19,16 @@ import numpy as np
 import xxhash
 
 from inlaid import locks
-from inlaid.errors import Unsynced, WriteError
+from inlaid.errors import Unsynced, WriteError, advice
 from inlaid.messages import Message
 
 PART = ".part"
 """Suffix of unfinished files and folders; nothing reads one."""
 TOKEN = 4
-"""Random bytes in the name of an unfinished file, so that two writers never share one."""
+"""Random bytes in the name of an unfinished file, so that two writers never share one. As many bytes of a
+checksum follow: by them a file is known to be ours, and not a user's with a similar name."""
+SPARE_BYTES = 1 << 20
+"""Bytes beside its arrays that a file may take, and that other programs may write meanwhile."""
 SPOOL_BYTES = 1 << 26
 """Bytes a Spool keeps in memory by default."""
 
@@ -43,6 +47,23 @@ def can_write(path: Path, *, folder: bool = False) -> None:
         raise _cannot_write(path, error) from None
     finally:
         _discard(part)
+
+
+def check_space(path: Path, size: int) -> None:
+    """Raise WriteError before hours of work if a file of `size` bytes will not fit on the disk of `path`."""
+    try:
+        found = os.statvfs(Path(os.path.realpath(path)).parent)
+    except (AttributeError, OSError):  # Windows, or a file system that does not say
+        return
+    free = found.f_bavail * found.f_frsize
+    if found.f_blocks and size + SPARE_BYTES > free:  # some virtual file systems have 0 blocks
+        raise WriteError(
+            "{path} will take about {size:,} bytes, and {free:,} are free on its disk. Free some space, or "
+            "write elsewhere.",
+            path=path,
+            size=size,
+            free=free,
+        )
 
 
 @contextmanager
@@ -68,10 +89,13 @@ def writing_folder(path: Path) -> Iterator[Path]:
 
 def sweep(path: Path) -> None:
     """Remove the unfinished files and folders that killed writers of `path` left behind. Those of living
-    writers are locked, and stay."""
+    writers are locked, and stay; so does every file whose name is not one that we make."""
     target = Path(os.path.realpath(path))
-    name = glob.escape(locks.short_name(target, len(_part_name("", ""))))
-    for part in target.parent.glob(_part_name(name, "[0-9a-f]" * 2 * TOKEN)):
+    name = _short(target)
+    for part in target.parent.glob(f".{glob.escape(name)}.{'[0-9a-f]' * 4 * TOKEN}{PART}"):
+        token = part.name[-len(PART) - 4 * TOKEN :][: 2 * TOKEN]
+        if part.name != _part_name(name, token) or part.is_symlink():
+            continue
         with contextlib.suppress(OSError):
             lock = locks.take(part)
             if lock is not None and lock.is_ours:
@@ -204,7 +228,7 @@ class Spool:
             if self.file is not None:
                 with contextlib.suppress(OSError):  # closing flushes once more, and may fail once more
                     self.file.close()
-            raise _cannot_write(self.folder or Path(tempfile.gettempdir()), error) from error
+            raise _cannot_spill(self.folder, error) from error
         self.held = []
 
 
@@ -218,7 +242,7 @@ def scratch(shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
             _reserve(file.fileno(), size)
             return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
     except OSError as error:
-        raise _cannot_write(Path(tempfile.gettempdir()), error) from error
+        raise _cannot_spill(None, error) from error
 
 
 def _reserve(descriptor: int, size: int) -> None:
@@ -231,6 +255,14 @@ def _reserve(descriptor: int, size: int) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     with writing(path) as file:
         file.write(data)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder inside one that is being written, unless it is there."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -246,23 +278,51 @@ def _target(path: Path, *, folder: bool = False) -> Path:
             path=path,
             folder=path.parent,
         )
-    if folder and target.exists():
+    if os.path.islink(target):
+        raise WriteError("Cannot write {path}: it is a link that leads to itself. Remove it.", path=path)
+    try:
+        there = target.stat()
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    if folder:
         raise WriteError("Cannot write {path}: it already exists. Remove it, or write elsewhere.", path=path)
-    if target.is_dir():
+    if stat.S_ISDIR(there.st_mode):
         raise WriteError("Cannot write {path}: it is a folder. Name a file inside it.", path=path)
-    if target.exists() and not target.is_file():  # a rename would replace the device by a file
+    if not stat.S_ISREG(there.st_mode):  # a rename would replace the device by a file
         raise WriteError("Cannot write {path}: it is a device or a pipe, not a file. Name a file.", path=path)
+    _check_owner(path, there, target.parent.stat())
     return target
+
+
+def _check_owner(path: Path, there: os.stat_result, folder: os.stat_result) -> None:
+    """In a folder with the sticky bit, such as /tmp, only its owner can replace a file."""
+    if not folder.st_mode & stat.S_ISVTX or not hasattr(os, "geteuid"):
+        return
+    if os.geteuid() in (0, there.st_uid, folder.st_uid):
+        return
+    raise WriteError(
+        "Cannot write {path}: it belongs to {owner}, and in this folder nobody else can replace it. Write "
+        "elsewhere.",
+        path=path,
+        owner=locks.owner_name(there.st_uid),
+    )
 
 
 def _part_of(target: Path) -> Path:
     """A name for what is being written, beside the target; no two writers share one."""
-    name = locks.short_name(target, len(_part_name("", "")))
-    return target.with_name(_part_name(name, secrets.token_hex(TOKEN)))
+    return target.with_name(_part_name(_short(target), secrets.token_hex(TOKEN)))
 
 
 def _part_name(name: str, token: str) -> str:
-    return f".{name}.{token or '0' * 2 * TOKEN}{PART}"
+    seal = checksum(f"{token} {name}".encode("utf-8", "surrogateescape"))[: 2 * TOKEN]
+    return f".{name}.{token}{seal}{PART}"
+
+
+def _short(target: Path) -> str:
+    """The name of the target, as the name of its unfinished file has it."""
+    return locks.short_name(target, len(_part_name("", "0" * 2 * TOKEN)))
 
 
 def _cannot_write(path: Path, error: OSError, left: Path | None = None) -> WriteError:
@@ -270,11 +330,31 @@ def _cannot_write(path: Path, error: OSError, left: Path | None = None) -> Write
     if left is not None:
         leftover = Message("{left} could not be removed; the next write of this name removes it", left=left)
     return WriteError(
-        "Cannot write {path}: {reason}. {leftover}; free some space or write elsewhere.",
+        "Cannot write {path}: {reason}. {leftover}. {advice}, or write elsewhere.",
         path=path,
         reason=error.strerror or str(error),
         leftover=leftover,
+        advice=advice(error),
     )
+
+
+def _cannot_spill(folder: Path | None, error: OSError) -> WriteError:
+    """The folder for temporary files is one that the user did not name, and may not know."""
+    if folder is not None:
+        return _cannot_write(folder, error)
+    return WriteError(
+        "Cannot write temporary files in {folder}: {reason}. {advice}, or set TMPDIR to another folder.",
+        folder=_temporary_folder(),
+        reason=error.strerror or str(error),
+        advice=advice(error),
+    )
+
+
+def _temporary_folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return os.environ.get("TMPDIR", "/tmp")
 
 
 def _sync_folder(folder: Path) -> None:

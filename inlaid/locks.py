@@ -19,8 +19,9 @@ from pathlib import Path
 
 import xxhash
 
-from inlaid.errors import WriteError
+from inlaid.errors import WriteError, advice
 from inlaid.messages import Message
+from inlaid.untrusted import parse_json
 
 LOCK = ".lock"
 """Suffix of the file that holds the lock of an output."""
@@ -28,6 +29,8 @@ LONGEST_NAME = 255
 """Bytes of a file name, where the file system does not say how many it allows."""
 LONGEST_COMMAND = 200
 """Characters of the command that a lock records."""
+LONGEST_LOCK = 1 << 13
+"""Bytes that no lock has: each character of the command takes at most twelve in JSON."""
 HELD = set["Lock"]()
 """The locks that this process holds."""
 
@@ -35,16 +38,22 @@ HELD = set["Lock"]()
 @contextmanager
 def holding(path: Path) -> Iterator[None]:
     """Hold the lock of an output; WriteError names the process that holds it already."""
-    target = Path(os.path.realpath(path))
-    file = target.with_name(f".{short_name(target, 1 + len(LOCK))}{LOCK}")
+    file = lock_file(path)
     lock = _taken(path, file)
     try:
         yield
     finally:
-        if lock.is_ours:
+        if lock.is_ours and lock.descriptor is not None:
             with contextlib.suppress(OSError):
-                file.unlink()  # before the release: whoever locks this file next sees that it is gone
+                if _is_at(file, lock.descriptor):
+                    file.unlink()  # before the release: whoever locks this file next sees that it is gone
         lock.release()
+
+
+def lock_file(path: Path) -> Path:
+    """The file that holds the lock of `path`; a link and what it leads to have the same one."""
+    target = Path(os.path.realpath(path))
+    return target.with_name(f".{short_name(target, 1 + len(LOCK))}{LOCK}")
 
 
 def check_free(path: Path) -> None:
@@ -117,21 +126,17 @@ def short_name(target: Path, more: int) -> str:
 
 
 def _taken(path: Path, file: Path) -> Lock:
-    """The lock of `path`, which `file` holds. A file that a killed process left behind is taken over."""
+    """The lock of `path`, which `file` holds. A lock that a killed process left behind is taken over; any
+    other file of that name is not touched."""
     while True:
         try:
             lock = take(file, os.O_CREAT)
             if lock is not None:
+                _check_content(path, lock, file)
                 _record(lock, file)
                 return lock
         except OSError as error:
-            raise WriteError(
-                "Cannot write {path}: its lock {lock} cannot be written ({reason}). Free some space, check "
-                "the permissions, or write elsewhere.",
-                path=path,
-                lock=file,
-                reason=error.strerror or str(error),
-            ) from error
+            raise _cannot_lock(path, file, error) from error
         holder = _holder(file)
         if holder is not None:
             raise WriteError(
@@ -141,11 +146,70 @@ def _taken(path: Path, file: Path) -> Lock:
             )
 
 
+def _check_content(path: Path, lock: Lock, file: Path) -> None:
+    """Raise WriteError, and let go of the lock, if the file holds more than a lock of ours."""
+    if lock.descriptor is None:
+        return
+    content = os.pread(lock.descriptor, LONGEST_LOCK + 1, 0)
+    if not content or (len(content) <= LONGEST_LOCK and _parsed(content) is not None):
+        return
+    lock.release()
+    raise WriteError(
+        "Cannot write {path}: its lock would be {lock}, a file that Inlaid did not write. Rename that file, "
+        "or write elsewhere.",
+        path=path,
+        lock=file,
+    )
+
+
+def _cannot_lock(path: Path, file: Path, error: OSError) -> WriteError:
+    """Where someone else's lock was left behind in a shared folder, only they can remove it."""
+    owner = _other_owner(file)
+    if isinstance(error, PermissionError) and owner:
+        return WriteError(
+            "Cannot write {path}: {owner} owns its lock {lock} (held by {holder}). If that process has "
+            "ended, ask {owner} to remove the lock; otherwise wait, or write elsewhere.",
+            path=path,
+            owner=owner,
+            lock=file,
+            holder=_holder(file) or Message("nobody"),
+        )
+    return WriteError(
+        "Cannot write {path}: its lock {lock} cannot be written ({reason}). {advice}, or write elsewhere.",
+        path=path,
+        lock=file,
+        reason=error.strerror or str(error),
+        advice=advice(error),
+    )
+
+
+def _other_owner(file: Path) -> str:
+    """Who owns a file; empty if we do, or if it cannot be known."""
+    try:
+        owner = file.stat(follow_symlinks=False).st_uid
+    except OSError:
+        return ""
+    if not hasattr(os, "geteuid") or owner == os.geteuid():
+        return ""
+    return owner_name(owner)
+
+
+def owner_name(user: int) -> str:
+    """The name of a user; in containers many have only a number."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(user).pw_name
+    except (ImportError, KeyError):
+        return str(Message("user {user}", user=user))
+
+
 def _record(lock: Lock, file: Path) -> None:
     """Write into the file who holds it."""
     if lock.descriptor is None:
         with contextlib.suppress(OSError):
-            file.unlink(missing_ok=True)
+            if not file.stat(follow_symlinks=False).st_size:  # made just now, where there are no locks
+                file.unlink()
         return
     about = {
         "pid": os.getpid(),
@@ -155,7 +219,7 @@ def _record(lock: Lock, file: Path) -> None:
     }
     try:
         os.ftruncate(lock.descriptor, 0)
-        os.write(lock.descriptor, json.dumps(about).encode())
+        os.pwrite(lock.descriptor, json.dumps(about).encode(), 0)
     except OSError:
         with contextlib.suppress(OSError):
             file.unlink()
@@ -171,8 +235,13 @@ def _holder(file: Path) -> Message | None:
         return None
     except OSError:
         content = b""
+    return _parsed(content) or Message("another process")  # it is written just now
+
+
+def _parsed(content: bytes) -> Message | None:
+    """Who holds a lock, by the content of its file; None if that is not what `_record` writes."""
     try:
-        about = json.loads(content)
+        about = parse_json(content)
         return Message(
             "process {pid} on {host}, since {since} (`{command}`)",
             pid=int(about["pid"]),
@@ -180,8 +249,8 @@ def _holder(file: Path) -> Message | None:
             since=str(about["since"]),
             command=str(about["command"]),
         )
-    except (ValueError, TypeError, KeyError, RecursionError):  # it is written just now
-        return Message("another process")
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

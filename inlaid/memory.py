@@ -22,6 +22,11 @@ def available_memory(root: Path = Path("/")) -> int:
     return max(min(known, default=UNKNOWN), 0)
 
 
+def address_space_left(root: Path = Path("/")) -> int:
+    """Bytes that may still be mapped, by the limits of this process alone: it counts what is never used."""
+    return max(min(_process(root), default=UNKNOWN), 0)
+
+
 def _machine(root: Path) -> Iterator[int]:
     try:
         lines = (root / "proc/meminfo").read_text().splitlines()

@@ -8,7 +8,8 @@ sentence to another language: the sentence itself is the key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 Kind = TypeVar("Kind", bound="Message")
@@ -40,6 +41,48 @@ class Message:
 
     def __bool__(self) -> bool:
         return bool(self.sentence)
+
+
+class Advice:
+    """Advice that differs for someone in a terminal and for a program in Python: each is shown its own.
+
+    >>> str(Advice(typed=Message("--overwrite"), called=Message("overwrite=True")))
+    'overwrite=True'
+    """
+
+    def __init__(self, *, typed: Message, called: Message) -> None:
+        self.typed = typed
+        self.called = called
+
+    @property
+    def sentence(self) -> str:
+        return self._chosen.sentence
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self._chosen.values
+
+    @property
+    def _chosen(self) -> Message:
+        return self.typed if _in_terminal else self.called
+
+    def __str__(self) -> str:
+        return str(self._chosen)
+
+
+_in_terminal = False
+
+
+@contextlib.contextmanager
+def in_terminal() -> Iterator[None]:
+    """What is shown meanwhile is read by someone who types commands."""
+    global _in_terminal
+    before = _in_terminal
+    _in_terminal = True
+    try:
+        yield
+    finally:
+        _in_terminal = before
 
 
 def render(sentence: str, values: Mapping[str, Any], catalogue: Mapping[str, str] | None = None) -> str:

@@ -47,6 +47,12 @@ class OpenFile:
             return os.pread(self.descriptor, size, start)
         return bytes(self.mapped[start : start + size])  # on Windows, where a mapped file cannot be cut
 
+    def map_part(self, start: int, size: int) -> memoryview:
+        """Some bytes, mapped by themselves: they leave the memory when the last view of them is gone."""
+        before = start % mmap.ALLOCATIONGRANULARITY
+        part = mmap.mmap(self.descriptor, before + size, access=mmap.ACCESS_COPY, offset=start - before)
+        return memoryview(part)[before:]
+
     @cached_property
     def mapped(self) -> mmap.mmap:
         return mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ)

@@ -9,30 +9,26 @@ into Vectors; `formats` keep them; `study` asks them questions.
 from __future__ import annotations
 
 import dataclasses
-import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from inlaid import files, places, registry
+from inlaid import places, registry
 from inlaid.collect import world
-from inlaid.collect.compression import DECOMPRESSORS
-from inlaid.collect.normalize import normalizer, origins
+from inlaid.collect.normalize import normalizer, original_span, origins
 from inlaid.collect.sources import Text, places_of
-from inlaid.config import settings_of, unknown_setting
-from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
+from inlaid.config import changed_from_default, settings_of, unknown_setting, with_values
+from inlaid.encode.corpus import Corpus, Encoding, encode, encoding_of, is_corpus, open_corpus
+from inlaid.encode.dictionary import names_file, parts_of
 from inlaid.encode.tokenizers import HasIds, Tokenized
-from inlaid.errors import FormatError, SettingError, SourceError
-from inlaid.formats import native
-from inlaid.formats.native import Dtype
-from inlaid.formats.reading import Reading, Start, check_compression, convert_command
-from inlaid.jobs import planning
-from inlaid.jobs.init_from import InitFrom
+from inlaid.errors import SettingError, SourceError
+from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
-from inlaid.jobs.plan import Plan
+from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import Method
-from inlaid.report import Note, Report, log
-from inlaid.study.search.packing import loss_of_packing
+from inlaid.messages import Message
+from inlaid.report import Report, log
 from inlaid.vectors import Vectors
 
 
@@ -59,9 +55,9 @@ def train(
     job, encoding = _job(text, method, encoding, safety, init_from, freeze, settings)
     places.check_distinct({"checkpoint": job.safety.checkpoint}, places_read(text, encoding))
     job.check()
-    planning.announce(text, job.method, encoding, report)
+    announce_plan(text, job.method, encoding, report)
     encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
-    return job.train(encoded, report)
+    return job.learn_from(encoded, report)
 
 
 def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:
@@ -69,8 +65,8 @@ def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | N
     named = [] if isinstance(text, Corpus) else places_of(text)
     if encoding is None:
         return [*named]
-    dictionary = encoding.dictionary if isinstance(encoding.dictionary, Path) else None
-    return [*named, dictionary, encoding.tokenizer_file]
+    dictionaries = [Path(each) for each in parts_of(encoding.dictionary) if names_file(each)]
+    return [*named, *dictionaries, encoding.tokenizer_file]
 
 
 def plan(
@@ -78,7 +74,7 @@ def plan(
 ) -> Plan:
     """The time and memory of `train` with the same arguments, from a trial on a sample of the text."""
     job, encoding = _job(text, method, encoding, None, None, False, settings)
-    return planning.plan(text, job.method, encoding)
+    return plan_for(text, job.method, encoding)
 
 
 def _job(
@@ -91,10 +87,7 @@ def _job(
     settings: dict[str, Any],
 ) -> tuple[Job, Encoding | None]:
     """The job that these arguments of `train` describe, and how its text is encoded; each is made once."""
-    if freeze and init_from is None:
-        raise SettingError(
-            "freeze is set, but there are no earlier vectors to keep fixed. Name them with init_from."
-        )
+    continuing = Continuing(init_from=init_from, freeze=freeze)
     if isinstance(method, type):
         method = cast("Method", method())
     if isinstance(method, str):
@@ -104,24 +97,33 @@ def _job(
     else:
         name = registry.name_of("method", type(method))
         of_method, of_encoding = split_settings(settings, type(method))
-        chosen = dataclasses.replace(cast("Any", method), **of_method)
+        chosen = with_values(method, of_method)
     if of_encoding:
-        encoding = _merged(encoding, of_encoding)
-    if isinstance(text, Corpus) and encoding is not None:
-        raise SettingError(
-            "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
-            names=", ".join(of_encoding) or "encoding",
-        )
-    earlier = None if init_from is None else InitFrom(init_from, freeze)
-    return Job(name=name, method=chosen, safety=safety or Safety(), init_from=earlier), encoding
+        encoding = with_values(encoding or Encoding(), of_encoding)
+    _check_not_encoded(text, encoding, of_encoding)
+    return Job(name=name, method=chosen, safety=safety or Safety(), continuing=continuing), encoding
 
 
-def _merged(encoding: Encoding | None, settings: dict[str, Any]) -> Encoding:
-    """The encoding with some settings changed; the defaults where there is none."""
-    if encoding is None:
-        return settings_of(Encoding, settings)
-    fields = {field.name: getattr(encoding, field.name) for field in dataclasses.fields(encoding)}
-    return settings_of(Encoding, {**fields, **settings})
+def _check_not_encoded(
+    text: Text | Corpus, encoding: Encoding | None, settings: Mapping[str, Any], out: object = None
+) -> None:
+    """Raise SettingError, with the names of the settings, where a corpus is to be encoded once more."""
+    if encoding is None and not settings and out is None:
+        return
+    if not isinstance(text, Corpus) and not (isinstance(text, (str, Path)) and is_corpus(Path(text))):
+        return
+    shown = Message("This text") if isinstance(text, Corpus) else text
+    given = list(settings)
+    if encoding is not None:
+        given += [name for name in changed_from_default(encoding) if name not in settings]
+    if out is not None and not given:
+        raise SettingError("{text} is already a corpus. Copy the folder to have it twice.", text=shown)
+    raise SettingError(
+        "{text} is already a corpus, and its encoding cannot be changed: leave out {names}, or encode the "
+        "text again.",
+        text=shown,
+        names=", ".join(given) or "encoding",
+    )
 
 
 def method_of(name: str, settings: dict[str, Any]) -> Any:
@@ -160,36 +162,44 @@ def corpus(
     **settings: Any,
 ) -> Corpus:
     """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it."""
+    _check_not_encoded(text, encoding, settings, out)
     if isinstance(text, (str, Path)) and is_corpus(Path(text)):
-        if settings or out or encoding is not None:
-            raise SettingError(
-                "{text} is already a corpus: it takes no settings of the encoding and is not written again.",
-                text=text,
-            )
         return open_corpus(Path(text))
-    chosen = _merged(encoding, settings)
+    chosen = with_values(encoding or Encoding(), settings)
     if out is None:
         return encode(text, chosen, report, workers=workers)
     with places.claimed(Path(out), reads=places_read(text, chosen), folder=True):
         return encode(text, chosen, report, workers=workers, out=Path(out))
 
 
-def tokenize(text: str, **settings: Any) -> Tokenized:
-    """Normalize and tokenize one text as a corpus with these settings would, with the position of each token.
+def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tokenized:
+    """Normalize and tokenize one text as a corpus with these settings would, or as `corpus` was encoded, with
+    the position of each token.
 
     >>> [token.text for token in tokenize("我喜欢Apple手机").tokens]
     ['我', '喜欢', 'apple', '手机']
     """
-    encoding = settings_of(Encoding, settings)
+    if corpus is not None and settings:
+        raise SettingError(
+            "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
+            names=", ".join(settings),
+        )
     refuse_surrogates(text)
+    encoding = settings_of(Encoding, settings) if corpus is None else encoding_of(corpus.manifest["encoding"])
+    tokenizer = encoding.make_tokenizer() if corpus is None else corpus.tokenizer()
     normalized = normalizer(encoding.steps)(text)
     places = origins(text, encoding.steps)
-    tokenizer = encoding.make_tokenizer()
     tokens = tokenizer.tokenize(normalized)
-    original = None if places is None else [(places[token.start], places[token.end]) for token in tokens]
-    return Tokenized(
-        normalized, tokens, original, tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None
-    )
+    ids = tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None
+    if corpus is not None and "phrases" in corpus.manifest:
+        from inlaid.encode.phrases import join_tokens  # it imports the kernels
+
+        tokens = join_tokens(tokens, corpus)
+        ids = None
+    original = None
+    if places is not None:
+        original = [original_span(places, token.start, token.end) for token in tokens]
+    return Tokenized(normalized, tokens, original, ids)
 
 
 def refuse_surrogates(text: str) -> None:
@@ -223,212 +233,20 @@ def phrases(
     return joined
 
 
-def load(path: str | Path, *, format: str | None = None, report: Report = log, **reading: Any) -> Vectors:
-    """Read vectors from a file or folder; the format is recognized by the content unless it is named.
-
-    >>> vectors = load("glove.6B.300d.txt.gz", top=100_000)
-    """
-    path = Path(path)
-    chosen = settings_of(Reading, reading)
-    if not path.exists():
-        raise SourceError("There is no file '{path}'.", path=path)
-    if format is not None:
-        return registry.find("format", format).read(path, chosen, report)
-    return _recognized(path).load().read(path, chosen, report)
-
-
-def _recognized(path: Path) -> registry.Entry:
-    """The format of a file or folder, by its content."""
-    if path.is_file() and path.stat().st_size == 0:
-        raise FormatError("{path} is empty; expected vectors. Get the file again.", path=path)
-    start = Start.of(path)
-    for entry in registry.entries("format"):
-        if entry.load().recognizes(start):
-            return entry
-    if is_corpus(path):
-        raise FormatError(
-            "{path} is a corpus; expected vectors. Train on it: "
-            "`inlaid train sgns {quoted} -o vectors.inlaid`.",
-            path=path,
-            quoted=shlex.quote(str(path)),
-        )
-    raise FormatError(
-        "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, "
-        "name it: {command}.",
-        path=path,
-        formats=_format_names(),
-        command=convert_command(path, "source-format", "FORMAT"),
-    )
-
-
-def save(
-    vectors: Vectors,
-    path: str | Path,
-    *,
-    format: str | None = None,
-    dtype: Dtype = "float32",
-    overwrite: bool = False,
-    report: Report = log,
-) -> None:
-    """Write vectors in the format that is named, or that the suffix of `path` means.
-
-    A native file that exists is replaced, as a whole or not at all; any other file only with `overwrite`, and
-    a folder never. Inlaid's own format can store float16 or int8, in half or a quarter of the space; what
-    that costs is measured and reported.
-    """
-    path = Path(path)
-    target = output_format(path, format, dtype)
-    places.check_replaceable(path, overwrite=overwrite)
-    if target.name == "native":
-        native.write(vectors, path, report, dtype=dtype)
-        if dtype != "float32":
-            report(loss_of_packing(vectors, native.read(path)).note())
-        return
-    target.load().write(vectors, path, report)
-    lost = _lost(vectors, target.name)
-    if lost:
-        report(
-            Note(
-                "{path}: the format {format} cannot store these parts of the vectors: {parts}. They were "
-                "left out.",
-                path=path,
-                format=target.name,
-                parts=", ".join(lost),
-            )
-        )
-
-
-def _lost(vectors: Vectors, format: str) -> list[str]:
-    """The parts of vectors that a format of another tool cannot store."""
-    if format == "fasttext":
-        return []
-    parts = {"contexts": vectors.contexts, "n-grams": vectors.subwords}
-    if format not in ("npz", "parquet", "projector"):
-        parts["counts"] = vectors.counts
-    return [name for name, part in parts.items() if part is not None]
-
-
-def convert(
-    source: str | Path,
-    target: str | Path,
-    *,
-    source_format: str | None = None,
-    format: str | None = None,
-    dtype: Dtype = "float32",
-    overwrite: bool = False,
-    report: Report = log,
-    **reading: Any,
-) -> Vectors:
-    """Read vectors from one file and write them to another. `format` is that of the target; `source_format`
-    need only be named where the content of the source does not show it."""
-    path = Path(target)
-    chosen = output_format(path, format, dtype)
-    with places.claimed(path, reads=[Path(source)], folder=is_folder_format(chosen), overwrite=overwrite):
-        vectors = load(source, format=source_format, report=report, **reading)
-        save(vectors, path, format=chosen.name, dtype=dtype, overwrite=overwrite, report=report)
-    return vectors
-
-
-def output_format(path: Path, format: str | None = None, dtype: Dtype = "float32") -> registry.Entry:
-    """The format that `path` will be written in: the one that is named, or that its suffix means.
-
-    Everything about the path that `save` would refuse is refused here, so that it can be asked before hours
-    of work.
-    """
-    if format is None and path.is_dir():
-        files.can_write(path)  # the error says that it is a folder, not that it has no suffix
-    entry = registry.entry("format", format or _format_of(path))
-    kind = entry.load()
-    check_compression(path, getattr(kind, "COMPRESSIONS", ()))
-    if hasattr(kind, "check_output"):
-        kind.check_output(path)
-    if dtype != "float32" and entry.name != "native":
-        raise SettingError(
-            "dtype is {dtype}, which only Inlaid's own format can store; {format} stores float32. "
-            "Leave it out, or write {stem}.inlaid.",
-            dtype=dtype,
-            format=entry.name,
-            stem=path.stem,
-        )
-    return entry
-
-
-def is_folder_format(entry: registry.Entry) -> bool:
-    return not entry.load().SUFFIXES
-
-
-def _format_of(path: Path) -> str:
-    """The format that the suffix of a file means."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
-    entries = registry.entries("format")
-    meant = [entry.name for entry in entries if set(suffixes) & set(entry.load().SUFFIXES)]
-    if len(meant) == 1:
-        return meant[0]
-    if not meant:
-        raise SettingError(
-            "{path}: no format has this suffix. Use the suffix .inlaid, or name a format with --format (in "
-            "Python: format=); the formats are: {formats}.",
-            path=path,
-            formats=_format_names(),
-        )
-    raise SettingError(
-        "{path}: files of {formats} end in {suffix}. Name one of them: --format {first} (in Python: "
-        "format={first!r}).",
-        path=path,
-        formats=", ".join(meant),
-        suffix=suffixes[0],
-        first=meant[0],
-    )
-
-
-def _format_names() -> str:
-    return ", ".join(entry.name for entry in registry.entries("format"))
-
-
 def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[world.Language, Vectors]:
     """Vectors of the embedded world, one space for each language."""
     return {
         "zh": train(
             world.sentences("zh", words=words, seed=seed),
             "ppmi",
+            dim=150,  # the SVD drops relations of the world below
             dictionary=world.dictionary(),
+            force_dictionary=True,
             seed=seed,
             report=report,
         ),
-        "en": train(world.sentences("en", words=words, seed=seed), "ppmi", seed=seed, report=report),
+        "en": train(world.sentences("en", words=words, seed=seed), "ppmi", dim=150, seed=seed, report=report),
     }
-
-
-def info(path: str | Path) -> dict[str, Any]:
-    """What a file of vectors or a corpus contains, and how it was made."""
-    if is_corpus(Path(path)):
-        return {"kind": "corpus", **open_corpus(Path(path)).manifest}
-    vectors = load(path)
-    return {
-        "kind": "vectors",
-        "words": len(vectors),
-        "dim": vectors.dim,
-        "card": dataclasses.asdict(vectors.card),
-    }
-
-
-def verify(path: str | Path) -> int:
-    """Read every byte of a native file or a corpus and compare checksums; the number of bytes read."""
-    path = Path(path)
-    if not path.exists():
-        raise SourceError("There is no file '{path}'. Check the path.", path=path)
-    if is_corpus(path):
-        corpus = open_corpus(path)
-        return 0 if corpus.opened is None else corpus.opened.verify()
-    found = _recognized(path)
-    if found.name != "native":
-        raise FormatError(
-            "{path} is in the format {format}, which has no checksums. `inlaid convert` writes an "
-            ".inlaid file that has them.",
-            path=path,
-            format=found.name,
-        )
-    return native.verify(path)
 
 
 def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,6 +9,7 @@ An output never replaces what is read, nor a file that Inlaid did not write; and
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +17,20 @@ from pathlib import Path
 from inlaid import files, locks
 from inlaid.arrays import open_arrays
 from inlaid.errors import FormatError, WriteError
+from inlaid.messages import Advice, Message
 
 HEAD_BYTES = 1 << 12
 HTML_MARK = b'<meta name="generator" content="Inlaid">'
-"""What a page that Inlaid wrote has in its head."""
+"""What a page that Inlaid wrote has in its head; at its end it has a seal."""
 PNG_MAGIC = b"\x89PNG\r\n"
-PNG_MARK = b"Software\0Inlaid"
-"""What a picture that Inlaid wrote has in its metadata."""
+PNG_SEAL = b"inLD"
+"""The type of the chunk that seals a picture: private, and dropped by whatever edits the picture."""
+PNG_END = 12
+"""Bytes of the last chunk of every PNG."""
+HTML_SEAL_BYTES = len("<!-- Inlaid 0123456789abcdef -->\n")
+PNG_SEAL_BYTES = 4 + len(PNG_SEAL) + len("0123456789abcdef") + 4
+NEVER_PART_OF_A_MODEL = (".inlaid", ".html", ".png", locks.LOCK)
+"""Suffixes of files that no reader of a model folder opens."""
 SAFETENSORS_BRACE = slice(8, 9)
 """Where the header of a safetensors file begins, with a brace."""
 
@@ -32,30 +40,33 @@ def claimed(
     output: Path,
     *,
     reads: Iterable[Path | None] = (),
+    models: Iterable[Path | None] = (),
     others: Mapping[str, Path | None] | None = None,
     folder: bool = False,
     overwrite: bool = False,
 ) -> Iterator[None]:
     """Raise WriteError if `output` must not or cannot be written; otherwise hold its lock in the block.
 
-    `reads` are the files and folders that the work reads, `others` what else it writes. A folder is never
-    replaced; a file only if Inlaid wrote it, or with `overwrite`.
+    `reads` are the files that the work reads, and folders of which it reads every file, as of text; `models`
+    are files and folders of vectors, of which it reads files of known names. `others` is what else it writes.
+    A folder is never replaced; a file only if Inlaid wrote it, or with `overwrite`.
     """
-    check_distinct({"output": output, **(others or {})}, reads)
+    check_distinct({"output": output, **(others or {})}, reads, models)
     files.can_write(output, folder=folder)
     with locks.holding(output):
         check_replaceable(output, overwrite=overwrite)
         yield
 
 
-def check_distinct(writes: Mapping[str, Path | None], reads: Iterable[Path | None] = ()) -> None:
-    """Raise WriteError if two places that are written are the same, or if one is read or lies in a folder
-    that is read. Links, hard links and `..` are seen through."""
+def check_distinct(
+    writes: Mapping[str, Path | None],
+    reads: Iterable[Path | None] = (),
+    models: Iterable[Path | None] = (),
+) -> None:
+    """Raise WriteError if two places that are written are the same, or if one is read or would become part of
+    a folder that is read. Links, hard links and `..` are seen through."""
     known: dict[str, Path] = {}
-    sources = [path for path in reads if path is not None]
-    for role, path in writes.items():
-        if path is None:
-            continue
+    for role, path in _with_locks(writes).items():
         for other, taken in known.items():
             if _same(path, taken):
                 raise WriteError(
@@ -64,9 +75,17 @@ def check_distinct(writes: Mapping[str, Path | None], reads: Iterable[Path | Non
                     first=other,
                     second=role,
                 )
-        for source in sources:
-            _check_not_read(role, path, source)
         known[role] = path
+    sources = {path: False for path in reads if path is not None}
+    sources |= {path: True for path in models if path is not None and path not in sources}
+    for source, is_model in sources.items():
+        _check_not_read(source, known, is_model=is_model)
+
+
+def _with_locks(writes: Mapping[str, Path | None]) -> dict[str, Path]:
+    """All that is written: each place and its lock, which is a file, too."""
+    places = {role: path for role, path in writes.items() if path is not None}
+    return places | {f"lock of the {role}": locks.lock_file(path) for role, path in places.items()}
 
 
 def check_replaceable(path: Path, *, overwrite: bool) -> None:
@@ -74,39 +93,96 @@ def check_replaceable(path: Path, *, overwrite: bool) -> None:
     if overwrite or not path.is_file() or is_ours(path):
         return
     raise WriteError(
-        "{path} already exists, and nothing in it shows that Inlaid wrote it. Replace it with --overwrite "
-        "(in Python: overwrite=True), or write elsewhere.",
+        "{path} already exists, and nothing in it shows that Inlaid wrote it. Replace it with {option}, "
+        "or write elsewhere.",
         path=path,
+        option=Advice(typed=Message("--overwrite"), called=Message("overwrite=True")),
     )
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is empty, or shows that Inlaid wrote it: native vectors, or a map. A checkpoint and the
-    file of a corpus are no results, and do not count."""
+    """Whether a file is empty, or shows that Inlaid wrote it: native vectors, or a map that nobody has edited
+    since. A checkpoint and the file of a corpus are no results, and do not count."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        if not head or HTML_MARK in head or (head.startswith(PNG_MAGIC) and PNG_MARK in head):
-            return True
-        return head[SAFETENSORS_BRACE] == b"{" and "card" in open_arrays(path).metadata
+        if HTML_MARK in head or head.startswith(PNG_MAGIC):
+            return _is_sealed(path.read_bytes())
+        return not head or (head[SAFETENSORS_BRACE] == b"{" and "card" in open_arrays(path).metadata)
     except (OSError, FormatError):
         return False
 
 
-def _check_not_read(role: str, path: Path, source: Path) -> None:
-    if _same(path, source):
-        raise WriteError(
-            "{path} is read, and would be replaced by the {role}. Name another file for the {role}.",
-            path=path,
-            role=role,
-        )
-    if source.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source)):
-        raise WriteError(
-            "{path} lies in {source}, a folder that is read. Name a place outside it for the {role}.",
-            path=path,
-            source=source,
-            role=role,
-        )
+def sealed(content: bytes) -> bytes:
+    """A page or picture with a checksum of itself, by which `is_ours` knows that nobody has edited it."""
+    if not content.startswith(PNG_MAGIC):
+        return content + f"<!-- Inlaid {files.checksum(content)} -->\n".encode()
+    body = content[:-PNG_END]
+    seal = PNG_SEAL + files.checksum(body).encode()
+    chunk = (len(seal) - len(PNG_SEAL)).to_bytes(4, "big") + seal + zlib.crc32(seal).to_bytes(4, "big")
+    return body + chunk + content[-PNG_END:]
+
+
+def _is_sealed(content: bytes) -> bool:
+    if content.startswith(PNG_MAGIC):
+        return content == sealed(content[: -PNG_SEAL_BYTES - PNG_END] + content[-PNG_END:])
+    return content == sealed(content[:-HTML_SEAL_BYTES])
+
+
+def _check_not_read(source: Path, writes: Mapping[str, Path], *, is_model: bool) -> None:
+    """Raise WriteError if something that is written is `source`, or one of the files that a folder leads to,
+    or would become one."""
+    for role, path in writes.items():
+        if _same(path, source):
+            raise WriteError(
+                "{path} is read, and would be replaced by the {role}. Name another file for the {role}.",
+                path=path,
+                role=role,
+            )
+    if not source.is_dir():
+        return
+    targets = {role: Path(os.path.realpath(path)) for role, path in writes.items()}
+    if is_model:
+        targets = {role: path for role, path in targets.items() if path.suffix not in NEVER_PART_OF_A_MODEL}
+    inodes = {path.stat().st_ino for path in targets.values() if path.exists()}
+    for folder, entries in _walked(source):
+        inside = os.path.realpath(folder)
+        for role, target in targets.items():
+            if target.is_relative_to(inside):
+                raise WriteError(
+                    "{path} lies in {source}, a folder that is read. Name a place outside it for the {role}.",
+                    path=writes[role],
+                    source=folder,
+                    role=role,
+                )
+        elsewhere = [each for each in entries if each.is_symlink() or each.inode() in inodes]
+        for role, target, entry in ((*item, entry) for entry in elsewhere for item in targets.items()):
+            if _same(target, Path(entry.path)):
+                raise WriteError(
+                    "{path} is read as {link}, and would be replaced by the {role}. Name another file for "
+                    "the {role}.",
+                    path=writes[role],
+                    link=entry.path,
+                    role=role,
+                )
+
+
+def _walked(folder: Path) -> Iterator[tuple[Path, list[os.DirEntry[str]]]]:
+    """The folders below a folder, through links, and the files in each."""
+    visited: set[tuple[int, int]] = set()
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            status = os.stat(here)
+            entries = list(os.scandir(here))
+        except OSError:  # reading it will say so
+            continue
+        if (status.st_dev, status.st_ino) in visited:
+            continue
+        visited.add((status.st_dev, status.st_ino))
+        waiting += [Path(entry.path) for entry in entries if entry.is_dir()]
+        yield here, [entry for entry in entries if not entry.is_dir()]
 
 
 def _same(one: Path, other: Path) -> bool:

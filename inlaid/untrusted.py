@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,16 @@ def check_ratio(path: Path, declared: int, stored: int | None = None) -> None:
         )
 
 
+def check_regular(path: Path, content: str) -> None:
+    """Raise SourceError for a pipe or a device: reading one may wait forever, and it cannot be read twice."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise SourceError(
+            "{path} is a pipe or a device, and {content} are read from a file. Save them to a file first.",
+            path=path,
+            content=content,
+        )
+
+
 def parse_json(text: str | bytes) -> Any:
     """The value in a JSON text. A text that is not JSON, or is nested too deeply, raises ValueError."""
     try:
@@ -65,6 +76,22 @@ def parse_json(text: str | bytes) -> Any:
     if _brackets(text) > MAX_DEPTH:
         _check_depth(value)
     return value
+
+
+def parse_json_part(path: Path, part: str, text: str | bytes) -> Any:
+    """The value in a JSON text that is a part of a file, such as its card; FormatError if it is not JSON.
+
+    NaN and infinity become None: Python reads them, but they are not JSON, and could not be printed as such.
+    """
+    try:
+        return _finite(parse_json(text))
+    except ValueError as error:
+        raise FormatError(
+            "{path}: its {part} is not JSON ({reason}). Restore the file from a copy.",
+            path=path,
+            part=part,
+            reason=str(error),
+        ) from None
 
 
 def read_json(path: Path) -> Any:
@@ -150,6 +177,14 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(_TOO_DEEP)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _reason(error: BaseException) -> str:

@@ -7,23 +7,29 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from inlaid.analysis_methods import AnalysisMethods
 from inlaid.arrays import row_numbers
 from inlaid.collect.normalize import nfkc, normalizer, simplified, traditional
-from inlaid.encode.subwords.spelling import spellings
+from inlaid.encode.subwords.spelling import follows_space, forms, mark_of
+from inlaid.encode.tokenizers import Char
 from inlaid.encode.vocabulary import Words
-from inlaid.errors import FormatError, UnknownWord, did_you_mean
+from inlaid.errors import FormatError, SettingError, UnknownWord, did_you_mean
 from inlaid.messages import Message
 from inlaid.shapes import Counts, Int8Codes, LazyTable, Lengths, Rows, Table, Vector
+
+if TYPE_CHECKING:
+    from inlaid.encode.subwords.tokenizer import Subwords as Tokenizer
 
 Reason = Literal["finished", "stopped early", "interrupted", "out of time", "diverged"]
 SUGGESTED_FROM = 50_000
 """How many words are searched for the one a user may have meant: the first ones, which are the most
 frequent."""
+MARKED_AMONG = 10_000
+"""How many words are searched for the marks of subwords."""
 BLOCK = 1 << 14
 """Rows converted at a time."""
 CHINESE = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
@@ -74,7 +80,8 @@ class Card:
     corpus: str = ""
     """Hash of the corpus they were trained on."""
     encoding: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """How text became words; a query goes through the same normalization."""
+    """How text became words; a query goes through the same normalization. `spelling` is the mark of subwords:
+    Ġ or ▁ before a word, ## before a piece that continues one."""
     version: str = ""
     """The version of Inlaid that made them."""
     scores: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -148,6 +155,8 @@ class Vectors(AnalysisMethods):
     """The context table (output vectors) of a method that trains two tables."""
     subwords: Subwords | None = None
     """Composes vectors of out-of-vocabulary words."""
+    tokenizer_json: str | None = field(default=None, repr=False)
+    """The subword tokenizer whose tokens are the words, as Hugging Face's tokenizer.json."""
 
     def __repr__(self) -> str:
         method = f" by {self.card.method}" if self.card.method else ""
@@ -155,6 +164,7 @@ class Vectors(AnalysisMethods):
         return f"<Vectors: {len(self.words):,} words x {self.stored.shape[1]}{method}: {first}, ...>"
 
     def __post_init__(self) -> None:
+        self._refuse_other_types()
         if len(self.stored.shape) != 2 or self.stored.shape[0] != len(self.words):
             raise FormatError(
                 "Expected a table with {words:,} rows, one for each word; found shape {shape}.",
@@ -168,8 +178,34 @@ class Vectors(AnalysisMethods):
                 words=len(self.words),
                 shape=contexts,
             )
+        if self.counts is not None and self.counts.shape != (len(self.words),):
+            raise FormatError(
+                "Expected {words:,} counts, one for each word; found shape {shape}.",
+                words=len(self.words),
+                shape=self.counts.shape,
+            )
         if isinstance(self.stored, np.ndarray):
             _ = self._table  # an array is checked now, a table in a file when it is read
+
+    def _refuse_other_types(self) -> None:
+        """Raise SettingError now for what would fail, or be slow, only when it is searched."""
+        if not isinstance(self.words, Words) or not _is_table(self.stored):
+            raise SettingError(
+                "Vectors(words, table) takes Words and a table of float32; found {words} and {table}. Use "
+                "Vectors.of(words, table), which converts them.",
+                words=type(self.words).__name__,
+                table=_type_of(self.stored),
+            )
+        if self.contexts is not None and not _is_table(self.contexts):
+            raise SettingError(
+                "Expected a context table of float32, found {found}. Use np.array(contexts, np.float32).",
+                found=_type_of(self.contexts),
+            )
+        if self.counts is not None and not _has_integers(self.counts):
+            raise SettingError(
+                "Expected an array of whole numbers as counts, found {found}. Use np.array(counts, int).",
+                found=_type_of(self.counts),
+            )
 
     @classmethod
     def of(cls, words: list[str], table: Any, card: Card | None = None) -> Vectors:
@@ -218,26 +254,55 @@ class Vectors(AnalysisMethods):
     def __getitem__(self, word: str) -> Vector:
         """The vector of a word; for an out-of-vocabulary word composed of its subwords, if there are any."""
         id = self.find(word)
-        if id is None and self.subwords is not None:
-            composed = self.subwords.vector(self._normalize(word))
+        if id is None:
+            composed = self.composed(word)
             if composed is not None:
                 return composed
-        if id is None:
             id = self.id(word)  # raises UnknownWord
         return self.rows([id])[0]
 
     def find(self, word: str) -> int | None:
-        """The id of `word`: as written, otherwise normalized as the training text was, otherwise as the
-        tokenizer spells it (with its mark for the start of a word)."""
-        found = self.words.find(word)
-        if found is not None:
-            return found
-        normalized = self._normalize(word)
-        for each in (normalized, *spellings(self.card.encoding.get("spelling", ""), normalized)):
-            found = self.words.find(each)
-            if found is not None:
-                return found
-        return None
+        """The id of `word`: as written, otherwise normalized as the training text was. Among subwords, the id
+        of the token that is the whole word, with or without the mark for the start of a word."""
+        if not self.mark:
+            found = self.words.find(word)
+            return self.words.find(self._normalize(word)) if found is None else found
+        found = self._ids_of_forms(word)
+        return found[0] if found else None
+
+    def forms(self, word: str) -> list[str]:
+        """All words of the vocabulary that `word` may stand for, the one that `find` takes first. Only
+        subwords have several: king and Ġking."""
+        return [self.words[id] for id in self._ids_of_forms(word)]
+
+    def composed(self, word: str) -> Vector | None:
+        """A vector for an out-of-vocabulary word: from its n-grams, or the mean of its subword tokens or
+        characters; None where there are none."""
+        if self.subwords is not None:
+            return self.subwords.vector(forms(self.mark, self._normalize(word))[0])
+        pieces = self.pieces(word)
+        ids = [self.words.find(piece) for piece in pieces]
+        known = [id for id in ids if id is not None]
+        if not known or len(known) < len(pieces):
+            return None
+        return self.rows(known).mean(axis=0, dtype=np.float32)
+
+    def pieces(self, word: str) -> list[str]:
+        """The subword tokens of a word, or its characters where these are the words; otherwise none."""
+        if self.tokenizer is not None:
+            return self.tokenizer.pieces(self._normalize(word))
+        return Char().words(self._normalize(word)) if self._are_characters else []
+
+    @property
+    def composes(self) -> bool:
+        """Whether out-of-vocabulary words can get a vector."""
+        return self.subwords is not None or self.tokenizer_json is not None or self._are_characters
+
+    @property
+    def _are_characters(self) -> bool:
+        """Whether the training text was cut into characters."""
+        encoding = self.card.encoding
+        return encoding.get("tokenizer") == "char" and not encoding.get("tokenizer_file")
 
     def id(self, word: str) -> int:
         """Like `find`, but an out-of-vocabulary word raises UnknownWord, with the closest known word."""
@@ -263,6 +328,42 @@ class Vectors(AnalysisMethods):
         return self.table / np.where(lengths == 0, 1, lengths).astype(np.float32)
 
     @functools.cached_property
+    def mark(self) -> str:
+        """The mark of the subwords; empty where words are whole words. Files of other tools have no card, so
+        it is told from their first words."""
+        if self.card.encoding:
+            return str(self.card.encoding.get("spelling", ""))
+        return mark_of(self.words[:MARKED_AMONG])
+
+    @functools.cached_property
+    def tokenizer(self) -> Tokenizer | None:
+        """The subword tokenizer whose tokens are the words."""
+        if self.tokenizer_json is None:
+            return None
+        from inlaid.encode.subwords.tokenizer import Subwords  # imports the tokenizers library
+
+        return Subwords.from_json(self.tokenizer_json)
+
+    def _ids_of_forms(self, word: str) -> list[int]:
+        """The ids of all forms of a word among subwords, the whole word first."""
+        for text in (word, self._normalize(word)):
+            ids = [self.words.find(form) for form in forms(self.mark, text)]
+            found = [id for id in ids if id is not None]
+            if found:
+                return self._by_use(found, follows_space(text.strip()))
+        pieces = self.pieces(word)  # the tokenizer may lower-case, too
+        id = self.words.find(pieces[0]) if len(pieces) == 1 else None
+        return [] if id is None else [id]
+
+    def _by_use(self, ids: list[int], spaced: bool) -> list[int]:
+        """Forms that the training text has come first; in scripts without spaces, where every form is a whole
+        word, the most frequent one does."""
+        if self.counts is None:
+            return ids
+        counts = {id: int(self.counts[id]) for id in ids}
+        return sorted(ids, key=lambda each: counts[each] == 0 if spaced else -counts[each])
+
+    @functools.cached_property
     def _normalize(self):
         return normalizer(self.card.encoding.get("normalize", ()))
 
@@ -276,6 +377,18 @@ class Vectors(AnalysisMethods):
             word=self.words[row],
             row=row,
         )
+
+
+def _is_table(value: object) -> bool:
+    return value.dtype == np.float32 if isinstance(value, np.ndarray) else isinstance(value, LazyTable)
+
+
+def _has_integers(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "iu"
+
+
+def _type_of(value: object) -> str:
+    return str(value.dtype) if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def lengths(table: Table) -> Lengths:

@@ -4,6 +4,7 @@ printed with its reason at the end. With CI=true an omission fails the run, unle
 from __future__ import annotations
 
 import ast
+import csv
 import os
 import signal
 from collections import Counter
@@ -162,3 +163,11 @@ def _tests_in(path: Path) -> int:
 def _on_command_line(config: pytest.Config) -> bool:
     """Whether this run was told to ignore files: that is a choice of whoever typed it, not an omission."""
     return bool(config.getoption("ignore", None) or config.getoption("ignore_glob", None))
+
+
+@pytest.fixture(autouse=True)
+def csv_limit() -> Iterator[None]:
+    """The limit on fields of csv files belongs to the process: a test that lowers it changes no other."""
+    limit = csv.field_size_limit()
+    yield
+    csv.field_size_limit(limit)

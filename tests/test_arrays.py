@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file
 
-from inlaid import arrays
+from inlaid import array_writer, arrays
 from inlaid.errors import FormatError
 from inlaid.values import Values
 
@@ -26,7 +27,7 @@ CONTENT = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    arrays.write(tmp_path / "a", CONTENT, {"card": "{} 中文"})
+    array_writer.write(tmp_path / "a", CONTENT, {"card": "{} 中文"})
     return tmp_path / "a"
 
 
@@ -47,7 +48,9 @@ def test_any_safetensors_reader_opens_the_file(path: Path):
 
 def test_bfloat16_is_kept_as_its_bits(tmp_path: Path):
     bits = np.array([[0x3F80, 0xBF00], [0x7F80, 0x0001]], np.uint16)  # 1, -0.5, infinity, the smallest number
-    arrays.write(tmp_path / "a", {"w": arrays.Raw(bits, "BF16"), "u": bits, "step": np.array([3])}, {})
+    array_writer.write(
+        tmp_path / "a", {"w": array_writer.Raw(bits, "BF16"), "u": bits, "step": np.array([3])}, {}
+    )
     opened = arrays.open_arrays(tmp_path / "a")
     assert opened.dtypes == {"w": "BF16", "u": "U16", "step": "I64"}
     for name in ("w", "u"):
@@ -68,8 +71,8 @@ def test_torch_reads_bfloat16_as_such(tmp_path: Path):
     tensor = torch.tensor([[1.0, -0.5, 3.140625]], dtype=torch.bfloat16)
     bits = tensor.view(torch.uint16).numpy()
     pieces = (bits[:, start : start + 1].reshape(-1) for start in range(3))
-    streamed = arrays.Stream(pieces, bits.dtype, bits.shape, name="BF16")
-    arrays.write(tmp_path / "a", {"whole": arrays.Raw(bits, "BF16"), "streamed": streamed}, {})
+    streamed = array_writer.Stream(pieces, bits.dtype, bits.shape, name="BF16")
+    array_writer.write(tmp_path / "a", {"whole": array_writer.Raw(bits, "BF16"), "streamed": streamed}, {})
     found = load(tmp_path / "a")
     for name in ("whole", "streamed"):
         assert found[name].dtype == torch.bfloat16
@@ -79,7 +82,7 @@ def test_torch_reads_bfloat16_as_such(tmp_path: Path):
 def test_raw_bits_of_another_width_are_refused(tmp_path: Path):
     for array, dtype in ((np.zeros(3, np.float32), "BF16"), (np.zeros(3, np.uint16), "BF17")):
         with pytest.raises(ValueError, match=dtype):
-            arrays.write(tmp_path / "a", {"w": arrays.Raw(array, dtype)}, {})
+            array_writer.write(tmp_path / "a", {"w": array_writer.Raw(array, dtype)}, {})
     assert not list(tmp_path.iterdir())
 
 
@@ -91,9 +94,9 @@ def test_a_mapped_array_cannot_be_written_to(path: Path):
 def test_a_stream_is_the_same_file_as_the_array(tmp_path: Path, path: Path):
     table = CONTENT["table"]
     pieces = (table[start : start + 70_001] for start in range(0, len(table), 70_001))
-    arrays.write(
+    array_writer.write(
         tmp_path / "b",
-        {**CONTENT, "table": arrays.Stream(pieces, table.dtype, table.shape)},
+        {**CONTENT, "table": array_writer.Stream(pieces, table.dtype, table.shape)},
         {"card": "{} 中文"},
     )
     assert (tmp_path / "b").read_bytes() == path.read_bytes()
@@ -101,8 +104,8 @@ def test_a_stream_is_the_same_file_as_the_array(tmp_path: Path, path: Path):
 
 def test_a_stream_shorter_than_promised_leaves_no_file(tmp_path: Path):
     with pytest.raises(ValueError, match="promised"):
-        arrays.write(
-            tmp_path / "b", {"a": arrays.Stream([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))}, {}
+        array_writer.write(
+            tmp_path / "b", {"a": array_writer.Stream([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))}, {}
         )
     assert not list(tmp_path.iterdir())
 
@@ -170,7 +173,7 @@ def test_any_array_and_any_text_come_back(
     tmp_path_factory: pytest.TempPathFactory, array: np.ndarray, text: dict[str, str]
 ):
     path = tmp_path_factory.mktemp("a") / "a"
-    arrays.write(path, {"a": array}, text)
+    array_writer.write(path, {"a": array}, text)
     opened = arrays.open_arrays(path)
     assert opened.metadata == text
     assert opened.whole("a").dtype == array.dtype
@@ -179,7 +182,7 @@ def test_any_array_and_any_text_come_back(
 
 @pytest.mark.parametrize("shape", [(0, 1 << 62), (1 << 62, 0, 3), (0, *[1] * 70)])
 def test_a_shape_that_no_array_has_is_refused(tmp_path: Path, shape: tuple[int, ...]):
-    arrays.write(tmp_path / "a", {"a": arrays.Stream([], np.dtype("<f4"), shape)}, {})
+    array_writer.write(tmp_path / "a", {"a": array_writer.Stream([], np.dtype("<f4"), shape)}, {})
     with pytest.raises(FormatError, match="'a' has shape .* which no array has"):
         arrays.open_arrays(tmp_path / "a")
 
@@ -192,7 +195,7 @@ def test_a_row_that_does_not_exist_is_an_index_error(path: Path, id: int):
 
 def number_in(path: Path, numbers: np.ndarray, values: Values) -> None:
     """Write numbers with right checksums, and read them as what they must be."""
-    arrays.write(path, {"a": numbers}, {})
+    array_writer.write(path, {"a": numbers}, {})
     opened = arrays.open_arrays(path)
     opened.expect("a", values)
     opened.whole("a")
@@ -224,6 +227,21 @@ def test_a_number_that_falls_is_named_also_at_the_border_of_two_chunks(tmp_path:
     number_in(tmp_path / "a", changed, bounds)
     with pytest.raises(FormatError, match="expected more than the number before it"):
         number_in(tmp_path / "a", changed, replace(bounds, distinct=True))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+@pytest.mark.parametrize("place", [131_072, 262_144])
+def test_a_number_that_falls_at_a_border_is_found_in_whichever_order_chunks_are_read(
+    tmp_path: Path, place: int, order: tuple[int, ...]
+):
+    numbers = np.arange(300_000)
+    numbers[place] = numbers[place - 1] - 1
+    array_writer.write(tmp_path / "a", {"a": numbers}, {})
+    opened = arrays.open_arrays(tmp_path / "a")
+    opened.expect("a", Values(dtypes=("I64",), shape=(None,), ascending=True))
+    with pytest.raises(FormatError, match=f"number {place:,} of 'a' is"):
+        for chunk in order:
+            opened.rows("a", np.array([131_072 * chunk + 5]))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

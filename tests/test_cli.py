@@ -232,7 +232,7 @@ MISTAKES = {
         ["train", "ppmi", "TEXT", "-o", "OUT", "--config", "TOML"],
         "No setting is called 'widnow'. Did you mean 'window'?",
     ),
-    "not vectors": (["neighbors", "TEXT", "cat"], "not recognized as any of the formats"),
+    "not vectors": (["neighbors", "TEXT", "cat"], "looks like text; expected vectors. Train on it"),
     "missing vectors": (["neighbors", "NONE", "cat"], "There is no file"),
     "no tasks fit": (["evaluate", "NONE"], "There is no file"),
     "negative words": (["world", "-o", "OUT", "--words", "-1"], "words"),
@@ -326,7 +326,7 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path, vectors: Path):
 )
 def test_the_demo_shows_four_generations_in_both_languages(locale: str, first: str, second: str):
     ended = subprocess.run(
-        [sys.executable, "-m", "inlaid.cli", "demo", "--words", "100000"],
+        [sys.executable, "-m", "inlaid.cli", "demo"],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -82,3 +83,21 @@ def test_numbers_beyond_floating_point(tmp_path: Path):
     (tmp_path / "deep.toml").write_text(f"names = {'[' * 100_000}")
     with pytest.raises(SettingError, match="not valid TOML"):
         read_toml(tmp_path / "deep.toml")
+
+
+def test_a_key_of_very_many_parts_takes_no_time(tmp_path: Path):
+    """The parser takes time that grows with the square of the parts: minutes for a small file."""
+    path = tmp_path / "c.toml"
+    key = ".".join("a" * 100_000)
+    for line in (f"{key} = 1", f"[{key}]", f"x = {{b = 1, {key} = 1}}"):
+        path.write_text(line)
+        with pytest.raises(SettingError, match=r"a key has 99,999 parts"):
+            read_toml(path)
+    path.write_text("note = 'a.b.c'\nsteps = ['1.5', '...']")
+    assert read_toml(path)["note"] == "a.b.c"
+
+
+def test_a_pipe_is_no_file_of_settings(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceError, match="is a pipe or a device, and settings are read from a file"):
+        read_toml(tmp_path / "pipe")

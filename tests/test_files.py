@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import resource
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from inlaid import files, locks
@@ -55,7 +58,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def generic(path: Path) -> str:
     """The name of a file, with TOKEN for the random part of an unfinished one."""
-    return re.sub(r"\.[0-9a-f]{8}\.part$", ".TOKEN.part", path.name)
+    return re.sub(r"\.[0-9a-f]{16}\.part$", ".TOKEN.part", path.name)
 
 
 @pytest.mark.skipif(
@@ -215,17 +218,108 @@ def test_a_folder_appears_whole_and_never_replaces_another(tmp_path: Path):
     assert os.listdir(tmp_path) == ["corpus"]
 
 
+def left_behind(path: Path) -> Path:
+    """The unfinished file that a killed writer of `path` left behind."""
+    code = f"""
+import os
+from pathlib import Path
+from inlaid import files
+with files.writing(Path({str(path)!r})) as file:
+    file.write(b"half")
+    file.flush()
+    os._exit(1)
+"""
+    before = set(path.parent.iterdir())
+    subprocess.run([sys.executable, "-c", code], check=False)
+    (part,) = set(path.parent.iterdir()) - before
+    return part
+
+
 def test_unfinished_files_are_swept_by_the_next_writer_and_nothing_else(tmp_path: Path):
-    for name in (".a[1].0123abcd.part", ".a[1].b.0123abcd.part", ".a1.0123abcd.part", "a[1]", ".a[1].part"):
-        (tmp_path / name).touch()
-    (tmp_path / ".a[1].4567abcd.part" / "inner").mkdir(parents=True)
-    files.write_text(tmp_path / "a[1]", "new")
-    assert sorted(os.listdir(tmp_path)) == [
-        ".a1.0123abcd.part",
-        ".a[1].b.0123abcd.part",
+    part = left_behind(tmp_path / "a[1]")
+    token = part.name.removeprefix(".a[1].").removesuffix(".part")
+    mine = [
+        ".a[1].0123abcd.part",  # a user's own, however much it looks like ours
+        ".a[1].0123abcd4567abcd.part",
+        f".a[1].{token[::-1]}.part",
+        f".a[1].b.{token}.part",
+        f".a1.{token}.part",
         ".a[1].part",
-        "a[1]",
+        "a[1].part",
     ]
+    for name in mine:
+        (tmp_path / name).write_text("mine")
+    files.write_text(tmp_path / "a[1]", "new")
+    assert sorted(os.listdir(tmp_path)) == sorted([*mine, "a[1]"])
+
+
+def test_unfinished_folders_are_swept(tmp_path: Path):
+    part = left_behind(tmp_path / "a")
+    part.unlink()
+    (part / "inner").mkdir(parents=True)
+    files.write_text(tmp_path / "a", "new")
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_link_that_leads_to_itself_is_never_replaced(tmp_path: Path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    for write in (files.can_write, lambda path: files.write_text(path, "x")):
+        with pytest.raises(WriteError, match="a link that leads to itself"):
+            write(tmp_path / "a")
+    assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_file_of_another_user_in_a_shared_folder_is_found_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "a").write_text("theirs")
+    files.can_write(tmp_path / "a")
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 4321)
+    with pytest.raises(WriteError, match=r"it belongs to \S+, and in this folder nobody else can replace it"):
+        files.can_write(tmp_path / "a")
+    files.can_write(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "Free some space"),
+        (errno.EDQUOT, "Free some space"),
+        (errno.EACCES, "Check the permissions"),
+        (errno.EPERM, "Check the permissions"),
+        (errno.EROFS, "read-only"),
+        (errno.ENAMETOOLONG, "Use a shorter name"),
+        (errno.EIO, "Check the disk"),
+    ],
+)
+def test_the_advice_is_about_the_error(
+    number: int, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(WriteError, match=advice) as caught:
+        files.write_text(tmp_path / "a", "new")
+    assert ("space" in str(caught.value)) == (advice == "Free some space")
+
+
+def test_a_name_that_is_too_long_is_one_clear_error(tmp_path: Path):
+    with pytest.raises(WriteError, match="File name too long.*Use a shorter name"):
+        files.can_write(tmp_path / ("a" * 256))
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(WriteError, match=f"temporary files in {tmp_path}: No space.*set TMPDIR"):
+        files.scratch((10,), np.float32)
 
 
 def test_unfinished_files_of_living_writers_stay(tmp_path: Path):

@@ -30,7 +30,7 @@ def test_nothing_heavy_is_loaded(statement: str):
 
 
 def test_reading_and_searching_vectors_loads_no_compiler():
-    modules = "inlaid.study.search.neighbors, inlaid.study.evaluate.evaluate, inlaid.pipeline"
+    modules = "inlaid.study.search.neighbors, inlaid.study.evaluate.evaluate, inlaid.pipeline, inlaid.storage"
     code = f"import {modules}, sys; print('numba' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "False"

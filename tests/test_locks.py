@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -39,11 +40,57 @@ def test_a_lock_that_says_nothing_is_a_lock_all_the_same(tmp_path: Path, content
             locks.check_free(tmp_path / "a")
 
 
-def test_a_file_that_nobody_holds_is_taken_over(tmp_path: Path):
-    (tmp_path / ".a.lock").write_text('{"pid": 1}' * 100)
+def test_a_lock_that_nobody_holds_is_taken_over(tmp_path: Path):
+    left = {"pid": 1, "host": "there", "command": "x" * 500, "since": "2026-01-01 00:00:00"}
+    for content in ("", json.dumps(left)):
+        (tmp_path / ".a.lock").write_text(content)
+        with locks.holding(tmp_path / "a"):
+            assert json.loads((tmp_path / ".a.lock").read_text())["pid"] == os.getpid()
+        assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("content", ["my notes", '{"pid": 1}', "[1]", "x" * 100_000, "[" * 100_000])
+@pytest.mark.parametrize("has_locks", [True, False])
+def test_a_file_of_the_user_is_no_lock(
+    tmp_path: Path, content: str, has_locks: bool, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / ".a.lock").write_text(content)
+    if has_locks:
+        with pytest.raises(
+            WriteError, match=r"its lock would be .*\.a\.lock, a file that Inlaid did not write"
+        ):
+            locks.check_free(tmp_path / "a")
+    else:
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+        locks.check_free(tmp_path / "a")
+    assert (tmp_path / ".a.lock").read_text() == content
+
+
+def test_a_file_that_took_the_place_of_the_lock_stays(tmp_path: Path):
     with locks.holding(tmp_path / "a"):
-        assert f'"pid": {os.getpid()}' in (tmp_path / ".a.lock").read_text()
-    assert os.listdir(tmp_path) == []
+        (tmp_path / "mine").write_text("my notes")
+        (tmp_path / "mine").rename(tmp_path / ".a.lock")
+    assert (tmp_path / ".a.lock").read_text() == "my notes"
+
+
+def test_a_lock_that_someone_else_left_behind_says_whose_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    left = {"pid": 17, "host": "there", "command": "inlaid", "since": "2026-01-01 00:00:00"}
+    (tmp_path / ".a.lock").write_text(json.dumps(left))
+    us = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: us + 4321)
+
+    def denied(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", denied)
+    with pytest.raises(WriteError) as caught:
+        locks.check_free(tmp_path / "a")
+    owner = locks.owner_name(us)
+    assert f"{owner} owns its lock" in str(caught.value)
+    assert "process 17 on there" in str(caught.value)
+    assert f"ask {owner} to remove the lock" in str(caught.value)
 
 
 def test_a_lock_whose_file_was_removed_is_not_held_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -96,11 +143,12 @@ def test_where_the_file_system_has_no_locks_work_goes_on(tmp_path: Path, monkeyp
     def none(*_: Any) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    (tmp_path / ".a.01234567.part").touch()
+    part = files._part_of(tmp_path / "a")
+    part.touch()
     monkeypatch.setattr(fcntl, "flock", none)
     with locks.holding(tmp_path / "a"), locks.holding(tmp_path / "a"):
         files.write_text(tmp_path / "a", "1")
-    assert sorted(os.listdir(tmp_path)) == [".a.01234567.part", "a"]  # its writer may be alive
+    assert sorted(os.listdir(tmp_path)) == [part.name, "a"]  # its writer may be alive
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path: Path):

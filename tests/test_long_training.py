@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 
 import inlaid
+from inlaid.array_writer import write as write_arrays
 from inlaid.arrays import open_arrays
-from inlaid.arrays import write as write_arrays
 from inlaid.cli import main
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import Diverged, FormatError, SettingError, SourceError, UnknownName
 from inlaid.fit.sgns import SGNS
-from inlaid.jobs import plan
+from inlaid.jobs import guard
 from inlaid.jobs.safety import Safety
 from inlaid.report import Event, Note
 
@@ -136,7 +136,7 @@ def test_a_checkpoint_with_nan_is_refused(corpus: Corpus, tmp_path: Path):
 def test_tables_that_do_not_fit_into_memory_are_refused_first(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(plan, "available_memory", lambda: 50_000)
+    monkeypatch.setattr(guard, "available_memory", lambda: 50_000)
     with pytest.raises(SettingError, match="needs about .* of memory, and .* are free"):
         inlaid.train(corpus, "sgns", dim=300)
 
@@ -217,7 +217,8 @@ def test_ctrl_c_leaves_valid_vectors_that_say_so_and_130(text: Path, tmp_path: P
         program.send_signal(signal.SIGINT)
         program.communicate(timeout=60)
     assert program.returncode == 130
-    vectors = inlaid.load(path)
+    assert not path.exists()
+    vectors = inlaid.load(tmp_path / "v.partial.inlaid")
     assert np.isfinite(vectors.table[:]).all()
     assert vectors.card.outcome is not None
     assert vectors.card.outcome.reason == "interrupted"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import inlaid
 from inlaid.memory import UNKNOWN, available_memory
 
 
@@ -121,3 +123,17 @@ def test_a_limit_that_is_set_is_seen(limit: str):
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert 0 < int(said.stdout) < 10**9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc has the limits of a process on Linux only")
+@pytest.mark.parametrize("kilobytes", [250_000, 400_000, 600_000])
+def test_too_little_address_space_is_one_line_before_a_library_aborts(kilobytes: int, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("a b c d\n" * 100)
+    command = f"ulimit -v {kilobytes}; exec {sys.executable} -m inlaid train ppmi text.txt -o v.inlaid"
+    environment = {**os.environ, "PYTHONPATH": str(Path(inlaid.__file__).parents[1])}
+    ended = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert "The kernels need about 500 MB of address space, and the limits of this" in ended.stderr

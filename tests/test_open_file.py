@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import inlaid
-from inlaid import arrays, open_file
+from inlaid import array_writer, arrays, open_file
 from inlaid.encode.corpus import Encoding, encode
 from inlaid.errors import FormatError
 from inlaid.vectors import Vectors
@@ -60,7 +60,7 @@ use = {
 }[sys.argv[2]]
 if sys.argv[3] == "used":
     use()
-os.truncate(sys.argv[1], 100_000)
+os.truncate(sys.argv[4], 100_000)
 try:
     use()
 except FormatError as error:
@@ -72,9 +72,58 @@ except FormatError as error:
 @pytest.mark.parametrize("when", ["used", "fresh"])
 def test_a_mapped_file_that_is_cut_short_is_an_error(path: Path, use: str, when: str):
     """In a process of its own: without the check, reading beyond the end of the file kills it (SIGBUS)."""
-    ran = subprocess.run([sys.executable, "-c", CUT, path, use, when], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-c", CUT, path, use, when, path], capture_output=True, text=True)
     assert ran.returncode == 0, (ran.returncode, ran.stderr)
     assert "has 100,000 bytes; it had 4," in ran.stdout
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """The same vectors, as a Hugging Face folder."""
+    inlaid.save(Vectors.of(WORDS, TABLE), tmp_path / "model", format="static-embedding")
+    return tmp_path / "model"
+
+
+def weights_of(model: Path) -> Path:
+    return next(model.rglob("model.safetensors"))
+
+
+@pytest.mark.parametrize("use", ["rows", "table", "neighbors"])
+def test_a_mapped_model_that_is_cut_short_is_an_error(model: Path, use: str):
+    command = [sys.executable, "-c", CUT, model, use, "fresh", weights_of(model)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, (ran.returncode, ran.stderr)
+    assert "model.safetensors was changed after it was opened" in ran.stdout
+
+
+def test_a_mapped_model_that_is_overwritten_is_an_error(model: Path, mapped: None):
+    used = inlaid.load(model)
+    table = np.array(used.table)
+    np.testing.assert_array_equal(used["w5"], TABLE[5])
+    fresh = inlaid.load(model)
+    np.testing.assert_array_equal(fresh.rows([5]), table[[5]])
+    copied = pickle.loads(pickle.dumps(fresh))
+    overwrite(weights_of(model), weights_of(model).stat().st_size - 1)
+    np.testing.assert_array_equal(used.table, table)  # in memory since it was read
+    np.testing.assert_array_equal(copied.table, table)
+    for ask in (lambda: fresh.rows([5]), lambda: fresh.table):
+        with pytest.raises(FormatError, match="was changed after it was opened"):
+            ask()
+
+
+def test_a_model_that_is_not_mapped_stays_what_it_was(model: Path):
+    vectors = inlaid.load(model)
+    overwrite(weights_of(model), weights_of(model).stat().st_size - 1)
+    os.truncate(weights_of(model), 1000)
+    np.testing.assert_array_equal(vectors["w39999"], TABLE[-1])
+
+
+def test_a_mapped_model_may_be_replaced(model: Path, mapped: None):
+    vectors = inlaid.load(model)
+    other = weights_of(model).with_suffix(".new")
+    other.write_bytes(b"another")
+    os.replace(other, weights_of(model))
+    np.testing.assert_array_equal(vectors["w39999"], TABLE[-1])
 
 
 CUT_CORPUS = """
@@ -156,7 +205,7 @@ def test_a_copy_has_every_number_and_no_file(path: Path):
 
 def test_a_row_of_many_chunks_is_verified_whole(tmp_path: Path):
     rows = np.zeros((2, 1 << 20), np.float32)  # four chunks a row
-    arrays.write(tmp_path / "a", {"rows": rows}, {})
+    array_writer.write(tmp_path / "a", {"rows": rows}, {})
     overwrite(tmp_path / "a", (tmp_path / "a").stat().st_size - rows.nbytes + (5 << 20))
     opened = arrays.open_arrays(tmp_path / "a")
     np.testing.assert_array_equal(opened.rows("rows", [0]), rows[:1])

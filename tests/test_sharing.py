@@ -1,6 +1,6 @@
 """Threads and forked processes share one Vectors, one Corpus, one Model: the answers are those of one alone.
 
-Everything that is filled when it is first needed (verified chunks, tables, norms, words, packed matrices) is
+Everything that is filled when it is first needed (verified chunks, tables, norms, words) is
 empty at first, and all threads need it at once.
 """
 
@@ -139,8 +139,8 @@ def test_vectors_in_a_file(space: Path, dtype: str):
 
 def test_vectors_in_memory(space: Path):
     whole = np.array(inlaid.load(space / "float32.inlaid").table)
-    words = inlaid.load(space / "float32.inlaid").words
-    check(lambda: Vectors(words, whole.copy()), SPACE)
+    loaded = inlaid.load(space / "float32.inlaid")
+    check(lambda: Vectors(loaded.words, whole.copy(), card=loaded.card), SPACE)
 
 
 def test_a_corpus(text: list[str], tmp_path: Path):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 
 import inlaid
 from inlaid.encode.vocabulary import Words
-from inlaid.errors import FormatError, UnknownWord
+from inlaid.errors import FormatError, SettingError, UnknownWord
 from inlaid.vectors import Card, Int8Table, Vectors
 
 
@@ -56,6 +60,46 @@ def test_nan_and_infinity_are_refused_by_name(bad: float):
 def test_words_and_rows_must_match():
     with pytest.raises(FormatError, match="Expected a table with 2 rows, one for each word"):
         Vectors.of(["a", "b"], [[1.0]])
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Types are not checked, as where users call: the tests would refuse a wrong one first."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("words", "table", "found"),
+    [
+        (["a", "b"], np.eye(2, dtype=np.float32), "found list and float32"),
+        (("a", "b"), np.eye(2), "found tuple and float64"),
+        (Words.of(["a", "b"]), np.eye(2, dtype=np.int64), "found Words and int64"),
+        (Words.of(["a", "b"]), [[1.0, 0.0], [0.0, 1.0]], "found Words and list"),
+    ],
+)
+def test_what_is_not_words_and_a_table_is_refused_with_the_way_to_convert_it(
+    words: Any, table: Any, found: str
+):
+    with pytest.raises(SettingError, match=rf"{found}\. Use Vectors\.of\(words, table\)"):
+        Vectors(words, table)
+    assert Vectors.of(list(words), table).neighbors("a")[0].word == "b"
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_counts_and_contexts_are_arrays_with_one_row_for_each_word():
+    vectors = Vectors.of(["a", "b"], np.eye(2))
+    listed: Any = [2, 1]
+    with pytest.raises(SettingError, match=r"counts, found list\. Use np\.array\(counts, int\)"):
+        dataclasses.replace(vectors, counts=listed)
+    with pytest.raises(SettingError, match="whole numbers as counts, found float64"):
+        dataclasses.replace(vectors, counts=np.ones(2))
+    with pytest.raises(FormatError, match=r"Expected 2 counts, one for each word; found shape \(3,\)"):
+        dataclasses.replace(vectors, counts=np.ones(3, np.int64))
+    with pytest.raises(SettingError, match="context table of float32, found float64"):
+        dataclasses.replace(vectors, contexts=np.eye(2))
 
 
 def test_unit_rows_have_length_one_and_zeros_stay_zeros():

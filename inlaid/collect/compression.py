@@ -1,4 +1,4 @@
-"""Files read as bytes: decompressed by their suffix (gz, bz2, xz, zst), hashed, counted, bounded."""
+"""Files read as bytes: decompressed by suffix (gz, bz2, xz, zst, zip, tar), hashed, counted, bounded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import xxhash
 
-from inlaid.errors import SourceError, need
+from inlaid.collect import archives, charsets
+from inlaid.collect.charsets import UTF8, Invalid
+from inlaid.collect.decompressors import DECOMPRESSORS, decompression_errors
+from inlaid.errors import SourceError
 from inlaid.untrusted import MAX_RATIO
 
 STDIN = Path("-")
@@ -19,10 +22,6 @@ GROWTH_PROBE = 4096
 """Bytes requested past the known size of a file, to notice that it grew."""
 MAX_LINE = 1 << 26
 """Bytes of the longest line that iteration returns. A compression bomb is one line without an end."""
-INPUT = 8192
-"""Compressed bytes decoded at a time."""
-ZSTD_INPUT = 2048
-"""The same for zstd, where a block of 4 bytes may expand to 128 KB: this bounds the output to 64 MB."""
 
 
 @runtime_checkable
@@ -35,23 +34,85 @@ class Readable(Protocol):
 
 
 class DecompressedFile(io.BufferedIOBase):
-    """A file open for reading. Damaged or truncated compression and compression bombs raise SourceError."""
+    """A file open for reading, or the one file that an archive is opened for.
 
-    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
+    Damaged or truncated compression and compression bombs raise SourceError.
+    """
+
+    def __init__(
+        self, path: Path, progress: Callable[[int], None] | None = None, *, member: bool = True
+    ) -> None:
+        """Without `member`, an archive is read as its own bytes, decompressed."""
         self.path = path
-        self.raw = RawFile(path, progress)
+        self.raw = RawFile(archives.file_of(path), progress)
         self.compression = compression_of(path)
+        self.name = path.stem if self.compression else path.name
+        """The name of the content, without the suffix of its compression."""
+        self.charset = UTF8
         self.size: int | None = None
-        buffer_size = BLOCK
+        self.stored: int | None = None
+        """Bytes on disk that the content comes from; None: all that are read."""
+        self.recoder: charsets.Recoder | None = None
+        self.errors: tuple[type[Exception], ...] = (EOFError, OSError)
+        self.decompressed = 0
+        self.file: Any
+        try:
+            self._open(member)
+        except BaseException:
+            self.raw.close_file()
+            raise
+
+    def _open(self, member: bool) -> None:
+        path = self.path
+        archive = archives.archive_suffix(self.raw.path)
+        if not archive:
+            self.file = self._decompressor(self.compression, self.raw)
+        elif not member:
+            self.file = self._decompressor(archives.TAR[archive], self.raw)
+        else:
+            self.errors += archives.ERRORS
+            try:
+                self._open_member(archive)
+            except self.errors as error:
+                raise self._damaged(error) from None
         if path.is_file() and not self.compression:
             self.size = path.stat().st_size
-            buffer_size = min(self.size + 1, BLOCK)  # a small file takes little memory
-        self.file: Readable
-        if self.compression:
-            self.file = DECOMPRESSORS[self.compression](self.raw)
+
+    def _open_member(self, archive: str) -> None:
+        chosen = archives.choose(self.path, lambda: DecompressedFile(self.raw.path, member=False))
+        if archive == ".zip":
+            file, self.stored = archives.open_zip(self.raw.path, self.raw.file, chosen)
         else:
-            self.file = io.BufferedReader(self.raw, buffer_size)
-        self.decompressed = 0
+            file = archives.open_tar(self._decompressor(archives.TAR[archive], self.raw), chosen)
+        inside = Path(chosen.name)
+        compression = compression_of(inside)
+        self.name = inside.stem if compression else inside.name
+        self.file = self._decompressor(compression, file) if compression else file
+
+    def _decompressor(self, compression: str, raw: Any) -> Any:
+        if compression:
+            self.errors += decompression_errors(compression)
+            return DECOMPRESSORS[compression](raw)
+        # a small file takes little memory
+        size = self.raw.path.stat().st_size if self.raw.path.is_file() else BLOCK
+        return io.BufferedReader(raw, min(size + 1, BLOCK))
+
+    def recode(self, charset: str, invalid: Invalid = "error") -> None:
+        """Give UTF-8 from here on, whatever the file is in. Files in UTF-8 are read as before."""
+        asked = charsets.canonical(charset)
+        try:
+            chosen = charsets.marked(self.file.peek(64)[:64]) or asked
+            if chosen == UTF8:
+                return
+            head = self.file.read(BLOCK if chosen == charsets.AUTO else charsets.SAMPLE)
+        except self.errors as error:
+            raise self._damaged(error) from None
+        self.charset = charsets.decide(head, charset)
+        if self.charset != UTF8:
+            charsets.refuse_other(self.path, head, self.charset)
+        self.recoder = charsets.Recoder(self.file, head, self.path, self.charset, invalid)
+        self.file = io.BufferedReader(self.recoder, charsets.CHUNK)
+        self.size = None
 
     def readable(self) -> bool:
         return True
@@ -62,7 +123,7 @@ class DecompressedFile(io.BufferedIOBase):
             wanted = min(wanted, max(self.size - self.decompressed, 0) + GROWTH_PROBE)
         try:
             data = self.file.read(wanted)
-        except (EOFError, OSError, *_decompression_errors(self.compression)) as error:
+        except self.errors as error:
             raise self._damaged(error) from None
         self._count(data)
         return data
@@ -71,13 +132,12 @@ class DecompressedFile(io.BufferedIOBase):
         return self.read(size)
 
     def __iter__(self) -> Iterator[bytes]:
-        errors = (EOFError, OSError, *_decompression_errors(self.compression))
         number = 0
         while True:
             number += 1
             try:
                 line = self.file.readline(MAX_LINE + 1)
-            except errors as error:
+            except self.errors as error:
                 raise self._damaged(error) from None
             self._count(line)
             if not line:
@@ -92,7 +152,9 @@ class DecompressedFile(io.BufferedIOBase):
             yield line
 
     def finish(self) -> None:
-        """Read the rest, so that the hash covers the whole file."""
+        """Read the rest, so that the hash covers the whole file; of a zip file, nothing is hashed so far."""
+        if self.stored is not None:
+            self.raw.file.seek(0)
         self.raw.drain()
 
     def close(self) -> None:
@@ -108,15 +170,16 @@ class DecompressedFile(io.BufferedIOBase):
         if not self.compression:
             self.decompressed += len(data)
             return
-        if not data and self.raw.size == 0:
+        stored = self.raw.size if self.stored is None else self.stored
+        if not data and stored == 0:
             # Python's gzip reads zero bytes as an empty file, but every compressor writes a header.
             raise self._damaged(EOFError("the file is empty"))
         self.decompressed += len(data)
-        if self.decompressed > MAX_RATIO * self.raw.size + 100 * BLOCK:
+        if self.decompressed > MAX_RATIO * stored + 100 * BLOCK:
             raise SourceError(
-                "{name} decompresses to more than {ratio} times its size, which text does not do. "
+                "{path} decompresses to more than {ratio} times its size, which text does not do. "
                 "If the file is right, decompress it yourself.",
-                name=self.path.name,
+                path=self.path,
                 ratio=MAX_RATIO,
             )
 
@@ -136,10 +199,14 @@ class RawFile(io.RawIOBase):
     """The bytes of a file as stored on disk, hashed and counted as they are read."""
 
     def __init__(self, path: Path, progress: Callable[[int], None] | None) -> None:
+        if path == STDIN and sys.stdin is None:
+            raise SourceError("Standard input is closed. Name a file, or pass text through a pipe.")
+        self.is_stdin = path == STDIN
         try:
             self.file = sys.stdin.buffer if path == STDIN else path.open("rb")
         except OSError as error:
             raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
+        self.path = path
         self.digest = xxhash.xxh3_64()
         self.size = 0
         self.reported = 0
@@ -167,7 +234,7 @@ class RawFile(io.RawIOBase):
         """Does nothing, for the reason given in DecompressedFile."""
 
     def close_file(self) -> None:
-        if self.file is not sys.stdin.buffer:
+        if not self.is_stdin:
             self.file.close()
 
     def _count(self, data: bytes) -> None:
@@ -179,124 +246,7 @@ class RawFile(io.RawIOBase):
                 self.progress(self.size)
 
 
-class StreamReader(io.RawIOBase):
-    """One compressed stream after another. The file must end where a stream ends.
-
-    The standard library's BZ2File and LZMAFile ignore whatever follows the first stream if they cannot read
-    it, and zstandard's reader takes the end of the file for the end of the text.
-    """
-
-    def __init__(self, raw: io.RawIOBase, new_stream: Callable[[], Any], *, input_size: int = INPUT) -> None:
-        self.raw = raw
-        self.new_stream = new_stream
-        self.input_size = input_size
-        self.stream = new_stream()
-        self.output = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self.output:
-            data = self._input()
-            if data is None:
-                return 0
-            self.output = memoryview(self.stream.decompress(data, len(buffer)))
-        count = min(len(buffer), len(self.output))
-        buffer[:count] = self.output[:count]
-        self.output = self.output[count:]
-        return count
-
-    def _input(self) -> bytes | None:
-        """The next compressed bytes for the current or the next stream; None at the end of the last one."""
-        if self.stream.eof:
-            data = self._next_stream()
-            if data:
-                self.stream = self.new_stream()
-            return data or None
-        if not self.stream.needs_input:
-            return b""
-        data = self.raw.read(self.input_size)
-        if not data:
-            raise EOFError("it ends in the middle of a compressed stream")
-        return data
-
-    def _next_stream(self) -> bytes:
-        """The bytes after a stream, without the zeros that may pad it."""
-        data = self.stream.unused_data.lstrip(b"\0")
-        while not data:
-            read = self.raw.read(self.input_size)
-            if not read:
-                return b""
-            data = read.lstrip(b"\0")
-        return data
-
-
-class _ZstdStream:
-    """A zstd frame with the interface of BZ2Decompressor and LZMADecompressor; `max_length` is ignored."""
-
-    needs_input = True
-
-    def __init__(self) -> None:
-        self.frame = need("zstandard", extra="zst").ZstdDecompressor().decompressobj()
-
-    @property
-    def eof(self) -> bool:
-        return self.frame.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self.frame.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self.frame.decompress(data)
-
-
 def compression_of(path: Path) -> str:
-    """The suffix that says how a file is compressed, or an empty string."""
+    """The suffix that says how a file is compressed or archived, or an empty string."""
     suffix = path.suffix.lower()
-    return suffix if suffix in DECOMPRESSORS else ""
-
-
-def _gzip(raw: io.RawIOBase) -> Readable:
-    import gzip
-
-    return gzip.GzipFile(fileobj=raw)  # pyright: ignore[reportArgumentType]
-
-
-def _bz2(raw: io.RawIOBase) -> Readable:
-    import bz2
-
-    return io.BufferedReader(StreamReader(raw, bz2.BZ2Decompressor))
-
-
-def _xz(raw: io.RawIOBase) -> Readable:
-    import lzma
-
-    return io.BufferedReader(StreamReader(raw, lzma.LZMADecompressor))
-
-
-def _zst(raw: io.RawIOBase) -> Readable:
-    return io.BufferedReader(StreamReader(raw, _ZstdStream, input_size=ZSTD_INPUT))
-
-
-DECOMPRESSORS: dict[str, Callable[[io.RawIOBase], Readable]] = {
-    ".gz": _gzip,
-    ".bz2": _bz2,
-    ".xz": _xz,
-    ".zst": _zst,
-}
-
-
-def _decompression_errors(compression: str) -> tuple[type[Exception], ...]:
-    if compression == ".gz":
-        import zlib
-
-        return (zlib.error,)
-    if compression == ".xz":
-        import lzma
-
-        return (lzma.LZMAError,)
-    if compression == ".zst":
-        return (need("zstandard", extra="zst").ZstdError,)
-    return ()
+    return archives.archive_suffix(archives.file_of(path)) or (suffix if suffix in DECOMPRESSORS else "")

@@ -10,21 +10,21 @@ import re
 import tomllib
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate, cycle, islice
+from itertools import accumulate, product
 from random import Random
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from inlaid.collect.english import Inflection
 
 Language = Literal["zh", "en"]
 Item = TypeVar("Item")
 ByLanguage = Mapping[Language, Item]
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-ENGLISH_FORMS = ("s", "a", "third", "past", "ing", "er")
-LOANS = 30
-"""Words for every row that borrows, so that a row with few words to borrow is as frequent as the others."""
+PUNCTUATION = "。，？！.,?!"
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,29 @@ class Concept:
     en: str
 
 
+class Mention(NamedTuple):
+    """A concept that a slot expresses in one language, and the form it has there, such as `cats`."""
+
+    concept: Concept
+    language: Language
+    text: str
+
+
 @dataclass(frozen=True)
 class Row:
     """A line of a sheet: the text of each slot key, such as `capital` or `young.s`; "" is the word."""
 
     text: ByLanguage[Mapping[str, str]]
     concepts: Mapping[str, Concept]
+    phrases: Mapping[str, tuple[Pair, ...]] = field(default_factory=dict[str, tuple[Pair, ...]])
+    """The phrases that go with the word, such as what a doctor does; they may have slots of their own."""
 
     def seen_from(self, column: str) -> Row:
         """The row with another column as its word: the row of the king becomes the row of the queen."""
         text: ByLanguage[Mapping[str, str]] = {
             language: {**forms, **_below(column, forms)} for language, forms in self.text.items()
         }
-        return Row(text, {**self.concepts, **_below(column, self.concepts)})
+        return Row(text, {**self.concepts, **_below(column, self.concepts)}, self.phrases)
 
 
 Sheets = Mapping[str, Sequence[Row]]
@@ -67,9 +77,12 @@ class Filling:
     """A row as used by one variable of a frame: the strings for its slots, in slot order."""
 
     row: Row
-    word: str
+    words: frozenset[str]
+    """The Chinese words it names, so that no sentence names one twice."""
     zh: tuple[str, ...]
     en: tuple[str, ...]
+    weight: float
+    mentions: tuple[Mention, ...]
 
 
 @dataclass(frozen=True)
@@ -77,8 +90,9 @@ class Variable:
     """Slots filled from the same row, such as {country} and {country.capital}."""
 
     name: str
-    keys: ByLanguage[tuple[str, ...]]
     fillings: tuple[Filling, ...]
+    heights: tuple[float, ...]
+    """The cumulative weights of the fillings."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +102,11 @@ class Frame:
     zh: str
     en: str
     variables: tuple[Variable, ...]
-    weight: float
-    pronoun: str
+    weight: float = 0.0
+    pronoun: str = ""
     """The slot of a pronoun that refers to its own variable, such as `who.he`; empty if there is none."""
+    section: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,74 +118,88 @@ class Grammar:
     frames: tuple[Frame, ...]
     relations: Mapping[str, list[tuple[Row, str]]]
     """For each relation, the rows that have it and the key of the other word."""
+    subjects: Mapping[str, str]
+    """For each field, the subject of its section."""
 
 
 @cache
 def grammar() -> Grammar:
     """The grammar, read when it is first needed."""
-    data = tomllib.loads(files(__package__).joinpath("world.toml").read_text(encoding="utf-8"))
+    return parsed(files(__package__).joinpath("world.toml").read_text(encoding="utf-8"))
+
+
+def parsed(text: str) -> Grammar:
+    """The grammar that a text like `world.toml` describes."""
+    data = tomllib.loads(text)
+    english = Inflection.of(data.pop("english"))
     groups = data.pop("groups")
-    lenders = {name: list(_rows(name, section, {})) for name, section in data.items()}
-    sheets = {name: list(_rows(name, section, lenders)) for name, section in data.items()}
+    sheets = {name: list(_rows(name, section, english)) for name, section in data.items()}
     pools = sheets | {name: list(_members(sheets, members)) for name, members in groups.items()}
-    frames = tuple(frame for section in data.values() for frame in _frames(section, pools))
+    builder = _Builder(pools, english)
+    frames = tuple(frame for name, section in data.items() for frame in _frames(name, section, builder))
     meanings = dict.fromkeys(c for sheet in sheets.values() for row in sheet for c in row.concepts.values())
     return Grammar(
         concepts=tuple(concept for concept in meanings if is_word(concept.zh, concept.en)),
         dictionary=tuple(sorted(_chinese_words(frames))),
         frames=frames,
         relations=_relations(data, sheets),
+        subjects={
+            concept.field: data[name]["subject"]
+            for name, sheet in sheets.items()
+            for row in sheet[:1]
+            for concept in row.concepts.values()
+        },
     )
 
 
-def _rows(name: str, section: Mapping[str, Any], lenders: Sheets) -> Iterator[Row]:
-    """The lines of a sheet. One that borrows words comes once for each of them, or once without lenders."""
+# ---- Reading sheets
+
+
+def _rows(name: str, section: Mapping[str, Any], english: Inflection) -> Iterator[Row]:
+    """The lines of a sheet; indented lines hold the phrases of the word above them."""
     fields = {"": section.get("field", name), **section.get("fields", {})}
     heads = section.get("columns", "").split()
-    for line in section.get("words", "").strip().splitlines():
+    for block in re.split(r"\n(?=\S)", section.get("words", "").strip()):
+        line, *below = block.splitlines() or [""]
+        if not line:
+            continue
         cells = dict(zip(heads, (cell.replace("_", " ") for cell in line.split()), strict=True))
-        shared = section.get("every", {})
-        yield from (_row({**cells, **shared, **loan}, fields) for loan in _loans(cells, lenders))
+        shared = {head: _with_cells(text, cells) for head, text in section.get("every", {}).items()}
+        yield _row({**cells, **shared}, fields, english, dict(map(_phrases, below)))
 
 
-def _loans(cells: Mapping[str, str], lenders: Sheets) -> Iterator[dict[str, str]]:
-    """The cells that replace one such as `object.from = clothes.s`, one word of that sheet after another."""
-    sources = {head.removesuffix(".from"): cell for head, cell in cells.items() if head.endswith(".from")}
-    if not (sources and lenders):
-        yield {}
-        return
-    ((column, source),) = sources.items()
-    sheet, _, key = source.partition(".")
-    for row in islice(cycle(lenders[sheet]), LOANS):
-        zh = row.text["zh"]
-        en = row.text["en"]
-        yield {f"{column}.zh": zh.get(key, zh[""]), f"{column}.en": en[key]}
+def _with_cells(text: str, cells: Mapping[str, str]) -> str:
+    """`那 {m} {zh}` with the cells of a row: `那 只 猫`."""
+    return re.sub(r"{([\w.]+)}", lambda found: cells[found[1]], text)
 
 
-def _row(cells: Mapping[str, str], fields: Mapping[str, str]) -> Row:
+def _phrases(line: str) -> tuple[str, tuple[Pair, ...]]:
+    """`act: 吃 鱼 / eat fish | 捉 老鼠 / catch mice` as its name and its pairs."""
+    name, _, listed = line.strip().partition(": ")
+    return name, tuple(
+        Pair(*(side.strip() for side in each.split("/"))) for each in re.split(r"\|(?![^()]*\))", listed)
+    )
+
+
+def _row(
+    cells: Mapping[str, str],
+    fields: Mapping[str, str],
+    english: Inflection,
+    phrases: Mapping[str, tuple[Pair, ...]],
+) -> Row:
     text: dict[Language, dict[str, str]] = {"zh": {}, "en": {}}
     for head, cell in cells.items():
         column, _, kind = head.rpartition(".")
         if kind == "en":
-            text["en"] = {column: cell, **_inflected(column, cell), **text["en"]}
+            text["en"] = {column: cell, **english.forms(cell, column), **text["en"]}
         elif kind == "zh":
             text["zh"][column] = cell
         elif kind == "m":  # the measure word is the only form Chinese has
             text["zh"][head] = cell
-        elif kind != "from":
+        else:
             text["en"][head] = cell
     meanings = {c: Concept(field, text["zh"][c], text["en"][c]) for c, field in fields.items() if field}
-    return Row(text, meanings)
-
-
-def _inflected(column: str, word: str) -> dict[str, str]:
-    """The regular English forms of a word; irregular ones have a column in the sheet."""
-    stem = re.sub(r"(?<=[^aeiou])y$", "i", word)
-    plural = stem + ("es" if stem != word or re.search(r"(s|x|z|ch|sh)$", word) else "s")
-    past = stem + ("d" if word.endswith("e") else "ed")
-    article = "an" if word[0].lower() in "aeiou" else "a"
-    forms = {"s": plural, "third": plural, "past": past, "a": f"{article} {word}"}
-    return {f"{column}.{form}".lstrip("."): text for form, text in forms.items()}
+    return Row(text, meanings, phrases)
 
 
 def _below(column: str, items: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,28 +215,113 @@ def _members(sheets: Sheets, names: Iterable[str]) -> Iterator[Row]:
         yield from (row.seen_from(column) if column else row for row in sheets[sheet])
 
 
-def _frames(section: Mapping[str, Any], pools: Sheets) -> Iterator[Frame]:
+# ---- Building frames
+
+
+def _frames(name: str, section: Mapping[str, Any], builder: _Builder) -> Iterator[Frame]:
     """The frames of a section share its weight: by default, one for each word of the section."""
     blocks = [block.splitlines() for block in section.get("frames", "").strip().split("\n\n") if block]
     options = [dict(line.split(": ") for line in block[2:]) for block in blocks]
     weights = [float(option.get("weight", 1)) for option in options]
-    shown = len(section.get("words", "").strip().splitlines()) * (1 + len(section.get("fields", {})))
+    shown = len(re.findall(r"(?m)^\S", section.get("words", ""))) * (1 + len(section.get("fields", {})))
     share = section.get("share", shown) / sum(weights) if blocks else 0
     for (zh, en, *_), option, weight in zip(blocks, options, weights, strict=True):
-        yield _frame(Pair(zh, en), pools, share * weight, option.get("referent", ""))
+        yield replace(
+            builder.frame(Pair(zh, en)),
+            weight=share * weight,
+            pronoun=option.get("referent", ""),
+            section=name,
+            subject=section["subject"],
+        )
 
 
-def _frame(lines: Pair, pools: Sheets, weight: float, pronoun: str) -> Frame:
-    lines, choices = _choices_named(lines)
-    slots: ByLanguage[list[tuple[str, str]]] = {"zh": _slots(lines.zh), "en": _slots(lines.en)}
-    names = list(dict.fromkeys(name for name, _ in slots["zh"] + slots["en"]))
-    return Frame(
-        zh=_template(lines.zh, slots["zh"], names),
-        en=_template(lines.en, slots["en"], names),
-        variables=tuple(_variable(name, slots, {**pools, **choices}) for name in names),
-        weight=weight,
-        pronoun=pronoun,
-    )
+@dataclass(frozen=True)
+class _Builder:
+    """Turns lines with slots into frames whose slots are filled from `pools`."""
+
+    pools: Sheets
+    english: Inflection
+
+    def frame(self, lines: Pair) -> Frame:
+        lines, choices = _choices_named(lines)
+        slots: ByLanguage[list[tuple[str, str]]] = {"zh": _slots(lines.zh), "en": _slots(lines.en)}
+        names = list(dict.fromkeys(name for name, _ in slots["zh"] + slots["en"]))
+        return Frame(
+            zh=_template(lines.zh, slots["zh"], names),
+            en=_template(lines.en, slots["en"], names),
+            variables=tuple(self._variable(name, slots, choices) for name in names),
+        )
+
+    def _variable(
+        self, name: str, slots: ByLanguage[list[tuple[str, str]]], choices: Mapping[str, list[Row]]
+    ) -> Variable:
+        """Rows that lack a key of the frame do not fill it."""
+        keys: ByLanguage[list[str]] = {
+            side: [key for owner, key in slots[side] if owner == name] for side in LANGUAGES
+        }
+        rows = choices.get(name) or self.pools[name.rstrip("0123456789")]
+        fillings = tuple(filling for row in rows for filling in self._fillings(row, keys))
+        if not fillings:
+            raise LookupError(f"No row of {name} has all of {keys}.")
+        return Variable(name, fillings, tuple(accumulate(filling.weight for filling in fillings)))
+
+    def _fillings(self, row: Row, keys: ByLanguage[list[str]]) -> Iterator[Filling]:
+        """The row once for each combination of its phrases that the keys ask for; together they weigh 1."""
+        used = dict.fromkeys(key.split(".")[0] for side in LANGUAGES for key in keys[side])
+        columns = [column for column in used if column in row.phrases]
+        for phrases in product(*(self._spelled(row.phrases[column]) for column in columns)):
+            zh = dict(row.text["zh"])
+            en = dict(row.text["en"])
+            weight = 1.0
+            for column, phrase in zip(columns, phrases, strict=True):
+                zh[column] = phrase.zh[0]
+                en.update({column: phrase.en[0], **self.english.forms(phrase.en[0], column)})
+                weight *= phrase.weight
+            if all(key in zh for key in keys["zh"]) and all(key in en for key in keys["en"]):
+                mentions = (*_mentions(row, keys), *(each for phrase in phrases for each in phrase.mentions))
+                yield Filling(
+                    row=row,
+                    words=frozenset({zh[""]}).union(*(phrase.words for phrase in phrases)),
+                    zh=tuple(zh[key] for key in keys["zh"]),
+                    en=tuple(en[key] for key in keys["en"]),
+                    weight=weight,
+                    mentions=mentions,
+                )
+
+    def _spelled(self, phrases: tuple[Pair, ...]) -> list[Filling]:
+        """Each phrase with its own slots filled in every way; all phrases together weigh 1."""
+        return [each for phrase in phrases for each in self._in_every_way(phrase, 1 / len(phrases))]
+
+    def _in_every_way(self, phrase: Pair, weight: float) -> Iterator[Filling]:
+        frame = self.frame(phrase)
+        total = 1.0
+        for variable in frame.variables:
+            total *= variable.heights[-1]
+        for fillings in product(*(variable.fillings for variable in frame.variables)):
+            share = weight / total
+            for filling in fillings:
+                share *= filling.weight
+            zh, en = _formatted(frame, fillings)
+            yield Filling(
+                row=Row({"zh": {}, "en": {}}, {}),
+                words=frozenset().union(*(filling.words for filling in fillings)),
+                zh=(zh,),
+                en=(en,),
+                weight=share,
+                mentions=tuple(each for filling in fillings for each in filling.mentions),
+            )
+
+
+def _mentions(row: Row, keys: ByLanguage[list[str]]) -> Iterator[Mention]:
+    """The concepts that the slots of a row express; `a cat` counts as `cat`."""
+    for side in LANGUAGES:
+        for key in keys[side]:
+            head, _, last = key.rpartition(".")
+            column = key if key in row.concepts else head
+            if column in row.concepts and (column == key or last in Inflection.KINDS):
+                yield Mention(
+                    row.concepts[column], side, row.text[side][column if last == "a" else key].lower()
+                )
 
 
 def _choices_named(lines: Pair) -> tuple[Pair, dict[str, list[Row]]]:
@@ -235,22 +350,6 @@ def _template(line: str, slots: list[tuple[str, str]], names: list[str]) -> str:
     return re.sub(r"{[^}]*}", lambda _: f"{{{next(places)}}}", line)
 
 
-def _variable(name: str, slots: ByLanguage[list[tuple[str, str]]], pools: Sheets) -> Variable:
-    keys: ByLanguage[tuple[str, ...]] = {
-        side: tuple(key for owner, key in slots[side] if owner == name) for side in LANGUAGES
-    }
-    fillings = (
-        Filling(
-            row=row,
-            word=row.text["zh"][""],
-            zh=tuple(row.text["zh"][key] for key in keys["zh"]),
-            en=tuple(row.text["en"][key] for key in keys["en"]),
-        )
-        for row in pools[name.rstrip("0123456789")]
-    )
-    return Variable(name, keys, tuple(fillings))
-
-
 def _chinese_words(frames: Iterable[Frame]) -> set[str]:
     """The words between the slots, and all words that may fill a slot."""
     texts = [re.sub(r"{\d+}", " ", frame.zh) for frame in frames]
@@ -270,39 +369,49 @@ def _relations(data: Mapping[str, Any], sheets: Sheets) -> dict[str, list[tuple[
 # ---- Drawing. Only `Random.random` is used: it gives the same numbers on every version and platform
 
 
-def pairs_with_spaces(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless sentence pairs, with spaces between the Chinese words."""
-    rng = Random(seed)
+def drawn(rng: Random) -> Iterator[tuple[Frame, list[Filling]]]:
+    """Frames by their weights, with their fillings, without end."""
     frames = grammar().frames
     heights = list(accumulate(frame.weight for frame in frames))
     while True:
         frame = frames[bisect(heights, rng.random() * heights[-1])]
-        yield write(frame, fill(frame, rng))
+        yield frame, fill(frame, rng)
+
+
+def pairs_with_spaces(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless sentence pairs, with spaces between the Chinese words."""
+    return (write(frame, fillings) for frame, fillings in drawn(Random(seed)))
 
 
 def fill(frame: Frame, rng: Random, given: Mapping[str, Filling] | None = None) -> list[Filling]:
     """A filling for each variable of a frame, no word twice; `given` holds those already chosen."""
     given = given or {}
-    used = {filling.word for filling in given.values()}
+    used = {word for filling in given.values() for word in filling.words}
     chosen: list[Filling] = []
     for variable in frame.variables:
-        filling = given.get(variable.name) or pick(variable.fillings, rng, used)
-        used.add(filling.word)
+        filling = given.get(variable.name) or pick(variable, rng, used)
+        used |= filling.words
         chosen.append(filling)
     return chosen
 
 
-def pick(fillings: tuple[Filling, ...], rng: Random, used: set[str]) -> Filling:
+def pick(variable: Variable, rng: Random, used: set[str]) -> Filling:
+    heights = variable.heights
     while True:
-        filling = fillings[int(rng.random() * len(fillings))]
-        if filling.word not in used:
+        filling = variable.fillings[bisect(heights, rng.random() * heights[-1])]
+        if used.isdisjoint(filling.words):
             return filling
 
 
-def write(frame: Frame, fillings: list[Filling]) -> tuple[str, str]:
+def write(frame: Frame, fillings: Sequence[Filling]) -> tuple[str, str]:
+    zh, en = _formatted(frame, fillings)
+    return zh, en[0].upper() + en[1:]
+
+
+def _formatted(frame: Frame, fillings: Sequence[Filling]) -> tuple[str, str]:
     zh = frame.zh.format(*[text for filling in fillings for text in filling.zh])
     en = frame.en.format(*[text for filling in fillings for text in filling.en])
-    return zh, en[0].upper() + en[1:]
+    return zh, en
 
 
 def until(words: int, measured: Iterable[tuple[Item, int]]) -> Iterator[Item]:

@@ -62,25 +62,46 @@ def _opencc(direction: str):  # cached: loading its dictionaries takes a moment
     return opencc.OpenCC(direction)
 
 
-def origins(text: str, names: Sequence[str]) -> list[int] | None:
-    """For each character of the normalized text, and for its end, the offset in `text` it came from.
+Span = tuple[int, int]
 
-    None if there are no such offsets: a step changed more than single characters and their combining marks
-    (traditional phrases).
+
+def origins(text: str, names: Sequence[str]) -> list[Span] | None:
+    """For each character of the normalized text, start and end of the characters of `text` it came from.
+
+    None if that is unknown: a step joined or reordered characters in a way not foreseen here.
 
     >>> origins("CAFE\\u0301", ("nfc", "lower"))
-    [0, 1, 2, 3, 5]
+    [(0, 1), (1, 2), (2, 3), (3, 5)]
     """
-    normalize = normalizer(names)
-    offsets: list[int] = []
+    spans = [(place, place + 1) for place in range(len(text))]
+    for name in names:
+        step = registry.find("normalizer", name)
+        moved = _origins_of_step(text, step)
+        if moved is None:
+            return None
+        spans = [(spans[start][0], spans[end - 1][1]) for start, end in moved]
+        text = step(text)
+    return spans
+
+
+def _origins_of_step(text: str, step: Step) -> list[Span] | None:
+    spans: list[Span] = []
     pieces: list[str] = []
     for found in _CHARACTER.finditer(text):
-        piece = normalize(found[0])
+        piece = step(found[0])
         pieces.append(piece)
         if len(piece) == len(found[0]):
-            offsets += range(found.start(), found.end())
+            spans += [(place, place + 1) for place in range(found.start(), found.end())]
         else:  # which character came from which is unknown
-            offsets += [found.start()] * len(piece)
-    if "".join(pieces) != normalize(text):
-        return None
-    return [*offsets, len(text)]
+            spans += [found.span()] * len(piece)
+    normalized = step(text)
+    if "".join(pieces) == normalized:
+        return spans
+    if len(normalized) == len(text):  # a character depends on others: 乾隆, Σ at the end of a word
+        return [(place, place + 1) for place in range(len(text))]
+    return None
+
+
+def original_span(places: Sequence[Span], start: int, end: int) -> Span:
+    """Where normalized[start:end], which is not empty, came from."""
+    return places[start][0], places[end - 1][1]

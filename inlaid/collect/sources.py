@@ -17,9 +17,12 @@ from typing import cast
 
 import numpy as np
 
+from inlaid.collect.archives import file_of
+from inlaid.collect.charsets import UTF8, Invalid, report_charset
 from inlaid.collect.compression import BLOCK, STDIN, DecompressedFile, Readable
 from inlaid.collect.tables import BYTE_ORDER_MARK, TABLES
 from inlaid.errors import SourceError
+from inlaid.messages import Advice, Message
 from inlaid.report import Note, Progress, Report, silent
 
 Tokens = Sequence[str]
@@ -28,8 +31,6 @@ Text = str | PathLike[str] | Iterable[str] | Iterable[PathLike[str]] | Iterable[
 
 LONGEST = 1 << 24
 """Bytes of one line held in memory. A longer line is passed on in pieces, cut between words."""
-ARCHIVES = {".zip", ".tar", ".tgz", ".7z", ".rar"}
-"""Suffixes of files that hold other files. Read as text they would give garbage."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,41 @@ class TextBlock:
 
 
 @dataclass(frozen=True)
+class Head:
+    """The beginning of a file, as UTF-8."""
+
+    data: bytes
+    plain: bool
+    """Whether the file is nothing but this text: any part of it can be read in the same way."""
+
+
+@dataclass(frozen=True)
 class Input:
     """A file that was read, for the manifest of the corpus."""
 
     name: str
     size: int
     hash: str
+    charset: str = UTF8
 
 
 @dataclass
 class Source:
-    """Text to be read once, block by block. `inputs` and `documents` fill as it is read."""
+    """Text to be read once, block by block. `inputs`, `documents` and `replaced` fill as it is read."""
 
     text: Text
     field: str = "text"
     report: Report = silent
+    charset: str = UTF8
+    invalid: Invalid = "error"
     inputs: list[Input] = dataclasses.field(default_factory=list[Input])
     documents: int = 0
+    replaced: int = 0
+    """Characters of charsets other than UTF-8 that could not be decoded."""
+
+    def again(self) -> Source:
+        """The same text, to be read another time."""
+        return Source(self.text, self.field, charset=self.charset, invalid=self.invalid)
 
     @property
     def reads_stdin(self) -> bool:
@@ -75,40 +94,60 @@ class Source:
             raise unexpected_text(self.text)
         return cast("Iterable[str | Tokens]", self.text)
 
+    def files(self, report: Report = silent) -> list[Path]:
+        """All files that the text is in, in order."""
+        return [found for path in _paths(self.text) or [] for found in _files(path, report)]
+
+    def head(self, path: Path) -> Head:
+        """The first block of a file."""
+        with DecompressedFile(path) as file:
+            self._recode(path, file)
+            plain = path.is_file() and not file.compression and file.recoder is None
+            first = next(self._file_blocks(path, file), None)
+            is_table = Path(file.name).suffix.lower() in TABLES
+        return Head(b"" if first is None else first.data, plain and not is_table)
+
     def blocks(self) -> Iterator[TextBlock]:
         """The blocks of all files, in order."""
-        paths = [found for path in _paths(self.text) or [] for found in _files(path, self.report)]
-        total = sum(path.stat().st_size for path in paths if path != STDIN) or None
+        paths = self.files(self.report)
+        total = sum(file_of(path).stat().st_size for path in paths if path != STDIN) or None
         done = 0
 
         def progress(size: int) -> None:
             self.report(Progress("reading", done + size, total, "bytes"))
 
         for path in paths:
+            if path.is_fifo():
+                self.report(Note("{path} is a pipe: waiting for a program that writes into it.", path=path))
             before = _size_and_time(path)
             with DecompressedFile(path, progress) as file:
+                self._recode(path, file)
                 yield from self._file_blocks(path, file)
                 file.finish()
             raw = file.raw
+            self.replaced += 0 if file.recoder is None else file.recoder.replaced
             if before != _size_and_time(path):
                 raise SourceError(
                     "{path} changed while it was being read. Read it when nothing writes to it.", path=path
                 )
-            self.inputs.append(Input(path.name, raw.size, raw.digest.hexdigest()))
+            self.inputs.append(Input(path.name, raw.size, raw.digest.hexdigest(), file.charset))
             done += raw.size
         self.report(Progress("reading", done, done, "bytes"))
 
+    def _recode(self, path: Path, file: DecompressedFile) -> None:
+        """Read the file in the charset that is asked for, and say so where the file decides."""
+        if Path(file.name).suffix.lower() == ".parquet":
+            return  # it is not text
+        file.recode(self.charset, self.invalid)
+        report_charset(path, file.charset, self.charset, self.report)
+
     def _file_blocks(self, path: Path, file: DecompressedFile) -> Iterator[TextBlock]:
-        suffix = path.with_suffix("").suffix.lower() if file.compression else path.suffix.lower()
-        if suffix in ARCHIVES:
-            raise SourceError(
-                "{path} is an archive of files, expected text. Unpack it and pass the folder.", path=path
-            )
+        suffix = Path(file.name).suffix.lower()
         if suffix in TABLES:
-            yield from self._document_blocks(TABLES[suffix](file, path, self.field), path.name)
+            yield from self._document_blocks(TABLES[suffix](file, path, self.field), str(path))
         else:
             self.documents += 1
-            yield from _line_blocks(file, path.name)
+            yield from _line_blocks(file, str(path))
 
     def _document_blocks(self, documents: Iterable[str], name: str) -> Iterator[TextBlock]:
         """Blocks of whole documents, one or more lines each."""
@@ -118,9 +157,11 @@ class Source:
         number = 0
         for number, document in enumerate(documents, 1):
             try:
-                encoded = document.encode("utf-8", "surrogatepass")
+                encoded = document.encode("utf-8", "surrogateescape")  # bytes of tables that were not UTF-8
             except AttributeError:
                 raise unexpected_sentence(document, number) from None
+            except UnicodeEncodeError:
+                encoded = document.encode("utf-8", "surrogatepass")
             held += encoded
             held += b"\n"
             size += len(encoded)
@@ -207,11 +248,16 @@ def _files(path: Path, report: Report) -> list[Path]:
         if not found:
             raise SourceError("The folder {path} holds no files.", path=path)
         return found
-    if path.exists():
+    if file_of(path).exists():
         return [path]
     if not glob.has_magic(str(path)):
         raise SourceError(
-            "There is no file '{path}'. To use a text itself, pass it in a list: [text].", path=path
+            "There is no file '{path}'. {advice}",
+            path=path,
+            advice=Advice(
+                typed=Message("Check the path."),
+                called=Message("To use a text itself, pass it in a list: [text]."),
+            ),
         )
     matched = sorted(Path(each) for each in glob.glob(str(path), recursive=True) if os.path.isfile(each))
     if not matched:
@@ -237,9 +283,9 @@ def _walk(folder: Path, report: Report) -> Iterator[Path]:
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
-    if path == STDIN:
+    if path == STDIN or not path.is_file():  # the time of a pipe is that of the last write
         return 0, 0
-    status = path.stat()
+    status = file_of(path).stat()
     return status.st_size, status.st_mtime_ns
 
 

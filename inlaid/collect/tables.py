@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from inlaid.collect.charsets import UTF8, not_decodable
 from inlaid.collect.compression import BLOCK, MAX_LINE, Readable
 from inlaid.collect.parquet_pages import batch_rows, measure_column
 from inlaid.errors import SourceError, did_you_mean, need
@@ -22,6 +23,8 @@ def read_jsonl(file: Readable, path: Path, field: str) -> Iterator[str]:
             continue
         try:
             row = parse_json(line)
+        except UnicodeDecodeError as error:
+            raise not_decodable(path, line, error.start, UTF8, number) from None
         except ValueError as error:
             raise SourceError(
                 "{path}:{line}: expected a JSON object on one line, found something that is not JSON "
@@ -55,6 +58,7 @@ def read_csv(file: Readable, path: Path, field: str, delimiter: str = ",") -> It
     rows = csv.reader(_text_lines(file, path), delimiter=delimiter)
     try:
         columns = next(rows, [])
+        _refuse_escaped(path, columns)
         if field not in columns:
             raise _no_column(path, field, columns)
         column = columns.index(field)
@@ -160,6 +164,15 @@ def _check_text_column(path: Path, field: str, kind: Any) -> None:
             field=field,
             found=str(kind),
         )
+
+
+def _refuse_escaped(path: Path, columns: Sequence[str]) -> None:
+    """The names of columns are needed as text, whatever is done about invalid bytes elsewhere."""
+    header = ",".join(columns).encode("utf-8", "surrogateescape")
+    try:
+        header.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise not_decodable(path, header, error.start, UTF8) from None
 
 
 def _no_column(path: Path, field: str, columns: Sequence[str]) -> SourceError:

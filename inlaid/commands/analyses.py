@@ -13,8 +13,15 @@ import tyro
 from tyro.conf import Positional
 
 from inlaid import places, registry
-from inlaid.commands.options import OVERWRITE_HELP, config_values, format_help
-from inlaid.commands.parsing import parse
+from inlaid.commands.options import (
+    FLAGS,
+    OVERWRITE_HELP,
+    config_values,
+    format_help,
+    reading_fields,
+    reading_values,
+)
+from inlaid.commands.parsing import dashes_kept, parse, without_mark
 from inlaid.commands.terminal import drawn, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
@@ -32,14 +39,15 @@ def run(entry: registry.Entry, words: list[str]) -> None:
     study = analysis_of(entry.load())
     defaults = _defaults(study, words)
     command = f"inlaid {command_name(entry.name)}"
-    options: Any = parse(_options(study, defaults), words, command, study.summary)
+    kind = _options(study, defaults)
+    options: Any = parse(kind, dashes_kept(words, kind), command, study.summary)
     settings = None
     if study.settings is not None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
     saved = ""
     with _claimed(study, options), drawn() as report:
-        inputs = {each.name: _loaded(each, options, report) for each in study.inputs}
+        inputs = {each.name: _loaded(each, study, options, report) for each in study.inputs}
         named: dict[str, Any] = {"settings": settings} if study.settings is not None else {}
         if study.takes_overwrite:
             named["overwrite"] = options.overwrite
@@ -56,21 +64,21 @@ def run(entry: registry.Entry, words: list[str]) -> None:
 
 def _claimed(study: Analysis, options: Any) -> contextlib.AbstractContextManager[None]:
     """The output, checked before any work and locked; most analyses have none."""
-    from inlaid import pipeline
+    from inlaid import storage
 
     output = getattr(options, "output", None)
     if output is None:
         return contextlib.nullcontext()
     folder = False
     if study.gives_vectors:
-        folder = pipeline.is_folder_format(pipeline.output_format(output, options.format))
-    reads = [
+        folder = storage.is_folder_format(storage.output_format(output, options.format))
+    models = [
         path
         for each in study.inputs
         if each.type is not str and each.name != "output"
         for path in _typed_paths(getattr(options, each.name))
     ]
-    return places.claimed(output, reads=reads, folder=folder, overwrite=options.overwrite)
+    return places.claimed(output, models=models, folder=folder, overwrite=options.overwrite)
 
 
 def _typed_paths(typed: Path | tuple[Path, ...] | None) -> tuple[Path, ...]:
@@ -81,13 +89,13 @@ def _typed_paths(typed: Path | tuple[Path, ...] | None) -> tuple[Path, ...]:
 
 def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> str:
     """Write the vectors of the result, and say where."""
-    from inlaid import pipeline
+    from inlaid import storage
 
     names = [
         getattr(options, each.name).stem for each in study.inputs if each.type is Vectors and not each.many
     ]
     vectors = result.to_vectors(names, report=report)
-    pipeline.save(vectors, options.output, format=options.format, overwrite=options.overwrite, report=report)
+    storage.save(vectors, options.output, format=options.format, overwrite=options.overwrite, report=report)
     return f"{options.output}: {len(vectors):,} words x {vectors.dim}"
 
 
@@ -107,9 +115,7 @@ def _defaults(study: Analysis, words: list[str]) -> dict[str, Any]:
 
 def _options(study: Analysis, defaults: dict[str, Any]) -> type:
     """A dataclass of everything the command takes: inputs, settings, and what all analyses share."""
-    # A sequence takes all that follows, so it comes last.
-    inputs = sorted(study.inputs, key=lambda each: each.many)
-    fields: list[Any] = [_input_field(each) for each in inputs]
+    fields: list[Any] = [_input_field(each) for each in study.inputs]
     docs = study.settings_help()
     if study.settings is not None:
         hints = typing.get_type_hints(study.settings, include_extras=True)
@@ -120,6 +126,7 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         formats = ", ".join(entry.name for entry in registry.entries("format"))
         text = f"format of the vectors, where it is not recognized: {formats}"
         fields.append(_flag("source_format", str | None, text, None))
+        fields += reading_fields(without=set(defaults))
     if study.gives_vectors:
         fields.append(_flag("output", Path | None, "save the result as vectors", None))
         fields.append(_flag("format", str | None, format_help(), None))
@@ -164,28 +171,35 @@ HELP: dict[type, str] = {
 
 def _flag(name: str, typed: Any, text: str, default: Any, metavar: str | None = None) -> Any:
     aliases = [SHORT[name]] if name in SHORT else None
-    flag = name.rstrip("_") if name.endswith("_") else None
+    flag = FLAGS.get(name, name.rstrip("_") if name.endswith("_") else None)
     documented = Annotated[typed, tyro.conf.arg(name=flag, help=text, aliases=aliases, metavar=metavar)]
     if default is inspect.Parameter.empty:
         return name, documented
     return name, documented, dataclasses.field(default=default)
 
 
-def _loaded(given: Input, options: Any, report: Report) -> Any:
+def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
     """The value of an input: vectors and corpora are opened, text and paths are passed on."""
     typed = getattr(options, given.name)
     if given.required and given.many and not typed:
         raise SettingError("{name}: expected at least one, found none.", name=given.name)
-    if typed is None or given.type in (str, Path):
+    if given.type is str and typed is not None:
+        return tuple(map(without_mark, typed)) if given.many else without_mark(typed)
+    if typed is None or given.type is Path:
         return typed
     if given.many:
-        return tuple(_opened(given.type, path, options, report) for path in typed)
-    return _opened(given.type, typed, options, report)
+        return tuple(_opened(given.type, path, study, options, report) for path in typed)
+    return _opened(given.type, typed, study, options, report)
 
 
-def _opened(kind: type, path: Path, options: Any, report: Report) -> Any:
-    from inlaid import pipeline
+def _opened(kind: type, path: Path, study: Analysis, options: Any, report: Report) -> Any:
+    from inlaid import storage
 
     if kind is Corpus:
         return open_corpus(path)
-    return pipeline.load(path, format=options.source_format, report=report)
+    settings = () if study.settings is None else dataclasses.fields(study.settings)
+    # A setting of the same name is about the analysis, except for the charset: that is one for all files.
+    others = {field.name for field in settings} - {"charset"}
+    return storage.load(
+        path, format=options.source_format, report=report, **reading_values(options, without=others)
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import locale
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from inlaid.commands.terminal import drawn, print_rows
-from inlaid.errors import InlaidError
+from inlaid.errors import UnknownWord
 from inlaid.report import Progress, Report
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ QUESTIONS: dict[Language, Questions] = {
         title="English",
         methods={"onehot": "one-hot", "ppmi": "PPMI", "sgns": "Word2Vec", "fasttext": "fastText"},
         words=("banana", "happy"),
-        analogies=("king - man + woman", "beijing - china + france"),
+        analogies=("king - man + woman", "beijing - china + japan"),
         unseen="bananna",
         nearest="nearest to {word}",
         not_in_text="{word} (not in the text)",
@@ -54,7 +54,7 @@ QUESTIONS: dict[Language, Questions] = {
     "zh": Questions(
         title="中文",
         methods={"onehot": "one-hot", "ppmi": "PPMI", "sgns": "Word2Vec", "fasttext": "fastText"},
-        words=("芒果", "高兴"),
+        words=("香蕉", "高兴"),
         analogies=("国王 - 男人 + 女人", "北京 - 中国 + 法国"),
         unseen="香蕉汁",
         nearest="与“{word}”最近的词",
@@ -65,11 +65,19 @@ QUESTIONS: dict[Language, Questions] = {
     ),
 }
 SETTINGS: dict[Language, dict[str, dict[str, Any]]] = {
-    "en": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000}},
-    "zh": {"sgns": {"epochs": 10}, "fasttext": {"epochs": 10, "buckets": 50_000, "min_n": 1, "max_n": 3}},
+    "en": {
+        "ppmi": {"dim": 150},
+        "sgns": {"epochs": 10},
+        "fasttext": {"epochs": 10, "buckets": 50_000},
+    },
+    "zh": {
+        "ppmi": {"dim": 150},
+        "sgns": {"epochs": 10},
+        "fasttext": {"epochs": 10, "buckets": 50_000, "min_n": 1, "max_n": 3},
+    },
 }
-"""The demo's text is small: a few more epochs than by default. Chinese words are short, so n-grams start at
-one character."""
+"""The demo's text is small: a few more epochs than by default. Its relations are many: the SVD of PPMI drops
+those of countries before dimension 120. Chinese words are short, so n-grams start at one character."""
 
 
 def demo(words: int = 200_000, seed: int = 1) -> None:
@@ -103,10 +111,8 @@ def vectors_of(language: Language, *, words: int, seed: int, report: Report) -> 
     from inlaid.collect import world
 
     names = tuple(QUESTIONS[language].methods)
-    dictionary = world.dictionary() if language == "zh" else None
-    corpus = pipeline.corpus(
-        world.sentences(language, words=words, seed=seed), dictionary=dictionary, report=report
-    )
+    chinese = {"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}
+    corpus = pipeline.corpus(world.sentences(language, words=words, seed=seed), report=report, **chinese)
     made: dict[str, Vectors] = {}
     for number, name in enumerate(names):
         report(Progress(f"methods ({language})", number, len(names), "methods"))
@@ -120,21 +126,21 @@ def _answers(asked: Questions, spaces: Mapping[str, Vectors]) -> list[str | tupl
     from inlaid.study.search.neighbors import neighbors
 
     rows: list[str | tuple[str, ...]] = []
+
+    def ask(title: str, question: Callable[..., Iterable[Any]], about: str, shown: int) -> None:
+        rows.append(f"  {title}")
+        for method, vectors in spaces.items():
+            try:
+                answer = _listed(asked, question(vectors, about, n=shown))
+            except UnknownWord:  # a short text may lack any word
+                answer = asked.no_vector
+            rows.append((f"    {asked.methods[method]}", answer))
+
     for word in asked.words:
-        rows.append(f"  {asked.nearest.format(word=word)}")
-        for method, vectors in spaces.items():
-            rows.append((f"    {asked.methods[method]}", _listed(asked, neighbors(vectors, word, n=SHOWN))))
+        ask(asked.nearest.format(word=word), neighbors, word, SHOWN)
     for formula in asked.analogies:
-        rows.append(f"  {formula}")
-        for method, vectors in spaces.items():
-            rows.append((f"    {asked.methods[method]}", _listed(asked, analogy(vectors, formula, n=3))))
-    rows.append(f"  {asked.not_in_text.format(word=asked.unseen)}")
-    for method, vectors in spaces.items():
-        try:
-            answer = _listed(asked, neighbors(vectors, asked.unseen, n=SHOWN))
-        except InlaidError:
-            answer = asked.no_vector
-        rows.append((f"    {asked.methods[method]}", answer))
+        ask(formula, analogy, formula, 3)
+    ask(asked.not_in_text.format(word=asked.unseen), neighbors, asked.unseen, SHOWN)
     return rows
 
 

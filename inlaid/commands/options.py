@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +12,16 @@ import tyro
 from tyro.conf import Positional
 
 from inlaid import registry
-from inlaid.config import read_toml
+from inlaid.config import field_help, read_toml
 from inlaid.errors import SettingError
 
 TEXT_HELP = "files or folders of text, or the folder of a corpus"
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+FLAGS = {"charset": "encoding"}
+"""Settings whose flag has another name: in code, `Encoding` is how text becomes ids."""
+METAVARS = {"dictionary": "FILE|WORD..."}
+"""Settings whose values the help calls by more than their types."""
 OVERWRITE_HELP = "replace the output even if nothing in it shows that Inlaid wrote it"
 
 
@@ -31,8 +37,28 @@ def reading_options(*more: tuple[str, Any, Any], **groups: object) -> type:
             dataclasses.field(default=None),
         ),
     ]
-    given = [(name, type(default), dataclasses.field(default=default)) for name, default in groups.items()]
+    settings = {name: flagged(default) for name, default in groups.items()}
+    given = [(name, type(default), dataclasses.field(default=default)) for name, default in settings.items()]
     return dataclasses.make_dataclass("Options", [*fixed, *more, *given], frozen=True, kw_only=True)
+
+
+def flagged(settings: Any) -> Any:
+    """The same settings, of a class that tells tyro what is in FLAGS and METAVARS; anything else as it is."""
+    kind = type(settings)
+    names = [name for name in FLAGS | METAVARS if name in getattr(kind, "__dataclass_fields__", ())]
+    if not names:
+        return settings
+    hints = typing.get_type_hints(kind, include_extras=True)
+    docs = field_help(kind)
+    flags = {
+        name: tyro.conf.arg(name=FLAGS.get(name), help=docs[name], metavar=METAVARS.get(name))
+        for name in names
+    }
+    renamed = [(name, Annotated[hints[name], flags[name]], getattr(settings, name)) for name in names]
+    made: Any = dataclasses.make_dataclass(
+        kind.__name__, renamed, bases=(kind,), frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__}
+    )
+    return made(**values_of_group(settings))
 
 
 def format_help() -> str:
@@ -47,6 +73,27 @@ def saving_fields() -> list[tuple[str, Any, Any]]:
         ("format", Annotated[str | None, arg(help=format_help())], dataclasses.field(default=None)),
         ("overwrite", Annotated[bool, arg(help=OVERWRITE_HELP)], dataclasses.field(default=False)),
     ]
+
+
+def reading_fields(without: Collection[str] = ()) -> list[tuple[str, Any, Any]]:
+    """The flags of a command that reads vectors, `without` those that mean something else there."""
+    from inlaid.formats.reading import Reading
+
+    hints = typing.get_type_hints(Reading, include_extras=True)
+    return [
+        (
+            field.name,
+            Annotated[hints[field.name], tyro.conf.arg(name=FLAGS.get(field.name), help=text)],
+            dataclasses.field(default=field.default),
+        )
+        for field, text in zip(dataclasses.fields(Reading), field_help(Reading).values(), strict=True)
+        if field.name not in without
+    ]
+
+
+def reading_values(options: Any, without: Collection[str] = ()) -> dict[str, Any]:
+    """What was given for `reading_fields`."""
+    return {name: getattr(options, name) for name, *_ in reading_fields(without)}
 
 
 def config_values(words: list[str]) -> dict[str, Any]:

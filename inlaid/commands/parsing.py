@@ -16,12 +16,15 @@ from typing import Any, TypeVar
 
 import tyro
 
+from inlaid.commands.options import FLAGS
 from inlaid.commands.terminal import STYLES, places, wrapped
 from inlaid.config import meant_setting
 from inlaid.errors import SettingError, did_you_mean
 from inlaid.messages import Message
 
 T = TypeVar("T")
+MARK = " "
+"""Stands before a word that starts with a dash while tyro parses it."""
 NONE_OR = re.compile(r"(\{None\}\||(?<=\{)None,)([^\s\x1b]+)")
 """How tyro shows the value of an option that may be None: {None}|INT, {None,hnsw,ivf}."""
 NO_DEFAULT = re.compile(rf"\(default:(?:[\s│]|{STYLES.pattern})*(?:None|False|True)?\)")
@@ -53,6 +56,29 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         ) from None
 
 
+def dashes_kept(words: list[str], kind: Any) -> list[str]:
+    """Words and formulas that start with a dash, marked so that they are not taken for options."""
+    options = option_names(kind)
+    end = words.index("--") if "--" in words else len(words)
+    return [MARK + word if _is_no_option(word, options) else word for word in words[:end]] + words[end:]
+
+
+def without_mark(word: str) -> str:
+    return word.removeprefix(MARK)
+
+
+def _is_no_option(word: str, options: Sequence[str]) -> bool:
+    """A formula such as "-man + king", or a word of several letters that is close to no option."""
+    if re.fullmatch(r"-[^-\s=].*", word, re.DOTALL) is None or re.fullmatch(r"-[\d.]+(?:e-?\d+)?", word):
+        return False
+    if re.match(r"-[a-z]=", word):
+        return False
+    if re.search(r"[\s+＋*＊×(（]", word):
+        return True
+    name = word[1:].partition("=")[0].replace("-", "_")
+    return len(name) > 1 and name not in options and not _meant(name, options)
+
+
 def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
     """The same flags, but the call is returned, not made: `parse` must not redirect what the command
     prints."""
@@ -66,8 +92,13 @@ def option_names(kind: Any) -> list[str]:
     names: list[str] = []
     for field in dataclasses.fields(kind):
         group = dataclasses.is_dataclass(field.default)
-        names += option_names(type(field.default)) if group else [field.name.rstrip("_")]
+        names += option_names(type(field.default)) if group else [flag_of(field.name)]
     return names
+
+
+def flag_of(name: str) -> str:
+    """What a field is called on the command line: `from_` is --from."""
+    return FLAGS.get(name, name.rstrip("_"))
 
 
 class _Shown(io.StringIO):
@@ -168,8 +199,13 @@ def _unknown_option(typed: str, options: Sequence[str]) -> Message:
     name = flag.lstrip("-").replace("-", "_")
     if name in options:  # a switch that is on by default
         return Message("{typed} is the default; --no-{name} turns it off.", typed=flag, name=flag[2:])
-    meant = meant_setting(name, options) or did_you_mean(name, options).values.get("close", "")
+    meant = _meant(name, options)
     if not meant:
         return Message("There is no option {typed}.", typed=flag)
     close = f"-{meant}" if len(meant) == 1 else f"--{meant.replace('_', '-')}"
     return Message("There is no option {typed}. Did you mean {close}?", typed=flag, close=close)
+
+
+def _meant(name: str, options: Sequence[str]) -> str:
+    """The option that was meant by a name; empty when none is like it."""
+    return meant_setting(name, options) or did_you_mean(name, options).values.get("close", "")

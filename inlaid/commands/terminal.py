@@ -28,14 +28,26 @@ LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
 
+ESCAPED: dict[str, int] = {}
+"""How many characters were written as their codes, by the encoding that lacks them."""
+
+
 def show_every_character() -> None:
     """Where a stream cannot show a character, such as a Chinese one in ASCII, it shows its code instead of
-    failing."""
-    codecs.register_error("inlaid", _bytes_or_code)
-    instead = {"strict": "backslashreplace", "surrogateescape": "inlaid"}
+    failing; `note_escaped` says so at the end."""
+    ESCAPED.clear()
+    codecs.register_error("inlaid", _code)
+    codecs.register_error("inlaid-bytes", _bytes_or_code)
+    instead = {"strict": "inlaid", "backslashreplace": "inlaid", "surrogateescape": "inlaid-bytes"}
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in instead:
             stream.reconfigure(errors=instead[stream.errors])
+
+
+def _code(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError):
+        ESCAPED[error.encoding] = ESCAPED.get(error.encoding, 0) + error.end - error.start
+    return codecs.lookup_error("backslashreplace")(error)
 
 
 def _bytes_or_code(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -43,7 +55,19 @@ def _bytes_or_code(error: UnicodeError) -> tuple[str | bytes, int]:
     try:
         return codecs.lookup_error("surrogateescape")(error)
     except UnicodeError:
-        return codecs.lookup_error("backslashreplace")(error)
+        return _code(error)
+
+
+def note_escaped() -> None:
+    """One note about all characters that the encoding of the output lacks."""
+    for encoding, count in list(ESCAPED.items()):
+        note = Note(
+            "{count:,} characters are not in the encoding of the output, {encoding}, and are shown as codes "
+            "such as \\u4e2d. Set the variable PYTHONIOENCODING=utf-8 where the terminal can show UTF-8.",
+            count=count,
+            encoding=encoding,
+        )
+        print(f"note: {note.text}", file=sys.stderr)
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:
@@ -87,7 +111,12 @@ def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # a program reads it, and has other codes than a terminal shows
+        text = json.dumps(value, indent=2, allow_nan=False)
+    print(text)
 
 
 def _aligned(rows: Sequence[Any]) -> Iterator[str]:
@@ -234,10 +263,19 @@ class _Drawing:
         speed = event.figures.get("speed", max(event.done - done, 0) / max(now - when, 1e-3))
         remaining = ((event.total or 0) - event.done) / speed if speed else 0
         left = event.figures.get("left", remaining)
-        shown = [f"{speed:,.0f} {event.unit}/s"] if speed else []
+        shown = [f"{_short(speed)} {event.unit}/s"] if speed else []
         shown += [
             f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
         ]
         if left > 0:
             shown.append(f"{time_in_words(left)} left")
         return "  ".join(shown)
+
+
+def _short(speed: float) -> str:
+    """Two digits, or all before the point: what is slow is not shown as 0.
+
+    >>> _short(0.31415), _short(31_415.9)
+    ('0.31', '31,416')
+    """
+    return f"{speed:.2g}" if speed < 10 else f"{speed:,.0f}"

@@ -5,50 +5,76 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from tyro.conf import Positional
 
-from inlaid.commands.options import Output, config_values, one_of, reading_options, text_of, values_of_group
+from inlaid.commands.options import (
+    Output,
+    config_values,
+    flagged,
+    one_of,
+    reading_options,
+    text_of,
+    values_of_group,
+)
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, print_report, print_tokens
+from inlaid.report import Note
+
+if TYPE_CHECKING:
+    from inlaid.encode.corpus import Corpus
 
 
 def tokenize(words: list[str]) -> None:
     """Show how a text is tokenized: tokens, ids and offsets."""
     from inlaid import pipeline
-    from inlaid.encode.corpus import Encoding, open_corpus
+    from inlaid.encode.corpus import OF_WORDS, Encoding, open_corpus
 
-    fields = [
+    given = flagged(Encoding())
+    fields: list[Any] = [
         ("text", Annotated[Positional[str], tyro.conf.arg(help="the text itself, in quotes")]),
         (
             "tokenizers",
-            Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers")],
-            dataclasses.field(default=("word",)),
+            Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers, shown side by side")],
+            dataclasses.field(default=()),
         ),
         (
             "corpus",
-            Annotated[Path | None, tyro.conf.arg(help="show the ids of this corpus")],
+            Annotated[Path | None, tyro.conf.arg(help="tokenize as this corpus was, and show its ids")],
             dataclasses.field(default=None),
         ),
-        ("encoding", tyro.conf.OmitArgPrefixes[Encoding], dataclasses.field(default=Encoding())),
+        ("encoding", tyro.conf.OmitArgPrefixes[type(given)], dataclasses.field(default=given)),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
     options: Any = parse(kind, words, "inlaid tokenize", tokenize.__doc__)
+    opened = open_corpus(options.corpus) if options.corpus else None
+    if os.path.isfile(options.text):
+        note = Note("{name} is taken as the text itself, not as a file.", name=options.text)
+        print(f"note: {note.text}", file=sys.stderr)
     settings = values_of_group(options.encoding)
     if options.encoding.tokenizer_file:
         shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
+    elif opened is not None and not options.tokenizers and options.encoding == given:
+        name = _tokenizer_name(opened)
+        shown = {name: pipeline.tokenize(options.text, corpus=opened)}
     else:
         shown = {}
-        for name in options.tokenizers:
+        for name in options.tokenizers or (options.encoding.tokenizer,):
             own = settings | {"tokenizer": name}
             if name != "word":
-                own["dictionary"] = None  # only the word tokenizer has one
+                own = {setting: value for setting, value in own.items() if setting not in OF_WORDS}
             shown[name] = pipeline.tokenize(options.text, **own)
-    known = open_corpus(options.corpus).vocabulary.words if options.corpus else None
-    print_tokens(shown, known.find if known else {}.get)
+    print_tokens(shown, opened.vocabulary.words.find if opened else {}.get)
+
+
+def _tokenizer_name(corpus: Corpus) -> str:
+    encoding = corpus.manifest["encoding"]
+    file = encoding.get("tokenizer_file")
+    return Path(file).name if file else str(encoding.get("tokenizer", "word"))
 
 
 def corpus(words: list[str]) -> None:
@@ -64,8 +90,8 @@ def corpus(words: list[str]) -> None:
             text_of(options),
             options.output,
             workers=options.workers,
+            encoding=options.encoding,
             report=report,
-            **values_of_group(options.encoding),
         )
     print_report(str(options.output), dict(made.manifest))
 
@@ -104,7 +130,8 @@ def world(
         language: which of its two languages
         words: how many words, at least
         seed: seed of the text
-        dictionary: also write its Chinese words to this file, for `inlaid train ... --dictionary`
+        dictionary: also write its Chinese words to this file, for `inlaid train --dictionary FILE
+            --force-dictionary`
         overwrite: replace files that exist
     """
     from inlaid import files, places

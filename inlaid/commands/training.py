@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import sys
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from inlaid import registry
-from inlaid.commands.options import config_values, reading_options, saving_fields, text_of
+from inlaid.commands import results
+from inlaid.commands.options import config_values, reading_options, saving_fields, text_of, values_of_group
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import as_typed, drawn, listed, print_rows
-from inlaid.errors import Diverged, InlaidError, SettingError, Unsynced
+from inlaid.commands.terminal import drawn, listed, print_rows
+from inlaid.errors import Diverged
 from inlaid.locks import short_name
 from inlaid.report import Note, Report
 
@@ -24,16 +23,6 @@ if TYPE_CHECKING:
     from inlaid.jobs.training import Abilities
     from inlaid.vectors import Vectors
 
-ABILITY_OF_FLAG = {
-    "--init-from": "init_from",
-    "--freeze": "freeze",
-    "--patience": "held_out",
-    "--checkpoint": "steps",
-    "--checkpoint-minutes": "steps",
-    "--resume": "steps",
-    "--minutes": "steps",
-}
-"""Flags that only some methods have, and the ability each of them needs."""
 CHECKPOINT = ".checkpoint"
 """Suffix of the checkpoint beside the output."""
 
@@ -51,36 +40,35 @@ def train(words: list[str]) -> None:
     from inlaid import pipeline
 
     options = _parsed(name, kind, words[1:])
-    method = options.settings
-    pipeline.check_alias(name, method)
+    pipeline.check_alias(name, options.settings)
     if options.planning.plan:
-        planned = pipeline.plan(text_of(options), method, encoding=_encoding(options))
+        planned = pipeline.plan(text_of(options), options.settings, encoding=_encoding(options))
         print_rows(planned.rows())
         return
-    _train(options, method)
+    _train_to_file(options, _safety(options))
 
 
-def _train(options: Any, method: Any) -> None:
-    from inlaid import pipeline, places
+def _train_to_file(options: Any, safety: Safety) -> None:
+    from inlaid import places, storage
     from inlaid.jobs.unmoved import unmoved_note
 
-    target = pipeline.output_format(options.output, options.format)
-    checkpoint = _safety(options).checkpoint
+    target = storage.output_format(options.output, options.format)
     claimed = places.claimed(
         options.output,
         reads=_read(options),
-        others={"checkpoint": checkpoint},
-        folder=pipeline.is_folder_format(target),
+        others={"checkpoint": safety.checkpoint, "partial result": results.partial_file(options.output)},
+        folder=storage.is_folder_format(target),
         overwrite=options.overwrite,
     )
     with claimed:
+        results.check_partial(results.partial_file(options.output))
         with drawn() as report:
-            vectors = _trained(options, method, report)
-            _save(vectors, options, report)
-        _remove_checkpoint(checkpoint, vectors)  # before printing, which a closed pipe would end
-        print(f"{options.output}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
-        _say_how_to_continue(checkpoint, vectors, options.output)
-    _print_next_steps(options.output, vectors)
+            vectors = _train_or_rescue(options, safety, report)
+            path = results.save(vectors, options, report)
+        results.clean_up(vectors, safety.checkpoint, path)  # before printing, which a closed pipe would end
+        print(f"{path}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
+        results.say_how_to_continue(vectors, safety.checkpoint, options.output)
+    results.print_next_steps(path, vectors)
     unmoved = unmoved_note(vectors.card.outcome, len(vectors))
     if unmoved is not None:
         print(f"\n{unmoved}")
@@ -90,29 +78,8 @@ def _read(options: Any) -> list[Path | None]:
     """The files and folders that a training reads."""
     from inlaid import pipeline
 
-    earlier = getattr(options, "continuing", Continuing()).init_from
+    earlier = _continuing(options).get("init_from")
     return [*pipeline.places_read(text_of(options), options.encoding), earlier, options.config]
-
-
-def _save(vectors: Vectors, options: Any, report: Report) -> None:
-    """Save the result; if its format cannot hold it, as an .inlaid file, so that no work is lost."""
-    from inlaid import pipeline
-    from inlaid.formats.reading import free_native_file
-
-    try:
-        pipeline.save(
-            vectors, options.output, format=options.format, overwrite=options.overwrite, report=report
-        )
-    except InlaidError as error:
-        if pipeline.output_format(options.output, options.format).name == "native":
-            raise
-        if isinstance(error, Unsynced):
-            raise
-        rescued = free_native_file(options.output)
-        with contextlib.suppress(InlaidError):  # the first error matters more
-            pipeline.save(vectors, rescued, report=report)
-            report(Note("The vectors are in {path} instead.", path=rescued))
-        raise
 
 
 def _parsed(name: str, kind: Any, words: list[str]) -> Any:
@@ -135,16 +102,6 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Continuing:
-    """Continuing from earlier vectors, with new text."""
-
-    init_from: Path | None = None
-    """Earlier vectors to continue from; their words keep their ids, new words follow."""
-    freeze: bool = False
-    """Keep the vectors of --init-from fixed, to the bit, while new words learn."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Planning:
     """What a run will take."""
 
@@ -152,36 +109,38 @@ class Planning:
     """Show the time and memory that the run would take, and train nothing."""
 
 
-def _offered(can: Abilities) -> dict[str, object]:
-    """Groups of flags that a method with these abilities has use for, with their defaults."""
+def _groups() -> dict[str, type]:
+    """Groups of flags beside the settings of a method. Some fields need an ability: see `Needs`."""
+    from inlaid.jobs.init_from import Continuing
     from inlaid.jobs.safety import Safety
 
-    groups: dict[str, object] = {"planning": Planning()}
-    if can.steps:
-        names = [
-            field.name for field in dataclasses.fields(Safety) if field.name != "patience" or can.held_out
-        ]
-        groups["safety"] = _part_of(Safety, names)
-    if can.init_from:
-        names = ["init_from", "freeze"] if can.freeze else ["init_from"]
-        groups["continuing"] = _part_of(Continuing, names)
+    return {"planning": Planning, "safety": Safety, "continuing": Continuing}
+
+
+def _offered(can: Abilities) -> dict[str, object]:
+    """The flags of those groups that a method with these abilities has use for, with their defaults."""
+    from inlaid.jobs.training import needs
+
+    groups = dict[str, object]()
+    for group, kind in _groups().items():
+        needed = needs(kind)
+        names = [field.name for field in dataclasses.fields(kind)]
+        able = [name for name in names if name not in needed or getattr(can, needed[name])]
+        if able:
+            groups[group] = _part_of(kind, able)
     return groups
 
 
 def _refuse_flags_of_other_methods(name: str, can: Abilities, words: list[str]) -> None:
     """Raise SettingError for a flag that some methods have and this one has not, and name those methods."""
-    from inlaid.jobs.job import methods_that
+    from inlaid.jobs.training import needs, refusal
 
-    for word in words:
-        flag = word.partition("=")[0]
-        ability = ABILITY_OF_FLAG.get(flag)
-        if ability is not None and not getattr(can, ability):
-            raise SettingError(
-                "{name} does not take {flag}: it is for {others}.",
-                name=name,
-                flag=flag,
-                others=methods_that(ability),
-            )
+    typed = {word.partition("=")[0].replace("_", "-") for word in words}
+    for kind in _groups().values():
+        for setting, ability in needs(kind).items():
+            flag = f"--{setting.replace('_', '-')}"
+            if flag in typed and not getattr(can, ability):
+                raise refusal(name, flag, ability)
 
 
 def _part_of(kind: Any, names: list[str]) -> object:
@@ -193,7 +152,7 @@ def _part_of(kind: Any, names: list[str]) -> object:
     fields = [
         (
             field.name,
-            Annotated[hints[field.name], tyro.conf.arg(help=helps[field.name])],
+            Annotated[_typed(hints[field.name]), tyro.conf.arg(help=helps[field.name])],
             dataclasses.field(default=field.default),
         )
         for field in dataclasses.fields(kind)
@@ -202,11 +161,20 @@ def _part_of(kind: Any, names: list[str]) -> object:
     return dataclasses.make_dataclass(kind.__name__, fields, frozen=True, kw_only=True)()
 
 
+def _typed(hint: Any) -> Any:
+    """What a flag takes: for vectors, the path of their file."""
+    from inlaid.vectors import Vectors
+
+    plain = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+    return Path | None if Vectors in typing.get_args(plain) else hint
+
+
 def _encoding(options: Any) -> Any:
     """How the text is encoded; None where no flag says so, as a corpus takes none."""
     from inlaid.encode.corpus import Encoding
 
-    return None if options.encoding == Encoding() else options.encoding
+    given = Encoding(**values_of_group(options.encoding))
+    return None if given == Encoding() else given
 
 
 def _safety(options: Any) -> Safety:
@@ -215,73 +183,34 @@ def _safety(options: Any) -> Safety:
 
     if not hasattr(options, "safety"):
         return Safety()
-    given = Safety(
-        **{field.name: getattr(options.safety, field.name) for field in dataclasses.fields(options.safety)}
-    )
+    given = Safety(**values_of_group(options.safety))
     beside = options.output.with_name(f"{short_name(options.output, len(CHECKPOINT))}{CHECKPOINT}")
     return dataclasses.replace(given, checkpoint=given.checkpoint or beside)
 
 
-def _trained(options: Any, method: Any, report: Report) -> Vectors:
-    from inlaid import pipeline
+def _continuing(options: Any) -> dict[str, Any]:
+    """The arguments of `pipeline.train` about earlier vectors, which are still a path."""
+    return values_of_group(options.continuing) if hasattr(options, "continuing") else {}
 
-    continuing = getattr(options, "continuing", Continuing())
-    earlier = None if continuing.init_from is None else pipeline.load(continuing.init_from, report=report)
+
+def _train_or_rescue(options: Any, safety: Safety, report: Report) -> Vectors:
+    """The vectors. Where training diverges, the last good ones are saved before the error goes on."""
+    from inlaid import pipeline, storage
+
+    continuing = _continuing(options)
+    if continuing.get("init_from") is not None:
+        continuing["init_from"] = storage.load(continuing["init_from"], report=report)
     try:
         return pipeline.train(
             text_of(options),
-            method,
+            options.settings,
             encoding=_encoding(options),
-            safety=_safety(options),
-            init_from=earlier,
-            freeze=getattr(continuing, "freeze", False),
+            safety=safety,
             report=report,
+            **continuing,
         )
     except Diverged as error:
         if error.result is not None:
-            _save(error.result, options, report)
-            report(Note("The last good vectors are in {path}.", path=options.output))
+            path = results.save(error.result, options, report)
+            report(Note("The last good vectors are in {path}.", path=path))
         raise
-
-
-def _remove_checkpoint(path: Path | None, vectors: Vectors) -> None:
-    """Remove the checkpoint of a run that is over."""
-    from inlaid.jobs import checkpoint
-
-    card = vectors.card
-    if path is None or card.outcome is None or not card.outcome.finished or not path.exists():
-        return
-    try:
-        checkpoint.remove(path, checkpoint.identity_of(card.method, card.settings, card.corpus))
-    except InlaidError as error:  # the result is saved all the same
-        print(f"note: the checkpoint stays: {error}", file=sys.stderr)
-
-
-def _say_how_to_continue(path: Path | None, vectors: Vectors, output: Path) -> None:
-    """After a run that was interrupted: --resume continues from its checkpoint."""
-    outcome = vectors.card.outcome
-    if path is None or outcome is None or outcome.finished or not path.exists():
-        return
-    print(f"{_how_to_continue(output)}; the checkpoint is {path}.")
-    if outcome.reason == "interrupted":
-        raise KeyboardInterrupt
-
-
-def _how_to_continue(output: Path) -> str:
-    """What to type after an interrupted run, which has saved the vectors so far."""
-    from inlaid import places
-
-    if output.is_dir():
-        return f"Remove {output}, then continue with the same command and --resume"
-    if places.is_ours(output):
-        return "Continue with the same command and --resume"
-    return "Continue with the same command and --resume --overwrite"
-
-
-def _print_next_steps(output: Path, vectors: Vectors) -> None:
-    """What to type next, with a word that is neither the most frequent nor rare."""
-    middle = min(len(vectors) // 10, 500)
-    words = vectors.words[middle : middle + 100]
-    word = next((each for each in words if each.isalpha()), words[0])
-    path = as_typed(output)
-    print(f"\nNext:\n  inlaid neighbors {path} {as_typed(word)}\n  inlaid evaluate {path}")

@@ -9,23 +9,24 @@ from typing import Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid.commands.options import saving_fields, values_of_group
+from inlaid.commands.options import flagged, reading_fields, reading_values, saving_fields, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, print_json
 
 
 def convert(words: list[str]) -> None:
     """Read vectors in one format and write them in another."""
-    from inlaid import pipeline
+    from inlaid import storage
     from inlaid.formats.native import Dtype
     from inlaid.formats.reading import Reading
 
     arg = tyro.conf.arg
+    reading = flagged(Reading())
     source_help = "a file or folder of vectors"
     target_help = "the file or folder to write; its suffix selects the format"
     source_format_help = "format of the source, where it is not recognized by the content"
     dtype_help = "dtype of the table in Inlaid's own format"
-    fields = [
+    fields: list[Any] = [
         ("source", Annotated[Positional[Path], arg(help=source_help)]),
         ("target", Annotated[Positional[Path], arg(help=target_help)]),
         (
@@ -35,12 +36,12 @@ def convert(words: list[str]) -> None:
         ),
         *saving_fields(),
         ("dtype", Annotated[Dtype, arg(help=dtype_help)], dataclasses.field(default="float32")),
-        ("reading", tyro.conf.OmitArgPrefixes[Reading], dataclasses.field(default=Reading())),
+        ("reading", tyro.conf.OmitArgPrefixes[type(reading)], dataclasses.field(default=reading)),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
     options: Any = parse(kind, words, "inlaid convert", convert.__doc__)
     with drawn() as report:
-        vectors = pipeline.convert(
+        vectors = storage.convert(
             options.source,
             options.target,
             source_format=options.source_format,
@@ -53,16 +54,22 @@ def convert(words: list[str]) -> None:
     print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
 
 
-def info(path: Positional[Path], json: bool = False) -> None:
-    """What a file of vectors or a corpus holds, and where it comes from, as JSON.
+def info(words: list[str]) -> None:
+    """What a file of vectors or a corpus holds, and where it comes from, as JSON."""
+    from inlaid import storage
 
-    Args:
-        path: a file of vectors, or the folder of a corpus
-        json: accepted as by other commands; the output is JSON in any case
-    """
-    from inlaid.pipeline import info
-
-    print_json(info(path))
+    arg = tyro.conf.arg
+    json_help = "accepted as by other commands; the output is JSON in any case"
+    fields: list[Any] = [
+        ("path", Annotated[Positional[Path], arg(help="a file of vectors, or the folder of a corpus")]),
+        *reading_fields(),
+        ("json", Annotated[bool, arg(help=json_help)], dataclasses.field(default=False)),
+    ]
+    kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+    options: Any = parse(kind, words, "inlaid info", info.__doc__)
+    with drawn() as report:
+        found = storage.info(options.path, report=report, **reading_values(options))
+    print_json(found)
 
 
 def verify(path: Positional[Path], json: bool = False) -> None:
@@ -72,7 +79,7 @@ def verify(path: Positional[Path], json: bool = False) -> None:
         path: a file of vectors, or the folder of a corpus
         json: print JSON instead of text
     """
-    from inlaid.pipeline import verify
+    from inlaid.storage import verify
 
     size = verify(path)
     if json:

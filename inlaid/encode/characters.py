@@ -9,7 +9,9 @@ import unicodedata
 
 import numpy as np
 
+from inlaid.collect.normalize import HALF_WIDTH
 from inlaid.encode.chinese import HAN
+from inlaid.encode.patterns import MARK, SELECTORS
 from inlaid.kernels.text import clean_text
 from inlaid.kernels.text.clean_text import Characters
 
@@ -36,12 +38,18 @@ MIXED = (
 
 
 @functools.cache
-def character_classes(words: bool, steps: frozenset[str]) -> Characters:
+def character_classes(words: bool, steps: frozenset[str], marked: bool = False) -> Characters:
     """Classes for the word tokenizer, or the whitespace tokenizer, under some normalization steps.
 
     A character is HARD where the kernel cannot decide by that character alone: it composes with others, or
-    its lower case has another length or depends on what follows.
+    its lower case or half-width form has another length or depends on what follows. With `marked`, a MARK
+    is a word.
     """
+    if marked:
+        usual = character_classes(words, steps)
+        kinds = usual.kinds.copy()
+        kinds[ord(MARK)] = clean_text.LETTER
+        return Characters(kinds, usual.lowered)
     kinds = np.full(CODE_POINTS + 1, clean_text.BLANK if words else clean_text.LETTER, np.uint8)
     lowered = np.arange(CODE_POINTS + 1, dtype=np.int32)
     for start, stop, kind in UNIFORM:
@@ -58,6 +66,9 @@ def character_classes(words: bool, steps: frozenset[str]) -> Characters:
             kinds[point] = clean_text.HARD
         else:
             kinds[point] = _kind(lower, words)
+    if "width" in steps:
+        for point, half_width in HALF_WIDTH.items():
+            kinds[point] = _wide_kind(_kind(chr(half_width), words))
     kinds[CODE_POINTS] = clean_text.HARD
     return Characters(kinds, lowered)
 
@@ -75,13 +86,21 @@ def _kind(character: str, words: bool) -> int:
         return clean_text.HAN
     if character.isalnum():
         return clean_text.DIGIT if character.isdecimal() else clean_text.LETTER
-    if unicodedata.category(character)[0] == "M":
+    if unicodedata.category(character)[0] == "M" and not _selector_pattern().match(character):
         return clean_text.LETTER
     if character in ("'", "’"):
         return clean_text.APOSTROPHE
     if character in (".", ","):
         return clean_text.POINT
     return clean_text.BLANK
+
+
+def _wide_kind(kind: int) -> int:
+    """The class of a full-width character, by that of its half-width form, which is one byte and so cannot
+    be written in its place."""
+    if kind == clean_text.BLANK:
+        return clean_text.BLANK
+    return clean_text.WIDE_POINT if kind == clean_text.POINT else clean_text.HARD
 
 
 def _composes(character: str, lower: str) -> bool:
@@ -95,3 +114,8 @@ def _composes(character: str, lower: str) -> bool:
 def han_pattern() -> re.Pattern[str]:
     """A run of Chinese characters, captured."""
     return re.compile(f"([{HAN}]+)")
+
+
+@functools.cache
+def _selector_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{SELECTORS}]")

@@ -7,6 +7,7 @@ UTF-8) to Python. Chinese runs are collected and segmented by rjieba, many in on
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator
@@ -15,20 +16,24 @@ from typing import Literal
 
 import numpy as np
 
+from inlaid.collect.charsets import UTF8, not_decodable, refuse_loss
 from inlaid.collect.normalize import normalizer
 from inlaid.collect.sentences import split
 from inlaid.collect.sources import TextBlock
-from inlaid.encode import chinese
 from inlaid.encode.characters import character_classes, han_pattern
+from inlaid.encode.chinese import Segmenter
 from inlaid.encode.numbering import PADDING, padded
-from inlaid.encode.tokenizers import Tokenizer, Whitespace, Word, word_pattern
-from inlaid.errors import SourceError
+from inlaid.encode.patterns import MARK, word_pattern
+from inlaid.encode.tokenizers import Tokenizer, Whitespace, Word
 from inlaid.kernels.text import clean_text
 
 KERNEL_STEPS = {"nfc", "lower"}
-"""Normalization steps the kernel can apply."""
+"""Normalization steps the kernel can apply; for words also `width`."""
 SEGMENT_BYTES = 1 << 15
 """Bytes of Chinese segmented in one call: enough to hide its cost, few enough to stay in the cache."""
+HARD_LINES = 1 << 12
+"""Hard lines of a block for which there is room at first. A block with more is cleaned twice; Python, which
+cleans these lines, takes much longer than that."""
 DECODE_ERRORS = {"error": "strict", "replace": "replace", "skip": "ignore"}
 
 
@@ -56,38 +61,58 @@ class Cleaner:
     @property
     def kernel_normalizes(self) -> bool:
         """Otherwise Python normalizes before the kernel runs."""
-        return KERNEL_STEPS.issuperset(self.normalize)
+        steps = KERNEL_STEPS | {"width"} if isinstance(self.tokenizer, Word) else KERNEL_STEPS
+        return steps.issuperset(self.normalize) and not self.marks
+
+    @property
+    def marks(self) -> bool:
+        """Whether there are tokens that the kernel does not know. Each is a MARK while the kernel runs."""
+        return isinstance(self.tokenizer, Word) and self.tokenizer.special is not None
 
     def clean(self, block: TextBlock) -> CleanedBlock:
         data = block.data if block.data.endswith((b"\n", b"\r")) else block.data + b"\n"
         invalid = 0
         in_python = self.sentences == "split" or not self.kernel_normalizes
+        special: list[str] = []
         if in_python:
-            data, invalid = self._prepared(data, block)
+            text, invalid = self._prepared(data, block)
+            if isinstance(self.tokenizer, Word) and self.tokenizer.special is not None:
+                text, special = self.tokenizer.special.mark(text)
+            data = text.encode("utf-8", "surrogatepass")
         if isinstance(self.tokenizer, (Whitespace, Word)):
-            return self._clean_by_kernel(data, block, invalid, float(in_python))
-        return self._clean_in_python(data, block, invalid)
+            cleaned = self._clean_by_kernel(data, block, invalid, float(in_python))
+            cleaned = _unmarked(cleaned, special) if special else cleaned
+        else:
+            cleaned = self._clean_in_python(data, block, invalid)
+        if cleaned.invalid:
+            refuse_loss(block.name, cleaned.invalid, block.data, UTF8, block.line)
+        return cleaned
 
-    def _prepared(self, data: bytes, block: TextBlock) -> tuple[bytes, int]:
+    def _prepared(self, data: bytes, block: TextBlock) -> tuple[str, int]:
         """Sentences split and text normalized, where the kernel cannot do it; bytes that were not UTF-8."""
         text, invalid = self._decode(data, block, 0)
         if self.sentences == "split":
             text = "\n".join(split(text)) + "\n"
         if not self.kernel_normalizes:
             text = normalizer(self.normalize)(text)
-        return text.encode("utf-8", "surrogatepass"), invalid
+        return text, invalid
 
     def _clean_by_kernel(
         self, data: bytes, block: TextBlock, invalid: int, python_share: float
     ) -> CleanedBlock:
         steps = frozenset(self.normalize) if self.kernel_normalizes else frozenset[str]()
-        characters = character_classes(isinstance(self.tokenizer, Word), steps)
+        characters = character_classes(isinstance(self.tokenizer, Word), steps, self.marks)
         size = len(data)
-        text = padded(data)
         runs = np.empty(size + 1 + PADDING, np.uint8)
-        hard = np.empty((size // 2 + 1, 2), np.int64)  # pages never touched are never allocated
-        output = clean_text.CleanOutput(text, runs, hard)
-        found = clean_text.clean(text, size, characters, "lower" in steps, output)
+        room = HARD_LINES
+        while True:
+            text = padded(data)
+            hard = np.empty((room, 2), np.int64)
+            output = clean_text.CleanOutput(text, runs, hard)
+            found = clean_text.clean(text, size, characters, "lower" in steps, output)
+            if found.hard_lines <= room:
+                break
+            room = found.hard_lines
         cleaned = CleanedBlock(text, size, invalid, python_share)
         if found.hard_lines:
             cleaned = self._with_hard_lines(data, text, hard[: found.hard_lines], block, invalid)
@@ -124,7 +149,7 @@ class Cleaner:
     def _with_chinese(self, cleaned: CleanedBlock, runs: np.ndarray, size: int) -> CleanedBlock:
         """The runs of Chinese segmented, many in one call, and inserted where the kernel marked them."""
         assert isinstance(self.tokenizer, Word)
-        segment = chinese.segmenter(self.tokenizer.dictionary)
+        segment = self.tokenizer.segment
         data = runs.tobytes()
         pieces = [" ".join(segment(data[start:stop].decode())).encode() for start, stop in _pieces(data)]
         words = padded(b"".join(pieces))
@@ -136,6 +161,8 @@ class Cleaner:
     def lines(self, block: TextBlock) -> tuple[list[str], int]:
         """The sentences of a block, normalized but not tokenized, for subwords; bytes that were not UTF-8."""
         text, invalid = self._decode(block.data, block, 0)
+        if invalid:
+            refuse_loss(block.name, invalid, block.data, UTF8, block.line)
         sentences = split(text) if self.sentences == "split" else text.replace("\r", "\n").split("\n")
         return list(map(normalizer(self.normalize), sentences)), invalid
 
@@ -145,7 +172,7 @@ class Cleaner:
             # line by line: normalizing is fast for lines that need no composing
             lines = list(map(normalizer(self.normalize), lines))
         if isinstance(self.tokenizer, Word):
-            return words_of_lines("\n".join(lines), self.tokenizer.dictionary)
+            return words_of_lines("\n".join(lines), self.tokenizer.segment, self.marks)
         return "\n".join(" ".join(self.tokenizer.words(line)) for line in lines)
 
     def _decode(self, data: bytes, block: TextBlock, start: int) -> tuple[str, int]:
@@ -154,14 +181,8 @@ class Cleaner:
             return data.decode("utf-8"), 0
         except UnicodeDecodeError as error:
             if self.invalid == "error":
-                position = start + error.start
-                raise SourceError(
-                    "{name}:{line}: byte {column} of the line is not UTF-8. Convert the file to UTF-8, or "
-                    "use --invalid replace or --invalid skip.",
-                    name=block.name,
-                    line=block.line + block.data.count(b"\n", 0, position),
-                    column=position - block.data.rfind(b"\n", 0, position),
-                ) from None
+                place = start + error.start
+                raise not_decodable(block.name, block.data, place, UTF8, block.line) from None
             valid = data.decode("utf-8", "ignore")
             return data.decode("utf-8", DECODE_ERRORS[self.invalid]), len(data) - len(valid.encode("utf-8"))
 
@@ -181,21 +202,29 @@ def _pieces(runs: bytes) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def words_of_lines(text: str, dictionary: tuple[str, ...] = ()) -> str:
+def _unmarked(cleaned: CleanedBlock, special: list[str]) -> CleanedBlock:
+    """The block with the special tokens where their marks are."""
+    pieces = cleaned.text[: cleaned.size].tobytes().split(MARK.encode())
+    tokens = [token.encode() for token in special]
+    joined = b"".join(itertools.chain.from_iterable(zip(pieces, [*tokens, b""], strict=True)))
+    return dataclasses.replace(cleaned, text=padded(joined), size=len(joined))
+
+
+def words_of_lines(text: str, segment: Segmenter, marked: bool = False) -> str:
     """`Word.words` of each line, joined by spaces. All Chinese runs are segmented in one call.
 
-    >>> words_of_lines("我喜欢苹果。\\nI like apples!")
+    >>> words_of_lines("我喜欢苹果。\\nI like apples!", segmenter())
     '我 喜欢 苹果 \\n I like apples '
     """
     pieces = han_pattern().split(text)  # other text and Chinese runs alternate, other text first
-    segment = chinese.segmenter(dictionary)
     runs = " ".join(segment("\n".join(pieces[1::2]))).split("\n") if len(pieces) > 1 else []
-    others = map(_words_between_runs, pieces[::2])
+    others = [_words_between_runs(piece, marked) for piece in pieces[::2]]
     return "".join(itertools.chain.from_iterable(itertools.zip_longest(others, runs, fillvalue="")))
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _words_between_runs(text: str) -> str:
+def _words_between_runs(text: str, marked: bool) -> str:
     """The words of text without Chinese. Mostly that is one comma, so caching pays."""
-    lines = (" ".join(found[0] for found in word_pattern().finditer(line)) for line in text.split("\n"))
+    find = word_pattern(marked).finditer
+    lines = (" ".join(found[0] for found in find(line)) for line in text.split("\n"))
     return "\n".join(f" {words} " for words in lines)

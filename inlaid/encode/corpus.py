@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -13,23 +14,29 @@ from typing import Any, Literal
 import numpy as np
 import xxhash
 
-from inlaid import arrays, files, registry
+from inlaid import array_writer, arrays, files, registry
+from inlaid.collect.charsets import UTF8, canonical
+from inlaid.collect.normalize import normalizer
 from inlaid.collect.sources import Text
-from inlaid.config import Positive, check
-from inlaid.encode.tokenizers import Tokenizer, read_dictionary
+from inlaid.config import Positive, check, settings_of
+from inlaid.encode.dictionary import normalized, words_of
+from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
-from inlaid.errors import FormatError, SettingError
+from inlaid.errors import FormatError, SettingError, UnknownName
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
+from inlaid.untrusted import parse_json_part
 from inlaid.values import Values
 
 FILE = "corpus.safetensors"
 TOKENIZER = "tokenizer.json"
 MAX_TOTAL = 1 << 62
 """Tokens of a corpus, at most."""
+OF_WORDS = ("dictionary", "force_dictionary", "hmm", "symbols")
+"""Settings of the word tokenizer alone."""
 COUNTED = {"read": 0, "used": 0}
 MANIFEST = {
-    "encoding": {"normalize": [""]},
+    "encoding": {"normalize": [""], "dictionary": [""]},
     "sentences": COUNTED,
     "tokens": COUNTED | {"dropped": {"*": 0}},
     "words": COUNTED,
@@ -51,11 +58,23 @@ class Encoding:
     model, or a folder with one of them."""
     subwords: Positive = 8000
     """Vocabulary size of bpe, wordpiece and unigram."""
-    dictionary: Path | tuple[str, ...] | None = None
-    """Chinese words that are always one token: a file with one word per line, or the words."""
+    dictionary: str | Path | tuple[str | Path, ...] = ()
+    """Words for the segmenter, of Chinese or mixed script: files with one word per line, words, or both. A
+    frequency may follow a word, as in a dictionary of jieba. They are normalized like the text."""
+    force_dictionary: bool = False
+    """Make each word of the dictionary one token, also where it breaks a longer word. Otherwise words compete
+    by frequency, as in jieba, and a short word leaves longer ones whole."""
+    hmm: bool = True
+    """Join single Chinese characters to words that are in no dictionary, by jieba's hidden Markov model.
+    `--no-hmm`: leave them single."""
+    symbols: Literal["drop", "emoji", "all"] = "drop"
+    """Symbols that are tokens of the word tokenizer: none, emoji, or all (also + = $). Punctuation is
+    dropped."""
     normalize: tuple[str, ...] | None = None
-    """Normalization steps, applied in this order: nfc, nfkc, width, lower, simplified. Default: nfc and lower
-    for words, nfc for subwords learned here, none for a tokenizer file, which has its own."""
+    """Normalization steps, applied in this order: nfc, nfkc, width, lower, simplified. Default: nfc, width
+    and lower for words and characters, nfc for subwords learned here, and after these simplified where
+    the text mixes simplified and traditional Chinese; nfc and lower for text cut at spaces; none for a
+    tokenizer file, which has its own."""
     sentences: Literal["line", "split"] = "line"
     """Where sentences end: at line ends only, or also at sentence-final punctuation inside lines."""
     min_count: Positive = 5
@@ -69,11 +88,15 @@ class Encoding:
     field: str = "text"
     """Key or column of the text in jsonl, csv, tsv and parquet files."""
     invalid: Literal["error", "replace", "skip"] = "error"
-    """Bytes that are not UTF-8: stop with an error, replace them with U+FFFD, or skip them."""
+    """Bytes that are not text: stop with an error, replace them with U+FFFD, or skip them."""
+    charset: str = UTF8
+    """Character encoding of the text and the dictionary: utf-8, gb18030 (also for gbk and gb2312), big5,
+    utf-16 or another codec of Python; auto decides for each file. In TOML and Python: charset."""
 
     def __post_init__(self) -> None:
         check(self)
-        registry.entry("tokenizer", self.tokenizer, "subwords")
+        canonical(self.charset)
+        self._check_tokenizer()
         if self.has_subwords and (self.max_size or self.special or self.unknown is not None):
             raise SettingError(
                 "max_size, special and unknown apply to words, but {tokenizer} has its own vocabulary. "
@@ -82,21 +105,46 @@ class Encoding:
             )
         for name in self.steps:
             registry.entry("normalizer", name)
-        if self.dictionary and self.tokenizer != "word":
+        self._refuse_settings_of_words()
+
+    def _check_tokenizer(self) -> None:
+        """Raise UnknownName for a tokenizer that does not exist, SettingError for a file."""
+        try:
+            registry.entry("tokenizer", self.tokenizer, "subwords")
+        except UnknownName:
+            if not Path(self.tokenizer).suffix and not Path(self.tokenizer).exists():
+                raise
             raise SettingError(
-                "dictionary works with the word tokenizer only, but the tokenizer is '{tokenizer}'. "
-                "Remove dictionary, or use the word tokenizer.",
+                "tokenizer is '{tokenizer}', which is a file or folder; expected a name such as word or bpe. "
+                "Use --tokenizer-file {tokenizer} (in Python and TOML: tokenizer_file).",
                 tokenizer=self.tokenizer,
-            )
+            ) from None
+
+    def _refuse_settings_of_words(self) -> None:
+        """Raise SettingError where a setting of the word tokenizer is given to another tokenizer."""
+        if self.tokenizer == "word" and self.tokenizer_file is None:
+            return
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name in OF_WORDS:
+            if getattr(self, name) != defaults[name]:
+                raise SettingError(
+                    "{name} works with the word tokenizer only, but the tokenizer is '{tokenizer}'. "
+                    "Remove {name}, or use the word tokenizer.",
+                    name=name,
+                    tokenizer=self.tokenizer_file or self.tokenizer,
+                )
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The normalization steps, defaults resolved."""
+        """The normalization steps, with the defaults that do not depend on the text."""
         if self.normalize is not None:
             return self.normalize
         if self.tokenizer_file:
             return ()
-        return ("nfc",) if self.has_subwords else ("nfc", "lower")
+        if self.has_subwords:
+            return ("nfc",)
+        # Text cut at spaces was tokenized elsewhere: its full-width characters are tokens.
+        return ("nfc", "lower") if self.tokenizer == "whitespace" else ("nfc", "width", "lower")
 
     @property
     def has_subwords(self) -> bool:
@@ -106,6 +154,13 @@ class Encoding:
         return registry.entry("tokenizer", self.tokenizer, "subwords").kind == "subwords"
 
     def make_tokenizer(self) -> Tokenizer:
+        """The tokenizer of words or characters, or of `tokenizer_file`; the files of the dictionary are
+        read."""
+        words = words_of(self.dictionary, self.charset)
+        return self.tokenizer_with(normalized(words, normalizer(self.steps)))
+
+    def tokenizer_with(self, words: tuple[str, ...]) -> Tokenizer:
+        """The same with these words, already normalized, as the dictionary."""
         if self.tokenizer_file is not None:
             from inlaid.encode.subwords import loading  # imports the tokenizers library
 
@@ -117,10 +172,10 @@ class Encoding:
                 tokenizer=self.tokenizer,
             )
         kind = registry.find("tokenizer", self.tokenizer)
-        if not self.dictionary:
+        if self.tokenizer != "word":
             return kind()
-        words = read_dictionary(self.dictionary) if isinstance(self.dictionary, Path) else self.dictionary
-        return kind(dictionary=words)
+        settings = {name: getattr(self, name) for name in OF_WORDS}
+        return kind(**settings | {"dictionary": words})
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +197,14 @@ class Corpus:
         may be larger than memory ask before every part."""
         if self.opened is not None:
             self.opened.refuse_changed()
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer it was encoded with."""
+        if self.tokenizer_json is None:
+            return tokenizer_of(self.manifest["encoding"])
+        from inlaid.encode.subwords.tokenizer import Subwords  # imports the tokenizers library
+
+        return Subwords.from_json(self.tokenizer_json)
 
     def save(self, folder: Path) -> None:
         """Write the corpus as a folder that `open_corpus` opens."""
@@ -169,6 +232,18 @@ def open_corpus(folder: Path) -> Corpus:
     return Corpus(opened.whole("ids"), opened.whole("offsets"), vocabulary, manifest, tokenizer, opened)
 
 
+def tokenizer_of(recorded: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer that a manifest or a card records, other than that of subwords. Its dictionary is the
+    words themselves, as they were when the text was encoded."""
+    return encoding_of(recorded).tokenizer_with(tuple(recorded.get("dictionary", ())))
+
+
+def encoding_of(recorded: Mapping[str, Any]) -> Encoding:
+    """The settings in what a manifest or a card records; it records more than settings."""
+    names = {each.name for each in dataclasses.fields(Encoding)}
+    return settings_of(Encoding, {name: value for name, value in recorded.items() if name in names})
+
+
 def _open(folder: Path) -> arrays.Arrays:
     """The file of a corpus, which knows what its arrays must be; nothing but the header is read."""
     if not is_corpus(folder):
@@ -189,14 +264,7 @@ def _open(folder: Path) -> arrays.Arrays:
 
 def _read_manifest(opened: arrays.Arrays) -> dict[str, Any]:
     """What commands and analyses rely on must be there; the rest may be anything."""
-    try:
-        manifest = json.loads(opened.metadata["manifest"])
-    except (ValueError, RecursionError) as error:
-        raise FormatError(
-            "{path}: its manifest is not valid JSON ({error}). Restore the file from a copy.",
-            path=opened.path,
-            error=error,
-        ) from None
+    manifest = parse_json_part(opened.path, "manifest", opened.metadata["manifest"])
     refuse_misfit(opened.path, "manifest", manifest, MANIFEST)
     return manifest
 
@@ -246,7 +314,7 @@ def _not_a_corpus(path: Path) -> FormatError:
     if path.is_file():
         return FormatError(
             "{path} is a file, and a corpus is a folder. If it is text, encode it with "
-            "`inlaid corpus {path} -o {free}`, and pass {free}.",
+            "`inlaid corpus {path} -o {free}`, and name {free}.",
             path=path,
             free=_free_name(path),
         )
@@ -298,7 +366,7 @@ def write_corpus(
 ) -> None:
     with files.writing_folder(folder) as part:
         metadata = {"manifest": json.dumps(manifest, ensure_ascii=False)}
-        arrays.write(part / FILE, {**content, **pack(vocabulary)}, metadata)
+        array_writer.write(part / FILE, {**content, **pack(vocabulary)}, metadata)
         if tokenizer_json is not None:
             files.write_text(part / TOKENIZER, tokenizer_json)
 

@@ -7,19 +7,21 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from inlaid import arrays, files
-from inlaid.collect.sources import Source, Text, Tokens, blocks_of, unexpected_sentence
+from inlaid import array_writer, files
+from inlaid.collect.samples import spread_over
+from inlaid.collect.sources import Source, Text, TextBlock, Tokens, blocks_of, unexpected_sentence
 from inlaid.config import values_of
 from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.corpus import Corpus, Encoding, content_hash, open_corpus, write_corpus
 from inlaid.encode.numbering import END, PlainNumbering
 from inlaid.encode.scanning import Scanned, scan
+from inlaid.encode.scripts import note_scripts, settled
 from inlaid.encode.subwords import scanning as subword_scanning
-from inlaid.encode.tokenizers import Whitespace
+from inlaid.encode.tokenizers import Whitespace, Word
 from inlaid.encode.vocabulary import Vocabulary, Words, by_count
 from inlaid.errors import InlaidError, SettingError, SourceError
 from inlaid.kernels.text import hash_table
@@ -38,28 +40,36 @@ def encode_text(
     """Implements `encode`."""
     if workers is not None and workers < 1:
         raise SettingError(
-            "workers is {workers}; expected at least 1, or None for all cores.", workers=workers
+            "workers is {workers}; expected at least 1. Leave it out to use all cores.", workers=workers
         )
     folder = out.parent if out else None
     if out is not None:
         files.can_write(out, folder=True)
-    source = Source(text, encoding.field, report)
+    source = Source(text, encoding.field, report, encoding.charset, encoding.invalid)
     tokenizer_json = None
+    mark = ""
     if encoding.has_subwords:
+        if encoding.tokenizer_file is None:
+            subword_scanning.make_repeatable(source, encoding.tokenizer)
+        encoding = settled(encoding, spread_over(source) or [], report)
         cleaner = cleaner_of(encoding)
         tokenizer = subword_scanning.tokenizer_for(
             source, encoding.tokenizer, encoding.tokenizer_file, encoding.subwords, cleaner
         )
         tokenizer_json = tokenizer.to_json()
+        mark = tokenizer.mark
         scanned = subword_scanning.scan(source, tokenizer, cleaner, folder)
         selected = _all_words(scanned, tokenizer.vocabulary)
     else:
-        scanned = _scan_words(source, encoding, workers or os.cpu_count() or 1, folder)
+        scanned, encoding, cleaner = _scan_words(source, encoding, workers or os.cpu_count() or 1, folder)
         selected = _select_words(scanned, encoding)
+    note_scripts(encoding, selected.vocabulary, report)
     renumbered = _renumber(scanned, selected.ids, folder)
     manifest = _manifest(encoding, source, scanned, selected, renumbered)
+    manifest["encoding"]["dictionary"] = _dictionary(cleaner)
     if tokenizer_json is not None:
         manifest["tokenizer"] = files.checksum(tokenizer_json.encode())
+        manifest["encoding"]["spelling"] = mark
     if out is None:
         ids = renumbered.ids.whole()
         offsets = renumbered.offsets.whole()
@@ -77,17 +87,33 @@ def cleaner_of(encoding: Encoding) -> Cleaner:
 # ---- Text -> ids in order of first occurrence
 
 
-def _scan_words(source: Source, encoding: Encoding, workers: int, folder: Path | None) -> Scanned:
+class _ScannedWords(NamedTuple):
+    """The words of the text, and how they were found."""
+
+    scanned: Scanned
+    encoding: Encoding
+    """With the defaults that the text decides."""
+    cleaner: Cleaner | None
+    """None where the caller has tokenized the text."""
+
+
+def _scan_words(source: Source, encoding: Encoding, workers: int, folder: Path | None) -> _ScannedWords:
     passed = source.sentences()
     if passed is None:
-        return scan(source.blocks(), cleaner_of(encoding), workers, folder, source.report)
-    sentences = iter(passed)
-    first = next(sentences, "")
-    everything = itertools.chain([first], sentences)
-    if isinstance(first, str):
+        blocks = source.blocks()
+    else:
+        sentences = iter(passed)
+        first = next(sentences, "")
+        everything = itertools.chain([first], sentences)
+        if not isinstance(first, str):
+            return _ScannedWords(_scan_tokens(cast("Iterator[Tokens]", everything), folder), encoding, None)
         blocks = blocks_of(cast("Iterator[str]", everything))
-        return scan(blocks, cleaner_of(encoding), workers, folder, source.report)
-    return _scan_tokens(cast("Iterator[Tokens]", everything), folder)
+    first_block = next(blocks, TextBlock(b"", "", 1))
+    pieces = spread_over(source)
+    encoding = settled(encoding, [first_block.data] if pieces is None else pieces, source.report)
+    cleaner = cleaner_of(encoding)
+    everything = itertools.chain([first_block], blocks)
+    return _ScannedWords(scan(everything, cleaner, workers, folder, source.report), encoding, cleaner)
 
 
 def _scan_tokens(sentences: Iterable[Tokens], folder: Path | None) -> Scanned:
@@ -265,9 +291,13 @@ def _manifest(
         "long_words": int(scanned.counts[scanned.lengths > LONG_WORD].sum()),
         "long_sentences": _long_sentences(renumbered.offsets),
     }
+    charsets = {each.charset for each in source.inputs}
+    charset = charsets.pop() if len(charsets) == 1 else encoding.charset
+    if source.replaced:
+        lint["invalid_bytes"] = scanned.lint["invalid_bytes"] + source.replaced
     return {
         "version": VERSION,
-        "encoding": values_of(encoding) | {"normalize": list(encoding.steps)},
+        "encoding": values_of(encoding) | {"normalize": list(encoding.steps), "charset": charset},
         "inputs": [asdict(each) for each in source.inputs],
         "documents": source.documents,
         "sentences": {"read": renumbered.sentences, "used": renumbered.offsets.size - 1},
@@ -276,6 +306,12 @@ def _manifest(
         "lint": scanned.lint | lint,
         "hash": content_hash(renumbered.ids.pieces(), renumbered.offsets.pieces(), selected.vocabulary),
     }
+
+
+def _dictionary(cleaner: Cleaner | None) -> list[str]:
+    """The words that the text was segmented by: their files may change, or be elsewhere."""
+    tokenizer = None if cleaner is None else cleaner.tokenizer
+    return list(tokenizer.dictionary) if isinstance(tokenizer, Word) else []
 
 
 def _check_account(tokens: dict[str, Any]) -> None:
@@ -300,5 +336,5 @@ def _long_sentences(offsets: files.Spool) -> int:
     return found
 
 
-def _stream(spool: files.Spool) -> arrays.Stream:
-    return arrays.Stream(spool.pieces(), spool.dtype, (spool.size,))
+def _stream(spool: files.Spool) -> array_writer.Stream:
+    return array_writer.Stream(spool.pieces(), spool.dtype, (spool.size,))

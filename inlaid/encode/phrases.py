@@ -7,15 +7,16 @@ new_york, 苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from inlaid.config import Positive, check, values_of
+from inlaid.config import Positive, check, settings_of, values_of
 from inlaid.encode.chinese import HAN
 from inlaid.encode.corpus import Corpus, content_hash
+from inlaid.encode.tokenizers import Token
 from inlaid.encode.vocabulary import Vocabulary
 from inlaid.errors import SettingError
 from inlaid.kernels.text import adjacent_pairs
@@ -85,14 +86,18 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
     """
     settings = settings or Phrases()
     text = _Text(corpus.ids, corpus.offsets, {word: id for id, word in enumerate(corpus.vocabulary.words)})
-    found: list[int] = []
+    passes: list[dict[str, list[str]]] = []
     for _ in range(settings.passes):
         corpus.refuse_changed()
         pairs = collocations(text.ids, text.offsets, len(text.words), settings, report)
-        found.append(len(pairs))
+        words = list(text.words)
+        first = [words[id] for id in pairs.first.tolist()]
+        second = [words[id] for id in pairs.second.tolist()]
+        passes.append({"first": first, "second": second})
         if not len(pairs):
             break
         text = _joined(text, pairs, settings)
+    found = [len(each["first"]) for each in passes]
     if not any(found):
         report(
             Note(
@@ -101,7 +106,44 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
                 threshold=settings.threshold,
             )
         )
-    return _renumbered(corpus, text, {"settings": values_of(settings), "found": found})
+    return _renumbered(corpus, text, {"settings": values_of(settings), "found": found, "passes": passes})
+
+
+def join_tokens(tokens: Sequence[Token], corpus: Corpus) -> list[Token]:
+    """The tokens of a sentence with phrases as one token, as they are in `corpus`. Words that the corpus
+    dropped do not keep their neighbors apart."""
+    passes = [
+        (settings_of(Phrases, record["settings"]), {*zip(each["first"], each["second"], strict=True)})
+        for record in corpus.manifest.get("phrases", ())
+        for each in record["passes"]
+    ]
+    drops = corpus.manifest["encoding"].get("unknown") is None
+    in_phrases = {word for _, pairs in passes for pair in pairs for word in pair}
+    known = [
+        token
+        for token in tokens
+        if not drops or token.text in in_phrases or token.text in corpus.vocabulary.words
+    ]
+    for settings, pairs in passes:
+        known = list(_joined_tokens(known, pairs, settings))
+    dropped = [
+        token
+        for token in tokens
+        if not any(each.start <= token.start and token.end <= each.end for each in known)
+    ]
+    return sorted([*known, *dropped], key=lambda token: token.start)
+
+
+def _joined_tokens(tokens: list[Token], pairs: set[tuple[str, str]], settings: Phrases) -> Iterator[Token]:
+    here = 0
+    while here < len(tokens):
+        first, second = tokens[here], tokens[min(here + 1, len(tokens) - 1)]
+        if second is not first and (first.text, second.text) in pairs:
+            yield Token(_spelled(first.text, second.text, settings), first.start, second.end)
+            here += 2
+        else:
+            yield first
+            here += 1
 
 
 def collocations(
@@ -218,7 +260,8 @@ def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
     new = np.full(len(text.words), -1, np.int32)
     new[[text.words[word] for word in vocabulary.words]] = np.arange(len(vocabulary), dtype=np.int32)
     ids = new[text.ids]
-    return Corpus(ids, text.offsets, vocabulary, _manifest(corpus, ids, text.offsets, vocabulary, phrases))
+    manifest = _manifest(corpus, ids, text.offsets, vocabulary, phrases)
+    return Corpus(ids, text.offsets, vocabulary, manifest, corpus.tokenizer_json)
 
 
 def _manifest(

@@ -20,9 +20,11 @@ from typing import IO, Any, NamedTuple
 
 from inlaid import registry
 from inlaid.collect.sources import TextBlock
+from inlaid.config import settings_of
 from inlaid.encode.cleaning import CleanedBlock, Cleaner
 from inlaid.encode.numbering import padded
 from inlaid.errors import InlaidError, SourceError
+from inlaid.untrusted import parse_json
 
 PYTHON_BOUND = 0.1
 """A block is slow if Python cleaned more than this share of it: it would gain from a process of its own."""
@@ -148,7 +150,7 @@ class _Child:
                 "A worker process ended before it was done. If memory is short, use fewer workers."
             )
         if answer.failed:
-            error = json.loads(data)
+            error = parse_json(data)
             raise SourceError.from_parts(error["sentence"], error["values"])
         return CleanedBlock(padded(data), answer.size, answer.invalid, answer.python_share)
 
@@ -172,14 +174,13 @@ def _to_settings(cleaner: Cleaner) -> dict[str, Any]:
 
 
 def _from_settings(settings: dict[str, Any]) -> Cleaner:
-    values = {key: tuple(value) for key, value in settings["tokenizer_settings"].items()}
-    tokenizer = registry.find("tokenizer", settings["tokenizer"])(**values)
+    tokenizer = settings_of(registry.find("tokenizer", settings["tokenizer"]), settings["tokenizer_settings"])
     return Cleaner(tokenizer, tuple(settings["normalize"]), settings["sentences"], settings["invalid"])
 
 
 def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Clean blocks until there are no more."""
-    cleaner = _from_settings(json.loads(requests.readline()))
+    cleaner = _from_settings(parse_json(requests.readline()))
     cleaner.clean(TextBlock("一 a\n".encode(), "", 1))  # loads the dictionary and the kernels
     answers.write(READY)
     answers.flush()

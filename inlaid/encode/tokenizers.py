@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
-import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from inlaid import config
-from inlaid.encode import chinese
-from inlaid.errors import SourceError
+from inlaid.encode import chinese, special
+from inlaid.encode.chinese import Entry, Segmenter
+from inlaid.encode.dictionary import entry
+from inlaid.encode.patterns import char_pattern, word_pattern
+from inlaid.encode.special import Special, Symbols
 
 
 class Token(NamedTuple):
@@ -32,7 +33,7 @@ class Tokenized:
     original: list[tuple[int, int]] | None
     """Character offsets of each token in the original text; None if normalization does not preserve them."""
     ids: list[int] | None = None
-    """The ids of the tokens, if the tokenizer has its own vocabulary."""
+    """The ids of the tokens, if they are those of the tokenizer's own vocabulary."""
 
 
 @runtime_checkable
@@ -76,10 +77,10 @@ class Char:
     """
 
     def tokenize(self, text: str) -> list[Token]:
-        return [Token(found[0], found.start(), found.end()) for found in _char_pattern().finditer(text)]
+        return [Token(found[0], found.start(), found.end()) for found in char_pattern().finditer(text)]
 
     def words(self, text: str) -> list[str]:
-        return _char_pattern().findall(text)
+        return char_pattern().findall(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,62 +92,53 @@ class Word:
     """
 
     dictionary: tuple[str, ...] = ()
-    """Chinese words that are always one token."""
+    """Words for the segmenter, each alone or with its frequency, as in a dictionary of jieba: "云计算 5"."""
+    force_dictionary: bool = False
+    """Make each word of the dictionary one token, also where it breaks a longer word."""
+    hmm: bool = True
+    """Join single characters to words that are in no dictionary."""
+    symbols: Symbols = "drop"
+    """Which symbols are tokens."""
 
     def __post_init__(self) -> None:
         config.check(self)
+        _ = self.entries
+
+    @functools.cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The words of the dictionary with their frequencies."""
+        return tuple(entry(line) for line in self.dictionary)
+
+    @functools.cached_property
+    def segment(self) -> Segmenter:
+        return chinese.segmenter(self.entries, force=self.force_dictionary, hmm=self.hmm)
+
+    @functools.cached_property
+    def special(self) -> Special | None:
+        """Finds the tokens that are neither Chinese words nor words of letters."""
+        words = (each.word for each in self.entries)
+        if self.force_dictionary:
+            return special.special(words, self.symbols, None)
+        return special.special(words, self.symbols, lambda: chinese.segmenter(self.entries, hmm=False))
 
     def tokenize(self, text: str) -> list[Token]:
-        segment = chinese.segmenter(self.dictionary)
+        if self.special is None:
+            return list(self._usual_tokens(text, 0, len(text)))
         tokens: list[Token] = []
-        for found in word_pattern().finditer(text):
-            start = found.start()
-            pieces = segment(found[0]) if found.lastgroup == "han" else [found[0]]
+        here = 0
+        for start, end in self.special.spans(text):
+            tokens += self._usual_tokens(text, here, start)
+            tokens.append(Token(text[start:end], start, end))
+            here = end
+        return [*tokens, *self._usual_tokens(text, here, len(text))]
+
+    def _usual_tokens(self, text: str, start: int, end: int) -> Iterator[Token]:
+        for found in word_pattern().finditer(text, start, end):
+            here = found.start()
+            pieces = self.segment(found[0]) if found.lastgroup == "han" else [found[0]]
             for piece in pieces:
-                tokens.append(Token(piece, start, start + len(piece)))
-                start += len(piece)
-        return tokens
+                yield Token(piece, here, here + len(piece))
+                here += len(piece)
 
     def words(self, text: str) -> list[str]:
         return [token.text for token in self.tokenize(text)]
-
-
-def read_dictionary(path: Path) -> tuple[str, ...]:
-    """The words of a file, one per line; anything after the first space (a frequency, a tag) is ignored."""
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(
-            "Cannot read the dictionary {path}: {reason}. Expected UTF-8 text with one word per line.",
-            path=path,
-            reason=str(error),
-        ) from None
-    return tuple(dict.fromkeys(line.split()[0] for line in lines if line.strip()))
-
-
-@functools.cache
-def word_pattern() -> re.Pattern[str]:
-    """Letters, digits and combining marks; also an apostrophe inside a word and . or , inside a number."""
-    letter = f"(?:(?![{chinese.HAN}])[^\\W_]|[{_marks()}])"
-    return re.compile(f"(?P<han>[{chinese.HAN}]+)|{letter}+(?:(?:['’]|(?<=\\d)[.,](?=\\d)){letter}+)*")
-
-
-@functools.cache
-def _char_pattern() -> re.Pattern[str]:
-    # emoji families (joined by U+200D) and skin tones stay one character
-    joined = f"[{_marks()}\u200d\ufe0f\U0001f3fb-\U0001f3ff]|(?<=\u200d)\\S"
-    return re.compile(f"[^\\s\u200d](?:{joined})*")
-
-
-@functools.cache
-def _marks() -> str:
-    """All combining marks, as the inside of a regular-expression class; \\w does not contain them."""
-    points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point))[0] == "M"]
-    points += range(0xE0100, min(0xE01F0, sys.maxunicode))
-    runs: list[list[int]] = []
-    for point in points:
-        if runs and point == runs[-1][1] + 1:
-            runs[-1][1] = point
-        else:
-            runs.append([point, point])
-    return "".join(f"{chr(low)}-{chr(high)}" for low, high in runs)

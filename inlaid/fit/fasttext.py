@@ -7,15 +7,17 @@ Bojanowski et al. 2017.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from inlaid.config import Fraction, Range
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.ngrams import NGrams, NGramTable, bucket_ids
-from inlaid.encode.vocabulary import Words
+from inlaid.encode.scripts import scripts_of_words
+from inlaid.encode.vocabulary import Vocabulary, Words
 from inlaid.errors import SettingError
 from inlaid.fit.negative_sampling import NegativeSampling, SampledTraining
 from inlaid.jobs.init_from import context_table
@@ -39,6 +41,19 @@ MOST_SHARED = {"skipgram": 64, "cbow": 8}
 more slowly the lower the variance of its steps: analogies of CBOW are .41 with 8, .40 with 16 and 32."""
 
 
+class Lengths(NamedTuple):
+    """The shortest and longest n-grams, in characters."""
+
+    min_n: int
+    max_n: int
+
+
+LENGTHS = Lengths(3, 6)
+CHINESE_LENGTHS = Lengths(1, 2)
+"""Chinese words have about two characters, and each has a meaning: n-grams from 3 on are little more than
+the words themselves. Chosen on one half of the Chinese tasks: docs/fasttext.md has the other half."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FastText(NegativeSampling):
     """word2vec with subwords: the vector of a word is the mean of its own row and those of its n-grams."""
@@ -46,10 +61,11 @@ class FastText(NegativeSampling):
     noise_exponent: Fraction = 0.5
     """Exponent of the noise distribution: a noise word is drawn with probability proportional to its count to
     this power."""
-    min_n: Annotated[int, Range(1, 100)] = 3
-    """Minimum length of n-grams in characters; < and > mark the ends of a word and count too."""
-    max_n: Annotated[int, Range(1, 100)] = 6
-    """Maximum length of n-grams."""
+    min_n: Annotated[int, Range(1, 100)] | None = None
+    """Minimum length of n-grams in characters; < and > mark the ends of a word and count too. Default: 3, or
+    1 for text that is mostly Chinese."""
+    max_n: Annotated[int, Range(1, 100)] | None = None
+    """Maximum length of n-grams. Default: 6, or 2 for text that is mostly Chinese."""
     buckets: Annotated[int, Range(1, (1 << 31) - 1)] = 2_000_000
     """Hash buckets of n-grams; only those that occur take memory."""
     position_weights: bool = False
@@ -57,7 +73,7 @@ class FastText(NegativeSampling):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.min_n > self.max_n:
+        if self.min_n is not None and self.max_n is not None and self.min_n > self.max_n:
             raise SettingError(
                 "min_n is {min_n} and max_n {max_n}. Make min_n at most max_n.",
                 min_n=self.min_n,
@@ -69,12 +85,28 @@ class FastText(NegativeSampling):
                 " weight."
             )
 
+    def lengths(self, words: Vocabulary) -> Lengths:
+        """The lengths of n-grams; those that are not set suit the words."""
+        if self.min_n is not None and self.max_n is not None:
+            return Lengths(self.min_n, self.max_n)
+        usual = CHINESE_LENGTHS if scripts_of_words(words).mostly_han else LENGTHS
+        if self.min_n is not None:
+            return Lengths(self.min_n, max(usual.max_n, self.min_n))
+        if self.max_n is not None:
+            return Lengths(min(usual.min_n, self.max_n), self.max_n)
+        return usual
+
+    def for_corpus(self, data: Corpus) -> FastText:
+        """The settings with the lengths of n-grams that suit the text."""
+        return dataclasses.replace(self, **self.lengths(data.vocabulary)._asdict())
+
     def start(self, data: Corpus, report: Report = silent) -> FastTextTraining:
         """Initial tables; no step taken."""
         return FastTextTraining(self, data)
 
     def memory_for(self, data: Corpus) -> int:
-        rows = 2 * len(data.vocabulary) + len(Bags.of(data.vocabulary.words, self).kept)
+        bags = Bags.of(data.vocabulary.words, self.lengths(data.vocabulary), self.buckets)
+        rows = 2 * len(data.vocabulary) + len(bags.kept)
         return rows * row_width(self.dim) * 4
 
 
@@ -90,13 +122,9 @@ class Bags:
     """The buckets that occur, in rising order."""
 
     @classmethod
-    def of(cls, words: Words, settings: FastText) -> Bags:
+    def of(cls, words: Words, lengths: Lengths, buckets: int) -> Bags:
         found, starts = bucket_ids(
-            words.blob,
-            words.offsets,
-            min_n=settings.min_n,
-            max_n=settings.max_n,
-            buckets=settings.buckets,
+            words.blob, words.offsets, min_n=lengths.min_n, max_n=lengths.max_n, buckets=buckets
         )
         kept, places = np.unique(found, return_inverse=True)
         bounds = starts + np.arange(len(starts))
@@ -124,7 +152,8 @@ class FastTextTraining(SampledTraining):
         )
         super().__init__(text, dim, settings.workers)
         self.settings = settings
-        self.bags = Bags.of(corpus.vocabulary.words, settings)
+        self.lengths = settings.lengths(corpus.vocabulary)
+        self.bags = Bags.of(corpus.vocabulary.words, self.lengths, settings.buckets)
         self.trained_bags = self.bags
         """The bags without frozen rows."""
         self.objective = SKIPGRAM
@@ -169,8 +198,8 @@ class FastTextTraining(SampledTraining):
                 "The earlier vectors have no n-grams, so fasttext cannot start from them. Use sgns."
             )
         for name, found, expected in (
-            ("min_n", ngrams.min_n, self.settings.min_n),
-            ("max_n", ngrams.max_n, self.settings.max_n),
+            ("min_n", ngrams.min_n, self.lengths.min_n),
+            ("max_n", ngrams.max_n, self.lengths.max_n),
             ("buckets", ngrams.size, self.settings.buckets),
         ):
             if found != expected:
@@ -207,8 +236,8 @@ class FastTextTraining(SampledTraining):
             own=table[:size],
             buckets=table[size:],
             size=settings.buckets,
-            min_n=settings.min_n,
-            max_n=settings.max_n,
+            min_n=self.lengths.min_n,
+            max_n=self.lengths.max_n,
             kept=self.bags.kept,
         )
         mixed = NGramTable.of(vocabulary.words, ngrams)

@@ -37,7 +37,7 @@ MIN_PARTS = 8
 MIN_CELLS = 2000
 """Cells that a tile should have, at least: smaller tiles cost more than the work in them."""
 SMALL = 2000
-"""Size of a vocabulary up to which pairs that never occur together are learned from too."""
+"""Size of a vocabulary up to which pairs that never co-occur are learned from too."""
 MAX_ZEROS = 20
 """How many of those pairs there are, at most, for each pair that occurs."""
 STEP = 2_000_000
@@ -57,7 +57,7 @@ class GloVe:
     """Vector dimension."""
     window: Window = 10
     """Context words on each side of a center; a context d words away counts 1/d."""
-    x_max: Annotated[float, Range(1)] = 100.0
+    x_max: Annotated[float, Range(1, 1e9)] = 100.0
     """Co-occurrence count from which all pairs have the same weight."""
     alpha: Fraction = 0.75
     """Exponent of the weighting: smaller counts have the weight (count / x_max) ** alpha."""

@@ -8,32 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inlaid.config import settings_of
+from inlaid.config import check, settings_of
 from inlaid.encode.corpus import refuse_misfit
-from inlaid.errors import FormatError, InlaidError
+from inlaid.errors import InlaidError
 from inlaid.report import Note, Report
+from inlaid.untrusted import parse_json, parse_json_part
 from inlaid.vectors import Card, Outcome
 
-ENCODING = {"normalize": [""], "spelling": ""}
-"""The parts of the encoding that every look-up of a word uses, with an example of each."""
+ENCODING = {"normalize": [""], "spelling": "", "dictionary": [""]}
+"""The parts of the encoding that words are looked up and cut by, with an example of each."""
 
 
 def read_card(path: Path, text: str | bytes, report: Report) -> Card:
     """The card in a JSON object. Missing fields get defaults; unknown fields are ignored, with a note."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(
-            "{path}: its card is not valid JSON ({error}). Restore the file from a copy.",
-            path=path,
-            error=error,
-        ) from None
-    if not isinstance(values, dict):
-        raise FormatError(
-            "{path}: its card is a JSON {found}; expected an object. Restore the file from a copy.",
-            path=path,
-            found=type(values).__name__,
-        )
+    values = parse_json_part(path, "card", text)
+    refuse_misfit(path, "card", values, {})
     fields = {field.name: field for field in dataclasses.fields(Card)}
     unknown = sorted(values.keys() - fields.keys())
     if unknown:
@@ -56,7 +45,10 @@ def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
     if values is None:
         return None
     try:
-        return settings_of(Outcome, values)
+        outcome = settings_of(Outcome, values)
+        for each in (outcome, *outcome.marks):
+            check(each)
+        return outcome
     except (InlaidError, AttributeError, TypeError, ValueError):
         report(
             Note(
@@ -70,7 +62,7 @@ def _outcome(path: Path, values: Any, report: Report) -> Outcome | None:
 
 def _check_types(path: Path, values: Mapping[str, Any]) -> None:
     """The types that JSON gives the fields of a new card are the types they must have in a file."""
-    expected = json.loads(json.dumps(dataclasses.asdict(Card()))) | {"notes": [""]}
+    expected = parse_json(json.dumps(dataclasses.asdict(Card()))) | {"notes": [""]}
     for name, value in values.items():
         if name != "outcome":
             refuse_misfit(path, f"card.{name}", value, expected[name])

@@ -30,6 +30,7 @@ from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".bin", ".ftz")
+STORES = ("counts", "contexts", "n-grams")
 COMPRESSIONS = (".gz", ".xz")
 BLOCK = 1 << 13
 """Rows written at a time."""

@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 
 from inlaid import files
-from inlaid.encode.subwords.word_level import tokenizer_for
+from inlaid.encode.subwords.spelling import BYTE_LEVEL, mark_of, readable
+from inlaid.encode.subwords.word_level import FolderTokenizer, tokenizer_for, with_normalizer
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
 from inlaid.formats import elmo
 from inlaid.formats.cards import read_card
 from inlaid.formats.huggingface import CONFIG, WEIGHTS, open_weights, read_config
 from inlaid.formats.input_table import input_table, no_input_table, read_table
-from inlaid.formats.reading import ALL, Reading, Start
+from inlaid.formats.reading import ALL, Part, Reading, Start
 from inlaid.formats.token_words import (
     TOKENIZER,
     normalizers_of,
     read_vocabulary,
-    spelling_of,
     words_of_rows,
 )
 from inlaid.report import Report, silent
@@ -48,6 +48,7 @@ class FolderFormat:
 
     name: str
     SUFFIXES: tuple[str, ...] = ()
+    STORES: tuple[Part, ...] = ("tokenizer",)
 
     def recognizes(self, start: Start) -> bool:
         path = start.path
@@ -67,11 +68,14 @@ class FolderFormat:
         table = read_table(folder, name)
         model_type = str(folder.config.get("model_type", ""))
         vocabulary = read_vocabulary(dict.fromkeys((part, path)), model_type, report)
+        mark = mark_of(vocabulary)
         words = words_of_rows(path, vocabulary, table.shape[0], report)
+        if mark == BYTE_LEVEL:
+            words = readable(words)
         if reading.top is not None and reading.top < table.shape[0]:
             words = words[: reading.top]
             table = table.rows(np.arange(reading.top))
-        encoding = {"spelling": spelling_of(vocabulary), "normalize": normalizers_of(part / TOKENIZER)}
+        encoding = {"spelling": mark, "normalize": normalizers_of(part / TOKENIZER)}
         card = _card(path, model_type, report)
         card = replace(
             card, encoding={**card.encoding, **encoding}, notes=(*card.notes, f"input table {name}")
@@ -80,7 +84,7 @@ class FolderFormat:
 
     def write(self, vectors: Vectors, path: Path, report: Report = silent) -> None:
         """Write a new folder; an existing one is never changed."""
-        tokenizer = tokenizer_for(vectors.words, vectors.card.encoding, report)
+        tokenizer = _tokenizer(vectors, report)
         table = vectors.table
         if tokenizer.rows > len(vectors):  # a row for the unknown token
             zeros = np.zeros((tokenizer.rows - len(vectors), vectors.dim), np.float32)
@@ -91,6 +95,14 @@ class FolderFormat:
 
 STATIC_EMBEDDING = FolderFormat("static-embedding")
 MODEL2VEC = FolderFormat("model2vec")
+
+
+def _tokenizer(vectors: Vectors, report: Report) -> FolderTokenizer:
+    """The subword tokenizer of the vectors, where its ids are their rows; otherwise one of whole words."""
+    own = vectors.tokenizer
+    if own is None or own.vocabulary != list(vectors.words):
+        return tokenizer_for(vectors.words, vectors.card.encoding, report)
+    return FolderTokenizer(with_normalizer(own.to_json(), vectors.card.encoding, report), len(vectors))
 
 
 def _is_model2vec(path: Path) -> bool:

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from safetensors import safe_open
 
+from inlaid import open_file
 from inlaid.errors import FormatError, need
 from inlaid.formats.pytorch import bytes_of, read_pytorch
+from inlaid.open_file import Memory, OpenFile
 from inlaid.untrusted import parse_json, read_json_object, reading_file
 
 CONFIG = "config.json"
@@ -45,10 +47,36 @@ class Stored:
     bytes: int
     start: int = 0
     """The offset of its bytes, in a safetensors file."""
+    opened: OpenFile | None = None
+    """The safetensors file."""
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def is_mapped(self) -> bool:
+        return self.opened is not None and self.bytes > open_file.MAPPED
+
+    def refuse_changed(self) -> None:
+        """Raise FormatError if the file was cut or overwritten since it was opened. There are no checksums
+        by which the numbers could be verified again."""
+        if self.opened is not None and self.opened.stamp() != self.opened.opened:
+            raise FormatError(
+                "{path} was changed after it was opened. Load it again. A file in use can be replaced (write "
+                "another, rename it), not overwritten.",
+                path=self.file,
+            )
+
+    def content(self) -> np.ndarray:
+        """Its bytes in the file: read, or memory-mapped if they are many, as `open_arrays` does."""
+        assert self.opened is not None
+        self.refuse_changed()
+        memory = Memory(self.opened, self.start, self.bytes, np.dtype(np.uint8))
+        if not memory.is_mapped:
+            memory.keep(0, memory.read(0, self.bytes))
+            self.refuse_changed()  # while it was read
+        return memory.array((self.bytes,))
 
 
 @dataclass
@@ -60,25 +88,33 @@ class Folder:
     tensors: Mapping[str, Stored]
     loaded: dict[str, Any] = field(default_factory=dict[str, Any])
     """Tensors of a pytorch_model.bin, which must be read as a whole."""
+    readers: dict[Path, Any] = field(default_factory=dict[Path, Any])
+    """The safetensors library on each file: it parses the header of all tensors when it opens one."""
 
-    def read(self, name: str) -> Any:
-        """One tensor, as a torch.Tensor."""
+    def read(self, name: str, *, once: bool = False) -> Any:
+        """One tensor, as a torch.Tensor, memory-mapped. `once`: it is dropped as soon as another is made of
+        it; the file that all tensors share would stay in memory beside the new one."""
         if name in self.loaded:
             return self.loaded[name]
-        need("torch", extra="neural")
-        path = self.tensors[name].file
-        with reading_file(path, "safetensors"), safe_open(path, framework="pt") as file:
-            return file.get_tensor(name)
+        torch = need("torch", extra="neural")
+        stored = self.tensors[name]
+        path = stored.file
+        kinds = [kind for kind, known in TORCH_NAMES.items() if known == stored.dtype]
+        if once and kinds and stored.bytes and stored.opened is not None:
+            stored.refuse_changed()
+            data = stored.opened.map_part(stored.start, stored.bytes)
+            return torch.frombuffer(data, dtype=getattr(torch, kinds[0])).view(stored.shape)
+        with reading_file(path, "safetensors"):
+            if path not in self.readers:
+                self.readers[path] = safe_open(path, framework="pt")
+            return self.readers[path].get_tensor(name)
 
     def content(self, name: str) -> np.ndarray:
-        """The bytes of one tensor of any dtype; memory-mapped, so comparing two tables copies neither."""
-        stored = self.tensors[name]
+        """The bytes of one tensor of any dtype."""
         if name in self.loaded:
             torch = need("torch", extra="neural")
             return self.loaded[name].contiguous().view(torch.uint8).numpy().reshape(-1)
-        if not stored.bytes:
-            return np.zeros(0, np.uint8)
-        return np.memmap(stored.file, np.uint8, "r", stored.start, (stored.bytes,))
+        return self.tensors[name].content()
 
 
 def open_folder(path: Path) -> Folder:
@@ -156,9 +192,9 @@ def _sharded(path: Path, shards: Mapping[str, Iterable[str]]) -> dict[str, Store
 def _safetensors(path: Path) -> dict[str, Stored]:
     with reading_file(path, "safetensors"), safe_open(path, framework="numpy"):
         pass  # the library, whose parser is fuzzed, has checked the header: every tensor is inside the file
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header = parse_json(file.read(size))
+    opened = OpenFile(path)
+    size = int.from_bytes(opened.read(0, 8), "little")
+    header = parse_json(opened.read(8, size))
     tensors: dict[str, Stored] = {}
     for name, about in header.items():
         if name == "__metadata__":
@@ -171,7 +207,7 @@ def _safetensors(path: Path) -> dict[str, Stored]:
             )
         start, stop = about["data_offsets"]
         tensors[name] = Stored(
-            name, about["dtype"], tuple(about["shape"]), path, stop - start, 8 + size + start
+            name, about["dtype"], tuple(about["shape"]), path, stop - start, 8 + size + start, opened
         )
     return tensors
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from inlaid.errors import FormatError
-from inlaid.formats.huggingface import Folder
+from inlaid.formats.huggingface import Folder, Stored
 from inlaid.shapes import LazyTable, Rows, Table
 from inlaid.untrusted import check_size
 
@@ -47,6 +48,12 @@ class TensorTable:
     """The row of each token, where tokens share rows."""
     weights: np.ndarray | None = None
     """A factor for the row of each token."""
+    stored: Stored | None = None
+    """Where a memory-mapped `content` is; None: it is in memory."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy, here or in another process, has every number in memory, and no file."""
+        return {**self.__dict__, "content": np.array(self.content), "stored": None}
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,6 +62,8 @@ class TensorTable:
 
     def rows(self, ids: Sequence[int] | np.ndarray) -> Rows:
         wanted = np.asarray(ids, np.int64)
+        if self.stored is not None:
+            self.stored.refuse_changed()
         rows = _float32(self.content[wanted if self.mapping is None else self.mapping[wanted]])
         return rows if self.weights is None else rows * self.weights[wanted][:, None]
 
@@ -94,13 +103,15 @@ def read_table(folder: Folder, name: str) -> LazyTable:
             shape=shape,
         )
     content = _values(folder, name)
+    stored = folder.tensors[name]
+    stored = stored if stored.is_mapped else None
     if name.rpartition(".")[2] != "embeddings":
-        return TensorTable(content)
+        return TensorTable(content, stored=stored)
     mapping = _mapping(folder, len(content))
     tokens = len(content) if mapping is None else len(mapping)
     # Tokens that share rows: the table is larger than what is stored.
     check_size(folder.path, 4 * tokens * shape[1], sum(each.bytes for each in folder.tensors.values()))
-    return TensorTable(content, mapping, _weights(folder, tokens))
+    return TensorTable(content, mapping, _weights(folder, tokens), stored)
 
 
 def _own_input_table(folder: Folder) -> str:

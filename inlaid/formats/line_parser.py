@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,18 +23,26 @@ from inlaid.messages import Message
 from inlaid.shapes import Rows
 
 NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf)", re.IGNORECASE)
+INTEGER = re.compile(rb"[+-]?\d+")
 SHOWN = 60
 """Bytes of a field that an error shows."""
 
 
 class ParsedBlock(NamedTuple):
     words: list[bytes]
+    """An empty one where a line has none."""
     rows: Rows
+    spaced: int
+    """Words that contain spaces."""
 
 
 class ParsedLine(NamedTuple):
     word: bytes
     row: np.ndarray
+
+    @property
+    def has_spaces(self) -> bool:
+        return b" " in self.word or b"\t" in self.word
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,8 @@ class LineParser:
 
     path: Path
     dim: int
-    keep_spaces: bool
-    """Words may contain spaces: numbers are counted from the end of the line."""
+    spaces: Literal["auto", "keep", "error"]
+    """Whether words may contain spaces, so that numbers are counted from the end of the line."""
     hint: Message
     """What the user may have meant if the lines do not have `dim` numbers."""
 
@@ -69,17 +77,20 @@ class LineParser:
         kernels.parse_lines(np.frombuffer(block.text, np.uint8), self.dim, bits, places)
         rows = bits.view(np.float32)
         words = [block.text[start:stop] for start, stop, _ in places.tolist()]
+        spaced = 0
         for number in np.flatnonzero(places[:, 1] < 0).tolist():
             start, _, stop = places[number].tolist()
             line = self.parse_line(block.text[start:stop], block.first_line + number)
             words[number] = line.word
             rows[number] = line.row
-        return ParsedBlock(words, rows)
+            spaced += line.has_spaces
+        return ParsedBlock(words, rows, spaced)
 
     def parse_in_python(self, block: LineBlock) -> ParsedBlock:
         texts = enumerate(block.text.split(b"\n")[:-1], block.first_line)
         lines = [self.parse_line(text, number) for number, text in texts]
-        return ParsedBlock([line.word for line in lines], np.array([line.row for line in lines], np.float32))
+        rows = np.array([line.row for line in lines], np.float32)
+        return ParsedBlock([line.word for line in lines], rows, sum(line.has_spaces for line in lines))
 
     def parse_line(self, line: bytes, number: int) -> ParsedLine:
         line = line.rstrip(SPACES)
@@ -88,10 +99,14 @@ class LineParser:
             raise FormatError("{path}:{line}: an empty line. Remove it.", path=self.path, line=number)
         word = fields[0]
         numbers = fields[1:]
-        if self.keep_spaces and len(numbers) > self.dim:
+        starts_with_space = line[:1] in (b" ", b"\t")
+        if len(numbers) > self.dim and self._has_spaces(numbers):
             numbers = numbers[-self.dim :]
             word = _left_of(numbers, line)
-        elif line[:1] in (b" ", b"\t"):
+        elif starts_with_space and len(fields) == self.dim and self.spaces != "error":
+            numbers = fields
+            word = b""
+        elif starts_with_space and (self.spaces == "error" or len(numbers) != self.dim):
             raise FormatError(
                 "{path}:{line}: expected a word at the start of the line, found a space and then '{found}'.",
                 path=self.path,
@@ -104,6 +119,17 @@ class LineParser:
         if values is None:
             raise self._not_finite(number, word, numbers)
         return ParsedLine(word, values)
+
+    def _has_spaces(self, fields: list[bytes]) -> bool:
+        """Whether the first of too many fields belong to the word ("new york", "iphone 4"). Decimals there,
+        or whole numbers in a table of whole numbers, are those of a damaged line."""
+        if self.spaces != "auto":
+            return self.spaces == "keep"
+        extra = fields[: -self.dim]
+        if not any(map(NUMBER.fullmatch, extra)):
+            return True
+        whole = all(field.isdigit() for field in extra if NUMBER.fullmatch(field))
+        return whole and not all(map(INTEGER.fullmatch, fields[-self.dim :]))
 
     def _wrong_dimension(self, line: int, word: bytes, found: int) -> FormatError:
         spaces = Message("")

@@ -8,7 +8,6 @@ of the file; they are stored in the same dtype.
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from inlaid import arrays
+from inlaid import array_writer, arrays
+from inlaid.encode.corpus import refuse_misfit
 from inlaid.encode.ngrams import NGrams
 from inlaid.encode.vocabulary import (
     Words,
@@ -31,10 +31,12 @@ from inlaid.formats.cards import read_card
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Rows, Table
+from inlaid.untrusted import parse_json_part
 from inlaid.values import Values
 from inlaid.vectors import Int8Table, LazyTable, Vectors
 
 SUFFIXES = (".inlaid",)
+STORES = ("counts", "contexts", "n-grams", "tokenizer")
 Dtype = Literal["float32", "float16", "int8"]
 BLOCK = 1 << 13
 """Rows written at a time."""
@@ -76,6 +78,7 @@ def _vectors(opened: arrays.Arrays, report: Report) -> Vectors:
         read_card(opened.path, opened.metadata["card"], report),
         NativeTable(opened, "contexts") if "contexts" in opened else None,
         _read_ngrams(opened),
+        _read_tokenizer(opened),
     )
 
 
@@ -95,6 +98,8 @@ def _expect(opened: arrays.Arrays) -> None:
     if "ngrams" in opened.metadata:
         _expect_table(opened, "ngrams.own", words)
         _expect_table(opened, "ngrams.buckets", None)
+    if "tokenizer" in opened:
+        opened.expect("tokenizer", Values(dtypes=("U8",), shape=(None,)))
     if "ngrams.kept" in opened:
         kept = Values(dtypes=("I32",), shape=(None,), low=0, ascending=True, distinct=True)
         opened.expect("ngrams.kept", kept)
@@ -111,7 +116,7 @@ def _expect_table(opened: arrays.Arrays, name: str, rows: int | None) -> None:
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent, *, dtype: Dtype = "float32") -> None:
-    content: dict[str, np.ndarray | arrays.Stream] = {
+    content: dict[str, np.ndarray | array_writer.Stream] = {
         **_stored("table", vectors.stored, dtype),
         **pack_words(vectors.words),
     }
@@ -119,6 +124,8 @@ def write(vectors: Vectors, path: Path, report: Report = silent, *, dtype: Dtype
         content["counts"] = vectors.counts
     if vectors.contexts is not None:
         content |= _stored("contexts", vectors.contexts, dtype)
+    if vectors.tokenizer_json is not None:
+        content["tokenizer"] = np.frombuffer(vectors.tokenizer_json.encode(), np.uint8)
     metadata = {"card": json.dumps(asdict(vectors.card), ensure_ascii=False)}
     ngrams = vectors.subwords
     if isinstance(ngrams, NGrams):
@@ -137,7 +144,7 @@ def write(vectors: Vectors, path: Path, report: Report = silent, *, dtype: Dtype
                 kind=type(ngrams).__name__,
             )
         )
-    arrays.write(path, content, metadata)
+    array_writer.write(path, content, metadata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,32 +187,40 @@ class NativeTable:
         return Int8Table(self.opened.whole(self.name), self.opened.whole(self.scales))
 
 
+def _read_tokenizer(opened: arrays.Arrays) -> str | None:
+    if "tokenizer" not in opened:
+        return None
+    try:
+        return opened.whole("tokenizer").tobytes().decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "{path}: its tokenizer is not UTF-8 ({error}). Restore the file from a copy.",
+            path=opened.path,
+            error=error,
+        ) from None
+
+
 def _read_ngrams(opened: arrays.Arrays) -> NGrams | None:
     if "ngrams" not in opened.metadata:
         return None
-    try:
-        values = json.loads(opened.metadata["ngrams"])
-        settings = {name: operator.index(values[name]) for name in NGRAM_SETTINGS}
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError(
-            "{path}: the settings of its n-grams cannot be read ({error}). Restore the file from a copy.",
-            path=opened.path,
-            error=repr(error),
-        ) from None
+    values = parse_json_part(opened.path, "ngrams", opened.metadata["ngrams"])
+    refuse_misfit(opened.path, "ngrams", values, dict.fromkeys(NGRAM_SETTINGS, 0))
     return NGrams(
         own=NativeTable(opened, "ngrams.own"),
         buckets=NativeTable(opened, "ngrams.buckets"),
         kept=opened.whole("ngrams.kept") if "ngrams.kept" in opened else None,
-        **settings,
+        **{name: values[name] for name in NGRAM_SETTINGS},
     )
 
 
-def _stored(name: str, table: Table | LazyTable, dtype: Dtype) -> Mapping[str, np.ndarray | arrays.Stream]:
+def _stored(
+    name: str, table: Table | LazyTable, dtype: Dtype
+) -> Mapping[str, np.ndarray | array_writer.Stream]:
     """The arrays that hold a table in this dtype."""
     if dtype == "float32":  # a block at a time: the table may be larger than memory
         starts = range(0, table.shape[0], BLOCK)
         blocks = (_rows(table, np.arange(start, min(start + BLOCK, table.shape[0]))) for start in starts)
-        return {name: arrays.Stream(blocks, np.dtype("<f4"), table.shape)}
+        return {name: array_writer.Stream(blocks, np.dtype("<f4"), table.shape)}
     whole = table if isinstance(table, np.ndarray) else table.whole()
     if dtype == "int8":
         quantized = Int8Table.of(whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import zipfile
 import zlib
@@ -14,19 +15,18 @@ import numpy as np
 from numpy.lib import format as npy
 
 from inlaid import files
-from inlaid.collect.compression import MAX_RATIO
 from inlaid.errors import FormatError
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.formats.words import accept_counts, accept_words
 from inlaid.messages import Message
 from inlaid.report import Report, silent
+from inlaid.untrusted import check_ratio, check_size
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".npz",)
+STORES = ("counts",)
 NOT_A_HEADER = (ValueError, KeyError, TypeError, SyntaxError, TokenError, MemoryError, RecursionError)
 """What NumPy raises for a header that is none: it reads a dict as Python does."""
-ALWAYS_ALLOWED = 1 << 20
-"""Bytes an entry may decompress to whatever its compressed size."""
 
 
 class ArrayType(NamedTuple):
@@ -34,6 +34,10 @@ class ArrayType(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def is_words(self) -> bool:
@@ -44,11 +48,29 @@ class ArrayType(NamedTuple):
         return len(self.shape) == 2 and self.dtype.kind == "f"
 
 
+class Names(NamedTuple):
+    """What the arrays are called in an archive."""
+
+    words: str
+    table: str
+    counts: str | None
+
+
 def recognizes(start: Start) -> bool:
-    return start.head[:4] == b"PK\x03\x04" and zipfile.is_zipfile(start.path) and _has_arrays(start.path)
+    if start.head[:4] != b"PK\x03\x04":
+        return False
+    if not zipfile.is_zipfile(start.path):  # cut short: `read` will say so
+        return start.path.suffix.lower() in SUFFIXES
+    return _has_arrays(start.path)
 
 
 def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
+    if not zipfile.is_zipfile(path):
+        raise FormatError(
+            "{path}: not a whole NumPy archive: its list of arrays, which is at the end, is missing. The "
+            "file is cut short, or in another format. Get it again.",
+            path=path,
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             return _vectors(path, archive, reading, report)
@@ -83,6 +105,22 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
 
 def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Report) -> Vectors:
     types = {entry.filename.removesuffix(".npy"): _type(path, archive, entry) for entry in archive.infolist()}
+    names = _names(path, types)
+    # What the directory of an archive says about its entries may be wrong; the size of the file is not.
+    check_size(path, sum(types[name].bytes for name in names if name is not None))
+    found = [_encoded(word) for word in _texts(path, _array(path, archive, names.words))]
+    accepted = accept_words(path, found[: reading.top], reading, report)
+    rows = slice(reading.top) if accepted.rows is None else accepted.rows
+    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, which Vectors refuses
+        values = _array(path, archive, names.table)[rows].astype(np.float32)
+    counts = None
+    if names.counts is not None:
+        counts = accept_counts(path, _array(path, archive, names.counts)[rows])
+    return Vectors(accepted.words, values, counts, Card())
+
+
+def _names(path: Path, types: Mapping[str, ArrayType]) -> Names:
+    """Which arrays of the archive are read."""
     words = _choose(types, "words", lambda each: each.is_words)
     if words is None:
         raise FormatError(
@@ -106,15 +144,8 @@ def _vectors(path: Path, archive: zipfile.ZipFile, reading: Reading, report: Rep
             words=types[words].shape[0],
             rows=types[table].shape[0],
         )
-    found = [_encoded(word) for word in _texts(path, _array(path, archive, words))]
-    accepted = accept_words(path, found[: reading.top], reading, report)
-    rows = slice(reading.top) if accepted.rows is None else accepted.rows
-    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, which Vectors refuses
-        values = _array(path, archive, table)[rows].astype(np.float32)
-    counts = None
-    if "counts" in types and types["counts"].shape == types[words].shape:
-        counts = accept_counts(path, _array(path, archive, "counts")[rows])
-    return Vectors(accepted.words, values, counts, Card())
+    has_counts = "counts" in types and types["counts"].shape == types[words].shape
+    return Names(words, table, "counts" if has_counts else None)
 
 
 def _texts(path: Path, array: np.ndarray) -> list[str] | list[bytes]:
@@ -151,19 +182,11 @@ def _encoded(word: str | bytes) -> bytes:
 
 def _type(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> ArrayType:
     """What an entry says it holds, compared with its size: nothing is allocated on its word alone."""
-    if entry.file_size > MAX_RATIO * entry.compress_size + ALWAYS_ALLOWED:
-        raise FormatError(
-            "{path}: {entry} decompresses to more than {ratio} times its size, which no table of vectors "
-            "does.",
-            path=path,
-            entry=entry.filename,
-            ratio=MAX_RATIO,
-        )
+    check_ratio(path, entry.file_size, entry.compress_size)
     with archive.open(entry) as file:
         type = _read_header(path, entry.filename, file)
         header_bytes = file.tell()
-    items = int(np.prod([int(each) for each in type.shape], dtype=object))
-    promised = items * type.dtype.itemsize + header_bytes
+    promised = type.bytes + header_bytes
     if promised != entry.file_size:
         raise FormatError(
             "{path}: {entry} promises {promised:,} bytes, found {found:,}. Get the file again.",

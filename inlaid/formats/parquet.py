@@ -18,6 +18,7 @@ from inlaid.untrusted import check_size, reading_file
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = (".parquet",)
+STORES = ("counts",)
 ROWS = 65_536
 """Rows written at a time."""
 ENCODING: dict[str, Any] = {"use_dictionary": ["word"]}

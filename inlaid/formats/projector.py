@@ -16,6 +16,7 @@ from inlaid.shapes import Table
 from inlaid.vectors import Card, Vectors
 
 SUFFIXES = ()
+STORES = ("counts",)
 TENSORS = "tensors.tsv"
 METADATA = "metadata.tsv"
 CONFIG = "projector_config.pbtxt"

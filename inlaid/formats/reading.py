@@ -14,10 +14,12 @@ from typing import IO, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid import files
+from inlaid.collect.archives import file_of
+from inlaid.collect.charsets import AUTO, UTF8, canonical, splits_at_ascii
 from inlaid.collect.compression import DecompressedFile, compression_of
 from inlaid.config import Positive, check
 from inlaid.errors import FormatError, SettingError, SourceError, WriteError
-from inlaid.messages import Message
+from inlaid.messages import Advice, Message
 from inlaid.report import Note, Progress, Report
 from inlaid.shapes import Rows, Table
 from inlaid.vectors import Vectors
@@ -28,6 +30,8 @@ LONGEST_WORD = 1 << 16
 """Bytes of a word; anything longer means that the file is damaged or in another format."""
 WHITESPACE = re.compile(rb"[\0 \t\n\v\f\r]")
 """What ends a word in files that put it before its numbers."""
+Part = Literal["counts", "contexts", "n-grams", "tokenizer"]
+"""What vectors may have besides words, their table and a card."""
 COUNT_AND_DIM = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t\r]*")
 
 
@@ -37,19 +41,32 @@ class Reading:
 
     top: Positive | None = None
     """Read only the first N words; most files list frequent words first."""
-    duplicates: Literal["error", "first", "last"] = "error"
+    duplicates: Literal["first", "last", "error"] = "first"
     """Which row to keep of a word that the file has twice."""
-    spaces: Literal["error", "keep"] = "error"
-    """Accept words with spaces in text files: numbers are counted from the end of the line."""
-    invalid: Literal["error", "replace", "skip"] = "error"
-    """Words that are not UTF-8: replace invalid bytes by U+FFFD, or skip the word."""
+    spaces: Literal["auto", "keep", "error"] = "auto"
+    """Words with spaces in text files, where numbers are counted from the end of the line: accept them unless
+    they look like numbers of a damaged line, accept all, or none."""
+    invalid: Literal["auto", "replace", "skip", "error"] = "auto"
+    """Words that are not text: replace invalid bytes by U+FFFD where a few words are damaged, replace them in
+    all words, skip such words, or accept none."""
+    charset: str = UTF8
+    """Character encoding of the words: utf-8, gb18030 (also for gbk and gb2312), big5, utf-16 or another
+    codec of Python; auto decides by the words."""
 
     def __post_init__(self) -> None:
         check(self)
+        canonical(self.charset)
+
+    @property
+    def recoded(self) -> str:
+        """The charset that a text file is recoded from as a whole; that of most is UTF-8, as only their words
+        need decoding."""
+        named = canonical(self.charset)
+        return UTF8 if named == AUTO or splits_at_ascii(named) else named
 
 
 ALL = Reading()
-"""Everything is read, and nothing irregular is accepted."""
+"""Everything is read, as the file has it."""
 
 
 def no_end_of_line(path: Path) -> Note:
@@ -59,15 +76,19 @@ def no_end_of_line(path: Path) -> Note:
     )
 
 
-def convert_command(path: Path, option: str, value: object) -> Message:
-    """The command that reads a file with one more option. It can be typed whichever command failed."""
-    return Message(
-        "`inlaid convert {source} {target} --{option} {value}` (in Python: load(path, {keyword}={value!r}))",
-        source=shlex.quote(str(path)),
-        target=shlex.quote(str(free_native_file(path))),
-        option=option,
-        value=value,
-        keyword=option.removeprefix("source-"),
+def convert_command(path: Path, option: str, value: object) -> Advice:
+    """How to read a file with one more option. The command can be typed whichever command failed."""
+    return Advice(
+        typed=Message(
+            "`inlaid convert {source} {target} --{option} {value}`",
+            source=shlex.quote(str(path)),
+            target=shlex.quote(str(free_native_file(path))),
+            option=option,
+            value=value,
+        ),
+        called=Message(
+            "load(path, {keyword}={value!r})", keyword=option.removeprefix("source-"), value=value
+        ),
     )
 
 
@@ -91,16 +112,12 @@ class Start:
     """Its first bytes, decompressed; empty for a folder."""
 
     @classmethod
-    def of(cls, path: Path) -> Start:
+    def of(cls, path: Path, charset: str = UTF8) -> Start:
+        """`charset` is that of the whole file, if it is text."""
         if path.is_dir():
             return cls(path, b"")
-        with opened(path) as file:
+        with opened(path, charset=charset) as file:
             return cls(path, file.read(HEAD_BYTES))
-
-    @property
-    def name(self) -> str:
-        """The name without the suffix of its compression."""
-        return self.path.stem if compression_of(self.path) else self.path.name
 
 
 @runtime_checkable
@@ -111,6 +128,8 @@ class Format(Protocol):
     """Suffixes that select this format when vectors are written and no format is named; none if it is a
     folder. A format that can be compressed has COMPRESSIONS, too, and one that cannot write every path has
     `check_output`, which raises what `write` would raise about it."""
+    STORES: tuple[Part, ...]
+    """Parts that are in the file when they are in the vectors; `save` reports the others as left out."""
 
     def recognizes(self, start: Start) -> bool: ...
     def read(self, path: Path, reading: Reading, report: Report) -> Vectors: ...
@@ -118,12 +137,17 @@ class Format(Protocol):
 
 
 @contextmanager
-def opened(path: Path, report: Report | None = None) -> Iterator[DecompressedFile]:
-    """The bytes of a file, decompressed, with progress; broken compression is a FormatError."""
-    total = path.stat().st_size
+def opened(
+    path: Path, report: Report | None = None, *, charset: str | None = None
+) -> Iterator[DecompressedFile]:
+    """The bytes of a file, decompressed, with progress; broken compression is a FormatError. With a charset
+    they are recoded to UTF-8."""
+    total = file_of(path).stat().st_size
     progress = None if report is None else lambda size: report(Progress("reading", size, total, "bytes"))
     try:
         with DecompressedFile(path, progress) as file:
+            if charset is not None:
+                file.recode(charset)
             yield file
     except SourceError as error:
         raise FormatError.from_parts(error.sentence, error.values) from None
@@ -182,8 +206,9 @@ class Header:
         found = COUNT_AND_DIM.fullmatch(line)
         return None if found is None else cls(int(found[1]), int(found[2]))
 
-    def check(self, path: Path, rows: int, reading: Reading) -> None:
-        """Compare the header with the number of rows that were found."""
+    def check(self, path: Path, rows: int, reading: Reading, report: Report) -> None:
+        """Compare the header with the number of rows that were found. More rows than it promises are used;
+        fewer are an error, unless a compressed file shows that nothing was cut off."""
         if rows == 0:
             raise FormatError(
                 "{path}: its first line promises {count:,} words of dimension {dim:,}, but no line follows. "
@@ -192,7 +217,7 @@ class Header:
                 count=self.count,
                 dim=self.dim,
             )
-        if rows < self.count and rows != reading.top:
+        if rows < self.count and rows != reading.top and not compression_of(path):
             raise FormatError(
                 "{path}: its first line promises {count:,} words, found only {rows:,}. The file is cut "
                 "short, "
@@ -203,14 +228,14 @@ class Header:
                 rows=rows,
                 command=convert_command(path, "top", rows),
             )
-        if rows > self.count:
-            raise FormatError(
-                "{path}: its first line promises {count:,} words, found at least {rows:,}. "
-                "Correct the first line, or read only the words it promises: {command}.",
-                path=path,
-                count=self.count,
-                rows=rows,
-                command=convert_command(path, "top", self.count),
+        if rows != self.count and rows != reading.top:
+            report(
+                Note(
+                    "{path}: its first line promises {count:,} words, found {rows:,}. All of them are used.",
+                    path=path,
+                    count=self.count,
+                    rows=rows,
+                )
             )
 
 

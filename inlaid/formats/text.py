@@ -6,6 +6,7 @@ files in plain Python.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ from types import ModuleType
 
 import numpy as np
 
+from inlaid.collect.charsets import report_charset
 from inlaid.errors import FormatError, WriteError
 from inlaid.formats.line_parser import (
     NUMBER,
@@ -36,6 +38,7 @@ from inlaid.formats.reading import (
     HEAD_BYTES,
     GrowingTable,
     Header,
+    Part,
     Reading,
     Start,
     compressing,
@@ -46,7 +49,7 @@ from inlaid.formats.reading import (
 from inlaid.formats.words import accept_words
 from inlaid.kernels.text.reference import shortest
 from inlaid.messages import Message
-from inlaid.report import Progress, Report, silent
+from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Rows
 from inlaid.vectors import Vectors
 
@@ -63,6 +66,7 @@ class TextFormat:
     SUFFIXES: tuple[str, ...]
     has_header: bool
     COMPRESSIONS: tuple[str, ...] = (".gz", ".xz")
+    STORES: tuple[Part, ...] = ()
 
     def recognizes(self, start: Start) -> bool:
         """Lines of a word and at least two numbers. Lines with one number may be anything (words and counts),
@@ -81,7 +85,8 @@ class TextFormat:
     def read(self, path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors:
         header = None
         words = list[bytes]()
-        with opened(path, report) as file:
+        spaced = 0
+        with opened(path, report, charset=reading.recoded) as file:
             blocks = read_blocks(path, file, report)
             first = next(blocks, None)
             if first is None:
@@ -91,12 +96,16 @@ class TextFormat:
                 first = _without_header(first)
             dim = _count_numbers(path, first, reading) if header is None else header.dim
             table = GrowingTable(dim)
-            parser = LineParser(path, dim, reading.spaces == "keep", self._hint(path, first.text, dim))
+            parser = LineParser(path, dim, reading.spaces, self._hint(path, first.text, dim))
             for parsed in map_in_order(parser, first_lines(first, blocks, reading.top)):
                 words += parsed.words
                 table.append(parsed.rows)
+                spaced += parsed.spaced
+        report_charset(path, file.charset, reading.charset, report)
         if header is not None:
-            header.check(path, len(words), reading)
+            header.check(path, len(words), reading, report)
+        if spaced:
+            report(Note("{path}: words that contain spaces: {count:,}.", path=path, count=spaced))
         accepted = accept_words(path, words, reading, report, first_line=2 if self.has_header else 1)
         return Vectors(accepted.words, accepted.select(table.whole()))
 
@@ -187,8 +196,8 @@ def _without_header(first: LineBlock) -> LineBlock:
 
 
 def _count_numbers(path: Path, first: LineBlock, reading: Reading) -> int:
-    """The vector dimension: how many numbers the first line has; where words may contain spaces, the fewest
-    that any of the first lines has."""
+    """The vector dimension: how many numbers most of the first lines have; where every word may contain
+    spaces, the fewest that any of them has."""
     text = first.text.lstrip(SPACES + b"\r\n")
     lines = [line for line in text.split(b"\n", RECOGNIZED_BY)[:-1] if line.strip(SPACES)]
     if not lines:
@@ -196,7 +205,8 @@ def _count_numbers(path: Path, first: LineBlock, reading: Reading) -> int:
     if reading.spaces == "keep":
         dim = min(map(count_numbers_at_end, lines))
     else:
-        dim = len(split_fields(lines[0])) - 1
+        counts = Counter(map(count_numbers_at_end, lines))
+        dim = counts.most_common(1)[0][0]  # of equally frequent ones, that of the first line
     if dim < 1:
         raise FormatError(
             "{path}:1: expected a word and its numbers, found '{line}'.", path=path, line=shown(lines[0])

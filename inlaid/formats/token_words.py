@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from inlaid.encode.subwords.loading import vocabulary_of
-from inlaid.encode.subwords.spelling import MARK
 from inlaid.errors import MissingExtra, need
 from inlaid.report import Note, Report
 from inlaid.untrusted import read_json_object, reading_file
@@ -44,14 +42,6 @@ def words_of_rows(path: Path, vocabulary: Mapping[str, int], rows: int, report: 
         words[row] = f"<row {row}>"
     _report_mismatch(path, len(vocabulary), named, report)
     return words
-
-
-def spelling_of(vocabulary: Iterable[str]) -> str:
-    """How the vocabulary marks the start of a word, if it does."""
-    firsts = Counter(token[:1] for token in vocabulary)
-    marks = (("byte-level", "Ġ"), ("sentencepiece", MARK))
-    kind, mark = max(marks, key=lambda pair: firsts[pair[1]])
-    return kind if firsts[mark] * 50 > firsts.total() else ""
 
 
 def normalizers_of(path: Path) -> tuple[str, ...]:

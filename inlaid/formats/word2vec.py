@@ -34,6 +34,7 @@ from inlaid.shapes import Rows
 from inlaid.vectors import Vectors
 
 SUFFIXES = (".bin",)
+STORES = ()
 COMPRESSIONS = (".gz", ".xz")
 BLOCK = 1 << 22
 """Bytes read and written at a time."""
@@ -41,6 +42,7 @@ LONGEST_HEADER = 64
 LARGEST_DIM = 1 << 24
 FLOAT32 = np.dtype("<f4")
 NOT_IN_WORDS = re.compile(rb"[\0\n]")
+DIGITS = re.compile(rb"[-+.0-9eE \t\r\n]+")
 CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")
 
 
@@ -51,6 +53,8 @@ def recognizes(start: Start) -> bool:
     word, space, numbers = rest.partition(b" ")
     if header is None or not (newline and space and word) or header.dim == 0 or NOT_IN_WORDS.search(word):
         return False
+    if DIGITS.fullmatch(numbers[: min(2 * header.dim - 1, 16)]):
+        return False  # text, maybe in another charset
     row = numbers[: min(header.dim, len(numbers) // FLOAT32.itemsize) * FLOAT32.itemsize]
     return _is_binary(numbers) and bool(np.isfinite(np.frombuffer(row, FLOAT32)).all())
 

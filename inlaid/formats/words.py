@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from inlaid.collect.charset_detection import SAMPLE, TOLERATED, UTF8, codec_of, likely
+from inlaid.collect.charsets import AUTO, advice, canonical, is_loss, refuse_utf8, report_charset
 from inlaid.encode.vocabulary import COUNTS, Words
 from inlaid.errors import FormatError
 from inlaid.formats.reading import Reading, convert_command
@@ -16,6 +19,9 @@ from inlaid.messages import Message
 from inlaid.report import Note, Report
 from inlaid.shapes import Counts
 from inlaid.values import Problem
+
+INVALID = b"\xff"
+"""Stands for a character of another charset that could not be decoded; no UTF-8 has this byte."""
 
 
 class AcceptedWords(NamedTuple):
@@ -53,12 +59,14 @@ class FoundWords:
 def accept_words(
     path: Path, found: Sequence[bytes], reading: Reading, report: Report, *, first_line: int | None = None
 ) -> AcceptedWords:
-    """Check the words of a file: valid UTF-8 and distinct, or what `reading` accepts instead, with a note.
+    """Check the words of a file: text and distinct, or what `reading` accepts instead, with a note.
 
     `first_line` is the line of the first word, if the file has lines.
     """
     words = FoundWords(path, list(found), np.arange(len(found)), first_line)
-    words = _readable(words, reading, report)
+    if first_line is not None and b"" in words.words:
+        words = _named(words, report)
+    words = _readable(_decoded(words, reading, report), reading, report)
     words = _distinct(words, reading, report)
     all_accepted = len(words.rows) == len(found)
     return AcceptedWords(Words.of_bytes(words.words), None if all_accepted else words.rows)
@@ -88,22 +96,52 @@ def accept_counts(path: Path, found: np.ndarray) -> Counts:
     return found.astype(np.int64)
 
 
+def _named(found: FoundWords, report: Report) -> FoundWords:
+    """Without the lines of a file that have no word."""
+    kept = [number for number, word in enumerate(found.words) if word]
+    missing = len(found.words) - len(kept)
+    if not kept:
+        raise FormatError("{path}: none of its lines has a word. Get the file again.", path=found.path)
+    report(Note("{path}: {count:,} lines have no word; they were left out.", path=found.path, count=missing))
+    return found.keep(kept)
+
+
+def _decoded(found: FoundWords, reading: Reading, report: Report) -> FoundWords:
+    """The words in UTF-8; those that are not in the charset of the file get an invalid byte."""
+    charset = canonical(reading.charset)
+    if charset == UTF8 or reading.recoded != UTF8:
+        return found
+    telling = b"\n".join(itertools.islice((word for word in found.words if not word.isascii()), SAMPLE // 8))
+    if charset == AUTO:
+        charset = likely(telling) or UTF8
+        report_charset(found.path, charset, AUTO, report)
+    else:
+        refuse_utf8(found.path, telling, charset)
+    if charset == UTF8:
+        return found
+    return replace(found, words=[_recoded(word, codec_of(charset)) for word in found.words])
+
+
+def _recoded(word: bytes, codec: str) -> bytes:
+    """The word in UTF-8; with an invalid byte where it is not in this codec."""
+    try:
+        return word.decode(codec).encode()
+    except UnicodeDecodeError:
+        return word.decode(codec, "replace").encode("utf-8").replace(b"\xef\xbf\xbd", INVALID)
+
+
 def _readable(found: FoundWords, reading: Reading, report: Report) -> FoundWords:
     words = found.words
     invalid = [number for number, word in enumerate(words) if not _is_utf8(word)]
     if not invalid:
         return found
     place = found.place(invalid[0])
-    if reading.invalid == "error":
-        raise FormatError(
-            "{place}: {word!r} is not UTF-8 (words like this: {count:,}). "
-            "Use --invalid replace, or --invalid skip to leave them out: {command}.",
-            place=place,
-            word=words[invalid[0]],
-            count=len(invalid),
-            command=convert_command(found.path, "invalid", "replace"),
-        )
-    if reading.invalid == "replace":
+    others = sum(not word.isascii() for word in words)
+    few = reading.invalid != "error" and len(invalid) <= TOLERATED * others
+    accepted = few or reading.invalid in ("replace", "skip")
+    if not accepted or is_loss(len(invalid), others, len(words)):
+        raise _not_text(found, [words[number] for number in invalid], place, reading)
+    if reading.invalid in ("auto", "replace"):
         report(
             Note(
                 "{count:,} words are not UTF-8, the first at {place}; their invalid bytes were replaced.",
@@ -122,6 +160,26 @@ def _readable(found: FoundWords, reading: Reading, report: Report) -> FoundWords
         )
     )
     return found.keep(sorted(set(range(len(words))) - set(invalid)))
+
+
+def _not_text(found: FoundWords, invalid: list[bytes], place: Message, reading: Reading) -> FormatError:
+    """The error for words that are not text, which names the charset they seem to be in."""
+    guess = likely(b"\n".join(invalid[:SAMPLE])) if canonical(reading.charset) == UTF8 else None
+    if guess in (None, UTF8):
+        hint = Message(
+            "Use --invalid replace, or --invalid skip to leave them out: {command}.",
+            command=convert_command(found.path, "invalid", "replace"),
+        )
+    else:
+        hint = advice(guess)
+    return FormatError(
+        "{place}: '{word}' is not {charset} (words like this: {count:,}). {hint}",
+        place=place,
+        word=invalid[0].decode("utf-8", "backslashreplace"),
+        charset=canonical(reading.charset).upper(),
+        count=len(invalid),
+        hint=hint,
+    )
 
 
 def _distinct(found: FoundWords, reading: Reading, report: Report) -> FoundWords:

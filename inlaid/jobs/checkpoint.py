@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from inlaid import array_writer, locks
 from inlaid import arrays as arrays_file
-from inlaid import locks
 from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.files import can_write, sweep
 from inlaid.jobs.guard import Losses
 from inlaid.jobs.state import Snapshot, State, bad_row
 from inlaid.messages import Message
+from inlaid.untrusted import parse_json
 from inlaid.vectors import Mark
 
 KEY = "checkpoint"
@@ -38,7 +39,7 @@ FREE = ("workers",)
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """How far a run has come."""
 
     done: int = 0
@@ -54,7 +55,7 @@ class Saved:
 
     opened: arrays_file.Arrays
     identity: dict[str, Any]
-    progress: Progress
+    progress: RunProgress
     dtypes: dict[str, str]
     best: int | None
     """Units done when the best state was taken, in a run that may stop early."""
@@ -71,7 +72,7 @@ def identity_of(method: str, settings: Mapping[str, Any], corpus: str) -> dict[s
 
 
 def save(
-    path: Path, state: State, best: Snapshot | None, identity: Mapping[str, Any], progress: Progress
+    path: Path, state: State, best: Snapshot | None, identity: Mapping[str, Any], progress: RunProgress
 ) -> None:
     """Write a checkpoint; an earlier one at `path` is replaced whole, or stays."""
     content = state.arrays()
@@ -85,18 +86,18 @@ def save(
         "dtypes": state.dtypes,
         "best": best.done if best else None,
     }
-    arrays_file.write(path, content, {KEY: json.dumps(about, ensure_ascii=False, allow_nan=False)})
+    array_writer.write(path, content, {KEY: json.dumps(about, ensure_ascii=False, allow_nan=False)})
 
 
 def open_saved(path: Path) -> Saved:
     """Read what a checkpoint says about itself; its tensors are read by `restore`."""
     opened = arrays_file.open_arrays(path)
     try:
-        about = json.loads(opened.metadata[KEY])
+        about = parse_json(opened.metadata[KEY])
         version = about["format"]
         if version == FORMAT:
             return _saved(opened, about)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise FormatError(
             "{path}: expected a checkpoint, found another file of arrays. Name the checkpoint.", path=path
         ) from None
@@ -207,8 +208,8 @@ def _saved(opened: arrays_file.Arrays, about: dict[str, Any]) -> Saved:
     return saved
 
 
-def _progress(values: dict[str, Any]) -> Progress:
-    return Progress(
+def _progress(values: dict[str, Any]) -> RunProgress:
+    return RunProgress(
         done=values["done"],
         seconds=values["seconds"],
         losses=Losses(**values["losses"]),
@@ -247,7 +248,7 @@ def _as_float(array: np.ndarray, dtype: str) -> np.ndarray:
 
 def _check_same_run(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
     there = _flat(there)
-    here = _flat(json.loads(json.dumps(here)))
+    here = _flat(parse_json(json.dumps(here)))
     missing = "not set"
     differences = [
         f"{name} is {there.get(name, missing)} there and {here.get(name, missing)} here"

@@ -1,4 +1,4 @@
-"""Guard: NaN and infinity, a loss that diverges, early stopping, Ctrl-C."""
+"""Guard: memory before a run; NaN and infinity, a loss that diverges, early stopping, Ctrl-C during it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from inlaid.errors import SettingError
+from inlaid.jobs.safety import Safety
 from inlaid.jobs.state import State
+from inlaid.memory import available_memory
 from inlaid.messages import Message
+from inlaid.report import bytes_in_words
 from inlaid.vectors import Mark
 
 FIRST_ROWS = 64
@@ -95,13 +99,17 @@ class FiniteCheck:
         return found
 
 
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C, `kill`, and the end of a terminal."""
+
+
 @contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """A list that stays empty until Ctrl-C or SIGTERM arrives; the second one acts as it always did."""
+    """A list that stays empty until one of SIGNALS arrives; the second one acts as it always did."""
     caught: list[int] = []
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():  # only the main thread receives signals
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {number: signal.getsignal(number) for number in SIGNALS}
         before = {number: each for number, each in handlers.items() if each not in (None, signal.SIG_IGN)}
 
     def restore() -> None:
@@ -118,3 +126,40 @@ def interruptions() -> Iterator[list[int]]:
         yield caught
     finally:
         restore()
+
+
+def check_memory(
+    tables: int, safety: Safety, *, dim: int | None, words: int, other: int = 0, available: int | None = None
+) -> None:
+    """Raise SettingError, before anything is allocated, if the run needs more memory than there is.
+
+    `tables` are the bytes of the state, `other` those of all else. Early stopping keeps a second copy of
+    the state. `dim` is None for a method that has no such setting.
+    """
+    available = available_memory() if available is None else available
+    copies = 2 if safety.patience else 1
+    needed = copies * tables + other
+    if needed <= available:
+        return
+    share = max(available - other, 0) / max(copies * tables, 1)
+    fits = Message("")
+    lower = Message("Have")
+    if dim is not None:
+        lower = Message("Lower dim (now {dim}), or have", dim=dim)
+    if dim is not None and int(dim * share):
+        fits = Message(
+            " dim {dim:,} or {words:,} words would fit.", dim=int(dim * share), words=int(words * share)
+        )
+    copied = Message("")
+    if safety.patience:
+        copied = Message(" (two copies of the tables, as patience needs)")
+    raise SettingError(
+        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} {lower} fewer "
+        "words (now {words:,}) with a larger min_count or with max_size.",
+        needed=bytes_in_words(needed),
+        copied=copied,
+        available=bytes_in_words(available),
+        fits=fits,
+        lower=lower,
+        words=words,
+    )

@@ -7,26 +7,31 @@ while the vocabulary and the number of co-occurring pairs grow more slowly (Heap
 
 from __future__ import annotations
 
-import math
+import dataclasses
+import itertools
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from inlaid.encode.corpus import Corpus
-from inlaid.errors import SettingError
-from inlaid.jobs import checkpoint
-from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import HasData, Method, Training
-from inlaid.memory import available_memory
-from inlaid.messages import Message
-from inlaid.report import Note, bytes_in_words, time_in_words
+import numpy as np
 
-MARGIN = 0.9
-"""Part of the given minutes that is planned; the rest is for checks, checkpoints and trial errors."""
-TRIAL = 0.5
-"""Seconds that the steps of a training are timed for."""
+from inlaid.collect.samples import sample_of
+from inlaid.collect.sources import Text
+from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
+from inlaid.errors import InlaidError, SettingError
+from inlaid.jobs.training import HasEpochs, Method
+from inlaid.jobs.trial import extrapolated, tried
+from inlaid.report import Note, Report, bytes_in_words, time_in_words
+
+TOKENS = 600_000
+"""Tokens of the larger sample of an encoded corpus."""
+LONG_TEXT_BYTES = 50_000_000
+LONG_CORPUS_TOKENS = 10_000_000
+"""Size of a text or a corpus, times epochs, from which a plan is made before training."""
+LONG_RUN_SECONDS = 60.0
+"""Time from which the plan of a run is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +62,7 @@ class Plan:
             ("text", f"{about}{self.tokens:,} tokens, {self.words:,} words in the vocabulary")
         ]
         for stage, seconds in self.seconds.items():
-            epochs = f" ({self.epochs} epochs)" if stage == "training" and self.epochs else ""
+            epochs = f" (epochs: {self.epochs})" if stage == "training" and self.epochs else ""
             shown.append((stage, f"{_about(seconds)}{epochs}"))
         shown.append(("in all", _about(self.total_seconds)))
         counts = f", about {bytes_in_words(self.counts)} for co-occurrence counts" if self.counts else ""
@@ -100,21 +105,45 @@ class Sample:
     """Time that encoding took; 0 where the text was already encoded."""
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """What a method did with one sample."""
+def plan_for(text: Text | Corpus, method: Method, encoding: Encoding | None) -> Plan:
+    """The plan for training `method` on a text or corpus."""
+    if isinstance(text, (str, Path)) and is_corpus(Path(text)):
+        text = open_corpus(Path(text))
+    if isinstance(text, Corpus):
+        return _plan_for_corpus(text, method)
+    sampled = _lines(text, encoding or Encoding())
+    if sampled is None:
+        raise SettingError(
+            "The length of this text is not known before it is read. Encode it first with `inlaid corpus`, "
+            "and plan for the corpus."
+        )
+    lines, scale = sampled
+    chosen = _in_memory(encoding or Encoding())
+    half = Sample(*_timed(lines[: max(len(lines) // 2, 1)], chosen))
+    whole = Sample(*_timed(lines, chosen))
+    return _plan_from(method, (half, whole), scale)
 
-    starting: float
-    units: float
-    seconds_per_unit: float
-    memory: float
-    counts: float
-    words: float
+
+def announce_plan(text: Text | Corpus, method: Method, encoding: Encoding | None, report: Report) -> None:
+    """Report the plan of a run that will take minutes; short texts are not worth a trial."""
+    epochs = method.epochs if isinstance(method, HasEpochs) else 1
+    if isinstance(text, Corpus):
+        long = len(text.ids) * epochs >= LONG_CORPUS_TOKENS
+    else:
+        long = _bytes(text) * epochs >= LONG_TEXT_BYTES
+    if not long:
+        return
+    try:
+        found = plan_for(text, method, encoding)
+    except InlaidError:  # the run itself reports what is wrong with the text or the settings
+        return
+    if found.total_seconds >= LONG_RUN_SECONDS:
+        report(found.note())
 
 
-def plan_of(method: Method, samples: tuple[Sample, Sample], scale: float) -> Plan:
+def _plan_from(method: Method, samples: tuple[Sample, Sample], scale: float) -> Plan:
     """The plan for a text `scale` times as long as the second sample, which is twice the first."""
-    small, large = (_try(method, sample.corpus) for sample in samples)
+    small, large = (tried(method, sample.corpus) for sample in samples)
     per_unit = large.seconds_per_unit
     seconds = dict[str, float]()
     if samples[1].seconds:
@@ -131,133 +160,62 @@ def plan_of(method: Method, samples: tuple[Sample, Sample], scale: float) -> Pla
         counts=round(extrapolated(small.counts, large.counts, scale)),
         words=round(extrapolated(small.words, large.words, scale)),
         tokens=round(len(samples[1].corpus.ids) * scale),
-        epochs=getattr(method, "epochs", None),
+        epochs=method.epochs if isinstance(method, HasEpochs) else None,
         estimated=scale > 1,
     )
 
 
-def extrapolated(small: float, large: float, scale: float) -> float:
-    """Extrapolate to a text `scale` times as long as the sample: `large` on it, `small` on half of it.
+def _plan_for_corpus(corpus: Corpus, method: Method) -> Plan:
+    size = min(TOKENS, len(corpus.ids))
+    half = Sample(_first(corpus, size // 2))
+    whole = Sample(_first(corpus, size))
+    found = _plan_from(method, (half, whole), len(corpus.ids) / max(len(whole.corpus.ids), 1))
+    return dataclasses.replace(
+        found,
+        words=len(corpus.vocabulary),
+        tokens=len(corpus.ids),
+        memory=method.memory_for(corpus),
+        estimated=False,
+    )
 
-    >>> round(extrapolated(50.0, 100.0, 10.0)), round(extrapolated(50.0, 50 * 2**0.5, 4.0))
-    (1000, 141)
-    """
-    if scale <= 1 or small <= 0 or large <= 0:
-        return large
-    exponent = min(max(math.log2(large / small), 0.0), 1.5)
-    return large * scale**exponent
+
+def _first(corpus: Corpus, tokens: int) -> Corpus:
+    """The first sentences of a corpus, over the same vocabulary."""
+    sentences = max(int(np.searchsorted(corpus.offsets, tokens, "right")) - 1, 1)
+    offsets = np.asarray(corpus.offsets[: sentences + 1])
+    return dataclasses.replace(corpus, ids=np.asarray(corpus.ids[: offsets[-1]]), offsets=offsets)
 
 
-def _try(method: Method, corpus: Corpus) -> _Trial:
+def _lines(text: Text, encoding: Encoding) -> tuple[list[Any], float] | None:
+    """Sentences of a sample, and how many times as long the whole text is; None where that is unknown."""
+    found = sample_of(text, field=encoding.field, charset=encoding.charset)
+    if found is not None:
+        return found.lines, found.scale
+    if not isinstance(text, Sequence):
+        return None
+    sentences = list(itertools.islice(text, 100_000))
+    return sentences, len(text) / max(len(sentences), 1)
+
+
+def _bytes(text: Text) -> int:
+    """Bytes of the files of a text, about; 0 for anything else."""
+    paths = [text] if isinstance(text, (str, Path)) else text
+    if not isinstance(paths, (list, tuple)) or not all(
+        isinstance(each, (str, Path)) for each in paths[:1000]
+    ):
+        return 0
+    names = cast("Sequence[str | Path]", paths[:1000])
+    files = [Path(each) for each in names if isinstance(each, Path) or len(each) < 1000]
+    found = [each for path in files for each in ([path] if path.is_file() else path.rglob("*"))]
+    return sum(path.stat().st_size for path in found if path.is_file())
+
+
+def _in_memory(encoding: Encoding) -> Encoding:
+    """The same encoding for sentences that are already in memory."""
+    return dataclasses.replace(encoding, field="text")
+
+
+def _timed(lines: list[Any], encoding: Encoding) -> tuple[Corpus, float]:
     began = time.perf_counter()
-    training = method.start(corpus)
-    starting = time.perf_counter() - began
-    if not method.abilities.steps:
-        began = time.perf_counter()
-        training.step(0)
-        per_unit = time.perf_counter() - began
-    else:
-        per_unit = seconds_per_unit(lambda: method.start(corpus), training, TRIAL)
-    counts = training.data_bytes if isinstance(training, HasData) else 0
-    return _Trial(
-        starting=starting,
-        units=float(training.total),
-        seconds_per_unit=per_unit,
-        memory=float(method.memory_for(corpus)),
-        counts=float(counts),
-        words=float(len(corpus.vocabulary)),
-    )
-
-
-def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: float = 1.0) -> int:
-    """How many epochs fit into the minutes of `safety`. A resumed run takes its epochs from its checkpoint.
-
-    `start(epochs)` makes a training to throw away: for `trial` seconds its steps are taken and timed. The run
-    itself starts afresh, so that the trial leaves no trace in it.
-    """
-    path = safety.checkpoint
-    if path and safety.resume and path.exists():
-        planned = checkpoint.open_saved(path).identity["settings"].get("epochs")
-        if planned is not None:
-            return int(planned)
-    training = start(1)
-    epoch = training.total * seconds_per_unit(lambda: start(1), training, trial)
-    minutes = safety.minutes or 0.0
-    epochs = int(60 * minutes * MARGIN / epoch)
-    if not epochs:
-        raise SettingError(
-            "minutes is {minutes:g}, but one epoch takes about {time}. Give more time, more workers, less "
-            "text, or a smaller dim.",
-            minutes=minutes,
-            time=time_in_words(epoch),
-        )
-    return epochs
-
-
-def check_memory(
-    tables: int, safety: Safety, *, dim: int | None, words: int, other: int = 0, available: int | None = None
-) -> None:
-    """Raise SettingError, before anything is allocated, if the run needs more memory than there is.
-
-    `tables` are the bytes of the state, `other` those of all else. Early stopping keeps a second copy of
-    the state. `dim` is None for a method that has no such setting.
-    """
-    available = available_memory() if available is None else available
-    copies = 2 if safety.patience else 1
-    needed = copies * tables + other
-    if needed <= available:
-        return
-    share = max(available - other, 0) / max(copies * tables, 1)
-    fits = Message("")
-    lower = Message("Have")
-    if dim is not None:
-        lower = Message("Lower dim (now {dim}), or have", dim=dim)
-    if dim is not None and int(dim * share):
-        fits = Message(
-            " dim {dim:,} or {words:,} words would fit.", dim=int(dim * share), words=int(words * share)
-        )
-    copied = Message("")
-    if safety.patience:
-        copied = Message(" (two copies of the tables, as patience needs)")
-    raise SettingError(
-        "This run needs about {needed} of memory{copied}, and {available} are free.{fits} {lower} fewer "
-        "words (now {words:,}) with a larger min_count or with max_size.",
-        needed=bytes_in_words(needed),
-        copied=copied,
-        available=bytes_in_words(available),
-        fits=fits,
-        lower=lower,
-        words=words,
-    )
-
-
-class Speed:
-    """Units per second over the last hundred calls; the first step, which may compile, is not counted."""
-
-    def __init__(self) -> None:
-        self.samples = deque[tuple[float, int]](maxlen=100)
-
-    @property
-    def span(self) -> float:
-        return self.samples[-1][0] - self.samples[0][0] if self.samples else 0.0
-
-    def after(self, now: float, done: int) -> float:
-        self.samples.append((now, done))
-        return (done - self.samples[0][1]) / self.span if self.span else 0.0
-
-
-def seconds_per_unit(start: Callable[[], Training], training: Training, trial: float) -> float:
-    """Seconds per unit, measured over `trial` seconds of steps without the first, which may compile."""
-    done = training.step(0).done
-    taken = 0.0
-    units = 0
-    while taken < trial or not units:
-        if done >= training.total:
-            training = start()
-            done = 0
-        began = time.perf_counter()
-        step = training.step(done)
-        taken += time.perf_counter() - began
-        units += step.done - done
-        done = step.done
-    return taken / units
+    corpus = encode(lines, encoding, workers=1)
+    return corpus, time.perf_counter() - began

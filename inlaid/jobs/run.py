@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from inlaid import files, locks
 from inlaid.errors import Diverged, FormatError, InlaidError, SettingError, Unsynced, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
-from inlaid.jobs.plan import Speed
 from inlaid.jobs.safety import Process, Safety
 from inlaid.jobs.state import Snapshot
-from inlaid.jobs.training import Step, Training
+from inlaid.jobs.training import HoldsOut, Step, Training
+from inlaid.jobs.trial import Speed
 from inlaid.memory import available_memory
 from inlaid.messages import Message
 from inlaid.report import Note, Progress, Report, bytes_in_words, silent, time_in_words
@@ -48,13 +48,7 @@ def run(
 
     `identity` (see `identity_of`) says which run this is: only a checkpoint of the same run is resumed.
     """
-    return _Run(training, safety, {**identity, "total": training.total}, report, process or Process()).train()
-
-
-def fit(training: Training, report: Report = silent) -> Any:
-    """The result of a training that nothing is saved of on the way."""
-    run(training, Safety(), {}, report)
-    return training.result()
+    return _Run(training, safety, {**identity, "total": training.total}, report, process or Process()).loop()
 
 
 class _Run:
@@ -72,7 +66,7 @@ class _Run:
         self.main = process.rank == 0
         self.report = report if self.main else silent
         self.in_steps = training.total > 1
-        self.progress = checkpoint.Progress()
+        self.progress = checkpoint.RunProgress()
         self.check = FiniteCheck()
         self.speed = Speed()
         self.snapshot: Snapshot | None = None
@@ -84,7 +78,8 @@ class _Run:
         self.reported_time = self.saved_time
         self.announced = False
 
-    def train(self) -> Outcome:
+    def loop(self) -> Outcome:
+        """Step after step, until there is a reason to end."""
         with self._holding_checkpoint():
             self._begin()
             with interruptions() as self.caught:
@@ -107,11 +102,7 @@ class _Run:
                 "resume is set, but no checkpoint is named. Name the checkpoint to continue from."
             )
         if self.safety.patience and self.training.held_out_loss() is None:
-            raise SettingError(
-                "patience is set, but this text has too few sentences to hold some out for measuring the "
-                "loss: {needed:,} are needed. Use more text, or leave out patience.",
-                needed=getattr(self.training, "held_out_from", 0),
-            )
+            raise _nothing_held_out(self.training)
         if path is not None and self.safety.resume:
             self._resume(path)
         elif path is not None and self.main:
@@ -326,8 +317,6 @@ class _Run:
 def explained(outcome: Outcome, safety: Safety) -> Note | None:
     """A sentence for the user on how a run ended; None when it finished with its last state."""
     earlier = _earlier(outcome)
-    if outcome.reason == "finished":
-        return Note("The run is finished.{earlier}", earlier=earlier) if earlier else None
     where = Message(
         "{share:.1%} ({done:,} of {total:,} {unit})",
         share=outcome.done / max(outcome.total, 1),
@@ -335,22 +324,39 @@ def explained(outcome: Outcome, safety: Safety) -> Note | None:
         total=outcome.total,
         unit=outcome.unit,
     )
-    if outcome.reason == "interrupted":
-        return Note("Training was interrupted at {where}.{earlier}", where=where, earlier=earlier)
-    if outcome.reason == "diverged":
-        return Note("Training diverged at {where}.{earlier}", where=where, earlier=earlier)
-    if outcome.reason == "out of time":
-        return Note(
-            "Training stopped at {where}: {minutes:g} minutes were over.{earlier}",
-            where=where,
-            minutes=safety.minutes,
-            earlier=earlier,
-        )
-    return Note(
-        "Training stopped early at {where}: {patience} checks without a lower held-out loss.{earlier}",
-        where=where,
-        patience=safety.patience,
-        earlier=earlier,
+    match outcome.reason:
+        case "finished":
+            return Note("The run is finished.{earlier}", earlier=earlier) if earlier else None
+        case "stopped early":
+            return Note(
+                "Training stopped early at {where}: no lower held-out loss within a patience of "
+                "{patience}.{earlier}",
+                where=where,
+                patience=safety.patience,
+                earlier=earlier,
+            )
+        case "interrupted":
+            return Note("Training was interrupted at {where}.{earlier}", where=where, earlier=earlier)
+        case "out of time":
+            return Note(
+                "Training stopped at {where}: the limit of {minutes:g} min was reached.{earlier}",
+                where=where,
+                minutes=safety.minutes,
+                earlier=earlier,
+            )
+        case "diverged":
+            return None  # the error says it
+        case _:
+            assert_never(outcome.reason)
+
+
+def _nothing_held_out(training: Training) -> SettingError:
+    if not isinstance(training, HoldsOut):
+        return SettingError("patience is set, but this training has no held-out loss. Leave out patience.")
+    return SettingError(
+        "patience is set, but this text has too few sentences to hold some out for measuring the loss: "
+        "{needed:,} are needed. Use more text, or leave out patience.",
+        needed=training.held_out_from,
     )
 
 

@@ -3,18 +3,23 @@
     Method (frozen settings) --start(data)--> Training --run(training, safety)--> Outcome; training.result()
 
 A method is a frozen dataclass of settings and says as data what it can do (`Abilities`). Its `start` makes a
-Training, which owns a State and advances in steps. A method that is done at once is a training of one step.
+Training, which owns a State and advances in steps. A method that is done at once is a training of one step. A
+setting of a run that only some methods have use for says which ability it needs (`Needs`).
 """
 
 from __future__ import annotations
 
+import dataclasses
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from inlaid import registry
 from inlaid.encode.corpus import Corpus
+from inlaid.errors import SettingError
 from inlaid.jobs.state import State
 from inlaid.report import Report, silent
 
@@ -24,7 +29,7 @@ class Abilities:
     """What a method can do. Flags and help follow from it; what is not here is refused before any work."""
 
     steps: bool = False
-    """It trains in many steps: checkpoints, resuming, a limit of time."""
+    """It trains in many steps, over its data `epochs` times: checkpoints, resuming, a limit of time."""
     init_from: bool = False
     """It can start from earlier vectors, with new text and new words."""
     freeze: bool = False
@@ -33,6 +38,42 @@ class Abilities:
     """It holds out sentences to measure the loss on, for early stopping."""
     counts: bool = False
     """It counts co-occurrences before it trains."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The ability that a setting of a run needs, written beside its type: Annotated[int, Needs("held_out")].
+
+    The command line offers its flag only to methods with that ability. Other methods refuse it, as a flag and
+    in Python.
+    """
+
+    ability: str
+
+    def __post_init__(self) -> None:
+        if self.ability not in {field.name for field in dataclasses.fields(Abilities)}:
+            raise ValueError(f"There is no ability called {self.ability!r}.")
+
+
+def needs(kind: type) -> dict[str, str]:
+    """The settings of a class that not every method takes -> the ability that each needs."""
+    found = dict[str, str]()
+    for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+        for extra in getattr(hint, "__metadata__", ()):
+            if isinstance(extra, Needs):
+                found[name] = extra.ability
+    return found
+
+
+def refusal(method: str, setting: str, ability: str) -> SettingError:
+    """The error for a setting, or its flag, that a method has no use for."""
+    able = [each.name for each in registry.entries("method") if getattr(each.load().abilities, ability)]
+    return SettingError(
+        "{method} does not take {setting}: it is for {others}. Leave out {setting}, or choose one of these.",
+        method=method,
+        setting=setting,
+        others=", ".join(able),
+    )
 
 
 @dataclass(frozen=True)
@@ -70,6 +111,14 @@ class Training(Protocol):
     def result(self) -> Any:
         """The vectors or model learned so far."""
         ...
+
+
+@runtime_checkable
+class HoldsOut(Protocol):
+    """A training that holds out sentences, if the text has enough of them."""
+
+    held_out_from: int
+    """Sentences from which some are held out."""
 
 
 @runtime_checkable
@@ -114,6 +163,39 @@ class Method(Protocol):
     def memory_for(self, data: Corpus) -> int:
         """Bytes that its state will take."""
         ...
+
+
+@runtime_checkable
+class SuitsText(Protocol):
+    """A method with defaults that depend on the text."""
+
+    def for_corpus(self, data: Corpus) -> Method:
+        """The same settings, with every such default set."""
+        ...
+
+
+@runtime_checkable
+class HasEpochs(Protocol):
+    """A method that goes over its data several times; every method that trains in steps does."""
+
+    @property
+    def epochs(self) -> int: ...
+
+
+@runtime_checkable
+class HasDim(Protocol):
+    """A method whose vectors have a dimension that is chosen."""
+
+    @property
+    def dim(self) -> int: ...
+
+
+@runtime_checkable
+class HasWorkers(Protocol):
+    """A method that several threads can work on."""
+
+    @property
+    def workers(self) -> int: ...
 
 
 class OneStep:

@@ -38,15 +38,13 @@ def cache_folder(package: Path = FOLDER) -> Path | None:
     """Where compiled kernels are kept: beside their sources, which is Numba's own choice.
 
     In a read-only installation it is the user's cache folder; where that cannot be written either, a private
-    folder for temporary files. None: nothing can be written, and every process compiles for itself.
+    folder for temporary files. None: there is no such folder, and every process compiles for itself.
     """
     if os.access(package, os.W_OK):
         return package
     for folder in _other_folders():
         if is_private(folder):
             return folder
-    with contextlib.suppress(OSError):
-        return Path(tempfile.mkdtemp(prefix="inlaid-"))
     return None
 
 

@@ -7,6 +7,7 @@ d, and the softmax would saturate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from inlaid.errors import SettingError
+from inlaid.neural.few_rows import apply, is_plain
 from inlaid.neural.positions import Positions
 
 
@@ -37,6 +39,22 @@ class View:
     """Cosines and sines that rotate queries and new keys."""
     encoding: Positions | None = None
     """The position encoding, which may add to the scores by content."""
+    runs: tuple[Run, ...] = ()
+    """The texts of a packed batch (1, token); none sees another."""
+    offsets: Tensor | None = None
+    """The same for a GPU kernel that takes any lengths: where each text starts, and the end (text + 1,)."""
+    longest: int = 0
+    """The length of the longest of them."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Neighboring texts of a packed batch that have the same length."""
+
+    texts: int
+    length: int
+    view: View
+    """That of each of them."""
 
 
 @dataclass
@@ -91,12 +109,25 @@ class Attention(nn.Module):
         head_dim: int | None = None,
         bias: bool = True,
         output_bias: bool | None = None,
-        scaled: bool = True,
+        scale: float | None = None,
+        query_norm: nn.Module | None = None,
+        key_norm: nn.Module | None = None,
         dropout: float = 0.0,
     ) -> None:
-        """`output_bias` is that of the output projection; None: as `bias`."""
+        """`output_bias` is that of the output projection; None: as `bias`. Scores are multiplied by `scale`;
+        None: 1 / sqrt(head_dim). The norms are those of each head's queries and keys."""
         super().__init__()
         kv_heads = kv_heads or heads
+        for name, value in (
+            ("dim", dim),
+            ("heads", heads),
+            ("kv_heads", kv_heads),
+            ("head_dim", head_dim or 1),
+        ):
+            if value < 1:
+                raise SettingError("{name} is {value}; expected 1 or more.", name=name, value=value)
+        if not 0 <= dropout <= 1:
+            raise SettingError("dropout is {value}; expected from 0 to 1.", value=dropout)
         if not head_dim and dim % heads:
             raise SettingError(
                 "dim is {dim}, which {heads} heads do not divide. Change one of them, or give head_dim.",
@@ -109,17 +140,18 @@ class Attention(nn.Module):
                 heads=heads,
                 kv_heads=kv_heads,
             )
+        self.dim = dim
         self.heads = heads
         self.kv_heads = kv_heads
         self.head_dim = head_dim or dim // heads
-        self.scale = self.head_dim**-0.5 if scaled else 1.0
+        self.scale = self.head_dim**-0.5 if scale is None else scale
         self.dropout = dropout
         self.query = nn.Linear(dim, heads * self.head_dim, bias=bias)
         self.key = nn.Linear(dim, kv_heads * self.head_dim, bias=bias)
         self.value = nn.Linear(dim, kv_heads * self.head_dim, bias=bias)
         self.output = nn.Linear(heads * self.head_dim, dim, bias=bias if output_bias is None else output_bias)
-        # query, key and value as one layer, in a packed copy made for decoding: see packed.py
-        self.fused: nn.Module | None = None
+        self.query_norm = query_norm
+        self.key_norm = key_norm
 
     @property
     def projections(self) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
@@ -136,20 +168,31 @@ class Attention(nn.Module):
         need_weights: bool = False,
     ) -> AttentionOutput:
         """x (batch, query, dim) attends to `memory`, or to itself and the cached tokens of earlier steps."""
+        if x.dim() != 3 or x.shape[2] != self.dim or not x.shape[0]:
+            raise SettingError(
+                "Attention takes hidden states (text, token, {dim}), at least one text; found shape {found}.",
+                dim=self.dim,
+                found=tuple(x.shape),
+            )
         projected = self._self(x, view, cache) if memory is None else self._cross(x, memory, cache)
-        # the beams of one text share its memory: they become more queries, not more keys
-        folds = len(projected.query) // len(projected.keys)
+        if view.offsets is not None:
+            return AttentionOutput(self.output(_attend_any_length(projected, view.offsets, view.longest)))
+        if view.runs:
+            return AttentionOutput(apply(self.output, self._attend_packed(projected, view.runs)))
+        # The beams of one text share its memory: they become more queries, not more keys. An exported graph
+        # takes any number of texts; `len` would fix it.
+        folds = projected.query.shape[0] // projected.keys.shape[0]
         folded = Projected(_fold(projected.query, folds), projected.keys, projected.values)
         mixed, weights = self._attend(folded, view, need_weights)
         mixed = _unfold(mixed, folds)
         if weights is not None:
             weights = _unfold(weights, folds)
-        return AttentionOutput(self.output(mixed.transpose(1, 2).flatten(2)), weights)
+        return AttentionOutput(apply(self.output, mixed.transpose(1, 2).flatten(2)), weights)
 
     def _self(self, x: Tensor, view: View, cache: KeyValueCache | None) -> Projected:
         query, keys, values = self._project(x)
-        query = self._split(query, self.heads)
-        keys = self._split(keys, self.kv_heads)
+        query = self._split(query, self.heads, self.query_norm)
+        keys = self._split(keys, self.kv_heads, self.key_norm)
         values = self._split(values, self.kv_heads)
         if view.rotation is not None:
             assert view.encoding is not None
@@ -160,11 +203,11 @@ class Attention(nn.Module):
         return Projected(query, keys, values)
 
     def _cross(self, x: Tensor, memory: Tensor, cache: KeyValueCache | None) -> Projected:
-        query = self._split(self.query(x), self.heads)
+        query = self._split(apply(self.query, x), self.heads, self.query_norm)
         if cache is not None and cache.keys is not None and cache.values is not None:
             return Projected(query, cache.keys, cache.values)  # the memory is the same at every step
-        keys = self._split(self.key(memory), self.kv_heads)
-        values = self._split(self.value(memory), self.kv_heads)
+        keys = self._split(apply(self.key, memory), self.kv_heads, self.key_norm)
+        values = self._split(apply(self.value, memory), self.kv_heads)
         if cache is not None:
             keys, values = cache.extend(keys, values)
         return Projected(query, keys, values)
@@ -172,14 +215,11 @@ class Attention(nn.Module):
     def _project(self, x: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values; by one product where three narrow ones, and their gradients, take
         longer."""
-        if self.fused is not None:
-            projected = self.fused(x)
-        elif x.is_cuda and self._can_fuse():
-            weights: list[Tensor] = [each.weight for each in self.projections]
-            biases: list[Tensor] = [each.bias for each in self.projections if each.bias is not None]
-            projected = functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
-        else:
-            return self.query(x), self.key(x), self.value(x)
+        if not x.is_cuda or not self._can_fuse():
+            return apply(self.query, x), apply(self.key, x), apply(self.value, x)
+        weights: list[Tensor] = [each.weight for each in self.projections]
+        biases: list[Tensor] = [each.bias for each in self.projections if each.bias is not None]
+        projected = functional.linear(x, torch.cat(weights), torch.cat(biases) if biases else None)
         return projected.split(
             [heads * self.head_dim for heads in (self.heads, self.kv_heads, self.kv_heads)], -1
         )
@@ -210,6 +250,16 @@ class Attention(nn.Module):
         )
         return mixed, None
 
+    def _attend_packed(self, projected: Projected, runs: Sequence[Run]) -> Tensor:
+        """Texts of one length attend side by side, so that there is no padding: (1, token, dim)."""
+        sizes = [run.texts * run.length for run in runs]
+        parts: list[Tensor] = []
+        for run, *some in zip(runs, *(each.split(sizes, 2) for each in projected), strict=True):
+            texts = [each[0].unflatten(1, (run.texts, run.length)).transpose(0, 1) for each in some]
+            mixed, _ = self._attend(Projected(*texts), run.view, need_weights=False)
+            parts.append(mixed.transpose(1, 2).flatten(2).flatten(0, 1))
+        return torch.cat(parts)[None]
+
     def _bias(self, projected: Projected, view: View) -> Tensor | None:
         """What positions add to the scores."""
         if view.encoding is None:
@@ -225,14 +275,12 @@ class Attention(nn.Module):
             return view.bias if by_content is None else by_content
         return view.bias + by_content
 
-    def _split(self, x: Tensor, heads: int) -> Tensor:
-        """(batch, token, head * head_dim) -> (batch, head, token, head_dim)"""
-        return x.unflatten(-1, (heads, self.head_dim)).transpose(1, 2)
-
-
-def is_plain(layer: nn.Module) -> bool:
-    """A matrix product and nothing else: a subclass or a hook must keep its own forward."""
-    return type(layer) is nn.Linear and not layer._forward_hooks and not layer._forward_pre_hooks
+    def _split(self, x: Tensor, heads: int, norm: nn.Module | None = None) -> Tensor:
+        """(batch, token, head * head_dim) -> (batch, head, token, head_dim), each head normalized"""
+        x = x.unflatten(-1, (heads, self.head_dim))
+        if norm is not None:
+            x = norm(x)
+        return x.transpose(1, 2)
 
 
 def attend_with_weights(
@@ -244,15 +292,34 @@ def attend_with_weights(
         scores = scores + bias
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
-    weights = scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32)).to(scores.dtype)
+    # a bias may be wider than the scores
+    wide = torch.promote_types(scores.dtype, torch.float32)
+    weights = scores.softmax(-1, dtype=wide).to(projected.values.dtype)
     if mask is not None:
         weights = weights.masked_fill(~mask.any(-1, keepdim=True), 0.0)  # softmax of nothing is NaN
     return functional.dropout(weights, dropout) @ projected.values, weights
 
 
+def _attend_any_length(projected: Projected, offsets: Tensor, longest: int) -> Tensor:
+    """Texts of a packed batch by one kernel: (1, token, dim)."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    query, keys, values = (each[0].transpose(0, 1) for each in projected)
+    mixed = varlen_attn(query, keys, values, offsets, offsets, longest, longest)
+    assert isinstance(mixed, Tensor)
+    return mixed.flatten(1)[None]
+
+
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
     """True where a query may see a key (query, key): the last query sees all, each earlier one a key less."""
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
+
+
+def window_mask(queries: int, keys: int, window: int, device: torch.device) -> Tensor:
+    """True where a key is fewer than `window` places from a query (query, key); the last query is at the last
+    key."""
+    places = torch.arange(keys, device=device)
+    return (places - places[keys - queries :, None]).abs() < window
 
 
 def _mask_of(view: View) -> Tensor | None:

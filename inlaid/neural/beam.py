@@ -7,20 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from inlaid.neural.generation import Rules
+
 IMPOSSIBLE = -1e9
 """A score no hypothesis can have, and still finite: adding infinities would make NaN."""
 BLOCK = 128
 """Words whose maximum is found first, in `top_words`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BeamSettings:
-    """The rules of a search; see `GenerationSettings`."""
-
-    beams: int
-    max_new_tokens: int
-    length_penalty: float
-    early_stopping: bool
 
 
 @dataclass(frozen=True)
@@ -58,9 +50,9 @@ class Beams:
     """The running and the ended hypotheses of a batch. Rules, ties and stopping are those of
     `transformers`."""
 
-    def __init__(self, texts: int, end_ids: Tensor, settings: BeamSettings) -> None:
-        self.settings = settings
-        self.beams = settings.beams
+    def __init__(self, texts: int, end_ids: Tensor, rules: Rules) -> None:
+        self.rules = rules
+        self.beams = rules.beams
         self.end_ids = end_ids
         self.ids = torch.zeros(texts, self.beams, 0, dtype=torch.int64, device=end_ids.device)
         self.scores = torch.full((texts, self.beams), IMPOSSIBLE, device=end_ids.device)
@@ -97,7 +89,7 @@ class Beams:
         totals = log_probabilities.view(texts, self.beams, kept) + self.scores[..., None]
         scores, places = totals.flatten(1).topk(min(self.candidates, self.beams * kept))
         tokens = words.view(texts, -1).gather(1, places)
-        if length < self.settings.max_new_tokens:
+        if length < self.rules.max_new_tokens:
             ended = torch.isin(tokens, self.end_ids)
         else:
             ended = torch.ones_like(tokens, dtype=torch.bool)
@@ -107,7 +99,7 @@ class Beams:
         """Add the hypotheses that end at this step and are among the `beams` likeliest; keep the best."""
         for place, rank in found.ended[:, : self.beams].nonzero().tolist():
             earlier = self.ids[place, found.beams[place, rank]].tolist()
-            score = float(found.scores[place, rank]) / length**self.settings.length_penalty
+            score = float(found.scores[place, rank]) / length**self.rules.length_penalty
             hypothesis = Hypothesis(score, [*earlier, int(found.tokens[place, rank])])
             self.ended[self.running[place]].append(hypothesis)
         for text in self.running:
@@ -115,11 +107,11 @@ class Beams:
 
     def _unfinished(self, length: int) -> Tensor:
         """Keep the texts whose best running hypothesis could still beat the worst of their ended ones."""
-        best = (self.scores[:, 0] / length**self.settings.length_penalty).tolist()
+        best = (self.scores[:, 0] / length**self.rules.length_penalty).tolist()
         unfinished = [
             place
             for place, text in enumerate(self.running)
-            if length < self.settings.max_new_tokens and not self._is_finished(text, best[place])
+            if length < self.rules.max_new_tokens and not self._is_finished(text, best[place])
         ]
         texts = torch.tensor(unfinished, dtype=torch.int64, device=self.ids.device)
         self.running = [self.running[place] for place in unfinished]
@@ -129,7 +121,7 @@ class Beams:
 
     def _is_finished(self, text: int, best: float) -> bool:
         ended = self.ended[text]
-        return len(ended) == self.beams and (self.settings.early_stopping or best <= ended[-1].score)
+        return len(ended) == self.beams and (self.rules.early_stopping or best <= ended[-1].score)
 
 
 def top_words(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -189,6 +189,17 @@ def character_ids(sentences: Sequence[Sequence[str]], max_length: int = 50) -> t
 
     A word is its UTF-8 bytes between word boundaries; bytes past `max_length` - 2 are dropped, as ELMo does.
     """
+    if max_length < 3:
+        raise SettingError(
+            "max_length is {found}; a word has a beginning, an end and at least one character.",
+            found=max_length,
+        )
+    for sentence in (sentences, *sentences):
+        if isinstance(sentence, str) or not isinstance(sentence, Sequence):
+            raise SettingError(
+                "Expected sentences as lists of words; found {found!r}. Tokenize the text first.",
+                found=sentence,
+            )
     rows = [[_bytes(word) for word in ("<S>", *words, "</S>")] for words in sentences]
     longest = max((len(row) for row in rows), default=0)
     ids = torch.zeros(len(rows), longest, max_length, dtype=torch.int64)
@@ -202,4 +213,10 @@ def character_ids(sentences: Sequence[Sequence[str]], max_length: int = 50) -> t
 
 def _bytes(word: str) -> list[int]:
     boundaries = {"<S>": [SENTENCE_START], "</S>": [SENTENCE_END]}
-    return boundaries.get(word) or list(word.encode("utf-8"))
+    try:
+        return boundaries.get(word) or list(word.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise SettingError(
+            "The word {word!r} holds half of a character (a lone surrogate). Decode the text again.",
+            word=word,
+        ) from None

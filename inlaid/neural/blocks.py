@@ -2,7 +2,7 @@
 
 A block is attention, then a feed-forward network, each with a residual connection. Post-norm (2017)
 normalizes each sum. Pre-norm normalizes the input of each sublayer and leaves the residual stream alone,
-which trains without a warm-up.
+which trains without a warm-up. A sandwich normalizes the input and the output of each sublayer.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from inlaid.neural.attention import Attention, AttentionOutput, KeyValueCache, View
 from inlaid.neural.config import Config
+from inlaid.neural.few_rows import apply
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
@@ -24,10 +26,28 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def make_norm(config: Config) -> nn.Module:
-    """A norm over the components of each token, never over the sentence."""
-    kind = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}[config.norm.kind]
-    return kind(config.dim, eps=config.norm.eps)
+class ZeroCenteredRMSNorm(nn.Module):
+    """RMSNorm that multiplies by 1 + weight, so that weight decay pulls it towards the identity."""
+
+    def __init__(self, dim: int, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        dtype = torch.promote_types(x.dtype, torch.float32)  # 1 + weight has few digits left in bfloat16
+        scale = 1 + self.weight.to(dtype)
+        return (functional.rms_norm(x.to(dtype), scale.shape, eps=self.eps) * scale).to(x.dtype)
+
+
+def make_norm(config: Config, dim: int | None = None) -> nn.Module:
+    """A norm over the components of each token (or of its part of `dim` components), never over the
+    sentence."""
+    dim = dim or config.dim
+    if config.norm.kind == "layer":
+        return nn.LayerNorm(dim, eps=config.norm.eps, bias=config.norm.bias)
+    kind = ZeroCenteredRMSNorm if config.norm.zero_centered else nn.RMSNorm
+    return kind(dim, eps=config.norm.eps)
 
 
 def make_attention(config: Config) -> Attention:
@@ -39,7 +59,9 @@ def make_attention(config: Config) -> Attention:
         head_dim=config.head_dim,
         bias=settings.bias,
         output_bias=settings.output_bias,
-        scaled=settings.scaled,
+        scale=config.attention_scale,
+        query_norm=make_norm(config, config.head_dim) if settings.qk_norm else None,
+        key_norm=make_norm(config, config.head_dim) if settings.qk_norm else None,
         dropout=settings.dropout,
     )
 
@@ -56,11 +78,14 @@ class FeedForward(nn.Module):
         self.gate = nn.Linear(config.dim, inner, bias=settings.bias) if settings.gated else None
         self.down = nn.Linear(inner, config.dim, bias=settings.bias)
         self.activation = ACTIVATIONS[settings.activation]
+        self.dropout = nn.Dropout(settings.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         if self.gate is None:
-            return self.down(self.activation(self.up(x)))
-        return self.down(self.activation(self.gate(x)) * self.up(x))
+            inner = self.activation(apply(self.up, x))
+        else:
+            inner = self.activation(apply(self.gate, x)) * apply(self.up, x)
+        return apply(self.down, self.dropout(inner) if self.training else inner)
 
 
 @dataclass
@@ -92,16 +117,22 @@ class TransformerBlock(nn.Module):
     """Self-attention, cross-attention where there is a memory, feed-forward; residual and norm around
     each."""
 
-    def __init__(self, config: Config, *, cross: bool = False) -> None:
+    def __init__(self, config: Config, *, cross: bool = False, first: bool = False) -> None:
         super().__init__()
-        self.pre_norm = config.norm.placement == "pre"
+        self.pre_norm = config.norm.placement != "post"
+        sandwich = config.norm.placement == "sandwich"
         self.attention = make_attention(config)
-        self.attention_norm = make_norm(config)
+        self.attention_norm = make_norm(config) if config.norm.first or not first else nn.Identity()
         self.cross = make_attention(config) if cross else None
         self.cross_norm = make_norm(config) if cross else None
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = make_norm(config)
+        self.attention_output_norm = make_norm(config) if sandwich else nn.Identity()
+        self.cross_output_norm = make_norm(config) if sandwich and cross else nn.Identity()
+        self.feed_forward_output_norm = make_norm(config) if sandwich else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
+        output_dropout = config.attention.output_dropout
+        self.attention_dropout = nn.Dropout(config.dropout if output_dropout is None else output_dropout)
 
     def forward(
         self,
@@ -119,7 +150,8 @@ class TransformerBlock(nn.Module):
             cache=cache and cache.self_attention,
             need_weights=need_weights,
         )
-        x = self._after(x, attended.output, self.attention_norm)
+        added = self.attention_output_norm(attended.output)
+        x = self._after(x, added, self.attention_norm, self.attention_dropout)
         cross_weights: Tensor | None = None
         if memory is not None:
             assert self.cross is not None
@@ -131,15 +163,16 @@ class TransformerBlock(nn.Module):
                 cache=cache and cache.cross_attention,
                 need_weights=need_weights,
             )
-            x = self._after(x, crossed.output, self.cross_norm)
+            added = self.cross_output_norm(crossed.output)
+            x = self._after(x, added, self.cross_norm, self.attention_dropout)
             cross_weights = crossed.weights
-        added = self.feed_forward(self._before(x, self.feed_forward_norm))
-        x = self._after(x, added, self.feed_forward_norm)
+        added = self.feed_forward_output_norm(self.feed_forward(self._before(x, self.feed_forward_norm)))
+        x = self._after(x, added, self.feed_forward_norm, self.dropout)
         return BlockOutput(x, attended.weights, cross_weights)
 
     def _before(self, x: Tensor, norm: nn.Module) -> Tensor:
         return norm(x) if self.pre_norm else x
 
-    def _after(self, x: Tensor, added: Tensor, norm: nn.Module) -> Tensor:
-        x = x + (self.dropout(added) if self.training else added)
+    def _after(self, x: Tensor, added: Tensor, norm: nn.Module, dropout: nn.Module) -> Tensor:
+        x = x + (dropout(added) if self.training else added)
         return x if self.pre_norm else norm(x)

@@ -3,235 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from inlaid import registry
-from inlaid.config import Fraction, Range, check, settings_of
+from inlaid.config import Fraction, check, settings_of, unknown_setting
 from inlaid.errors import SettingError
+from inlaid.neural.config_parts import (
+    AttentionConfig,
+    CharacterConfig,
+    FeedForwardConfig,
+    HeadConfig,
+    LSTMConfig,
+    NormConfig,
+    PositionConfig,
+    Size,
+    SizeOrZero,
+    SpecialTokens,
+)
+from inlaid.neural.config_parts import (
+    RotaryConfig as RotaryConfig,
+)
 
-MAX_LAYERS = 500
-"""A file that asks for more layers than this is damaged: building them would never end."""
-MAX_CLIP = 1e30
-"""Well inside float32; a larger bound on activations is no bound."""
-
-MAX_SIZE = (1 << 31) - 1
-"""No dimension or vocabulary is larger; torch and NumPy could not multiply some that are."""
-
-Layers = Annotated[int, Range(1, MAX_LAYERS)]
-Size = Annotated[int, Range(1, MAX_SIZE)]
-SizeOrZero = Annotated[int, Range(0, MAX_SIZE)]
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
-Layout = Literal["interleaved", "halves"]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionConfig:
-    """Multi-head attention."""
-
-    heads: Size = 1
-    """Attention heads."""
-    kv_heads: SizeOrZero = 0
-    """Key/value heads, each shared by a group of query heads (grouped-query attention); 0: as many as
-    heads."""
-    head_dim: SizeOrZero = 0
-    """Dimension of one head; 0: dim / heads."""
-    bias: bool = True
-    """The query, key and value projections have a bias."""
-    output_bias: bool = True
-    """The output projection has a bias."""
-    scaled: bool = True
-    """Scores are divided by sqrt(head_dim). T5 leaves the scaling to its initial weights."""
-    dropout: Fraction = 0.0
-    """Dropout of the attention weights."""
-
-    def __post_init__(self) -> None:
-        check(self)
-        if self.heads % self.key_value_heads:
-            raise SettingError(
-                "{heads} heads cannot share {kv_heads} key/value heads evenly. Use a divisor of {heads}.",
-                heads=self.heads,
-                kv_heads=self.key_value_heads,
-            )
-
-    @property
-    def key_value_heads(self) -> int:
-        return self.kv_heads or self.heads
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeedForwardConfig:
-    """The position-wise feed-forward network."""
-
-    dim: SizeOrZero = 0
-    """Inner dimension (d_ff); 0: four times the model's dim."""
-    activation: Activation = "gelu"
-    """GELU by its definition (erf) or by its tanh approximation; with `gated`, SiLU makes SwiGLU."""
-    gated: bool = False
-    """The activation of one projection multiplies a second projection (GLU variants)."""
-    bias: bool = True
-    """The projections have a bias."""
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NormConfig:
-    """Normalization and where it is applied."""
-
-    kind: Literal["layer", "rms"] = "layer"
-    """LayerNorm or RMSNorm."""
-    placement: Literal["pre", "post"] = "pre"
-    """Before each sublayer, or after each residual sum as in Vaswani et al. 2017."""
-    eps: float = 1e-5
-    """Added to the variance before the square root."""
-    embedding: bool = False
-    """One more norm after the embeddings, before the first block."""
-    final: bool = True
-    """One more norm after the last block."""
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RotaryConfig:
-    """Rotary position embeddings (RoPE): frequencies, and how they were scaled for longer texts."""
-
-    base: float = 10_000.0
-    """Rope theta: the longest wavelength is about 2 pi times this many tokens."""
-    scaling: Literal["none", "linear", "llama3", "yarn"] = "none"
-    """Frequencies are divided by `factor`: none of them, all of them, or the low ones (two ways between)."""
-    factor: Annotated[float, Range(1e-6)] = 1.0
-    """Scaling factor."""
-    original_length: SizeOrZero = 0
-    """llama3, yarn: maximum length before scaling."""
-    ramp: tuple[float, ...] = (1.0, 4.0)
-    """llama3, yarn: frequencies with fewer than the first number of periods in `original_length` tokens are
-    divided by the whole factor; those with more than the second are kept."""
-    attention_factor: Annotated[float, Range(1e-6)] = 1.0
-    """yarn: cosines and sines are multiplied by this."""
-
-    def __post_init__(self) -> None:
-        check(self)
-        if self.scaling in ("llama3", "yarn") and not self.original_length:
-            raise SettingError(
-                "Rotary scaling {scaling} needs original_length: the maximum length before scaling.",
-                scaling=self.scaling,
-            )
-        if len(self.ramp) != 2 or not 0 < self.ramp[0] < self.ramp[1]:
-            raise SettingError(
-                "ramp is {found}; expected two numbers above 0, the smaller first.", found=self.ramp
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PositionConfig:
-    """How the network knows the order of its tokens."""
-
-    kind: str = "learned"
-    """A position encoding of the registry: none, learned, sinusoidal, shaw, t5, transformer-xl, alibi,
-    rotary."""
-    max_length: Size = 512
-    """Tokens it was trained to take at once. Only some encodings make it a limit: see `Config.max_length`."""
-    offset: SizeOrZero = 0
-    """learned: rows of the table before that of the first position."""
-    skip_padding: bool = False
-    """Positions count the tokens that are not the padding token, whatever the mask says."""
-    layout: Layout = "interleaved"
-    """Sinusoids and rotations: pairs of neighbors, or each component of one half with one of the other."""
-    buckets: Size = 32
-    """t5: number of distance buckets."""
-    max_distance: Size = 128
-    """Relative positions: distances beyond this are treated alike."""
-    rotary: RotaryConfig = RotaryConfig()
-
-    def __post_init__(self) -> None:
-        check(self)
-        registry.entry("position", self.kind)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadConfig:
-    """The output layer, which turns hidden states into logits."""
-
-    kind: Literal["none", "linear", "masked"] = "linear"
-    """`masked` is that of masked language models: dense layer, activation and norm before the output
-    table."""
-    tied: bool = True
-    """It uses the input table; of a seq2seq with two tables, the target table."""
-    bias: bool = False
-    """One bias for each word."""
-    scaled: bool = False
-    """Hidden states are divided by sqrt(dim) first."""
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LSTMConfig:
-    """biLM: its LSTM layers."""
-
-    cell_dim: SizeOrZero = 0
-    """Dimension of the cells; 0: four times the model's dim."""
-    cell_clip: Annotated[float, Range(0, MAX_CLIP)] = 0.0
-    """Cells are clipped to plus and minus this; 0: not clipped."""
-    projection_clip: Annotated[float, Range(0, MAX_CLIP)] = 0.0
-    """The same for the projected outputs."""
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CharacterConfig:
-    """biLM: the character CNN that makes a vector for any word."""
-
-    vocab_size: SizeOrZero = 0
-    """Rows of the character table, padding included; 0: no character CNN, words come from a table."""
-    dim: SizeOrZero = 0
-    """Dimension of a character vector."""
-    max_length: SizeOrZero = 0
-    """Characters of a word that are read."""
-    filter_widths: tuple[Size, ...] = ()
-    """Width of the convolutions of each group."""
-    filter_counts: tuple[Size, ...] = ()
-    """Number of convolutions in each group."""
-    highways: Annotated[int, Range(0, MAX_LAYERS)] = 0
-    """Highway layers between the convolutions and the projection."""
-    activation: Activation = "relu"
-
-    def __post_init__(self) -> None:
-        check(self)
-        if len(self.filter_widths) != len(self.filter_counts):
-            raise SettingError(
-                "There are {widths} filter_widths and {counts} filter_counts; expected as many of one as of "
-                "the other.",
-                widths=len(self.filter_widths),
-                counts=len(self.filter_counts),
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpecialTokens:
-    """Ids with a meaning of their own."""
-
-    padding: int | None = None
-    """Fills short rows of a batch."""
-    start: int | None = None
-    """Decoding starts from it."""
-    end: tuple[int, ...] = ()
-    """Each of them ends a text."""
-    banned: tuple[int, ...] = ()
-    """Never generated."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,26 +46,34 @@ class Config:
     """Seq2seq: rows of a second table, for the target language; 0: one table serves both sides."""
     dim: Size
     """Dimension of hidden states (d_model)."""
-    layers: Layers = 1
+    embedding_dim: SizeOrZero = 0
+    """Dimension of token, position and segment vectors, which a projection takes to dim; 0: dim."""
+    layers: Size = 1
     """Blocks; of a seq2seq, those of its encoder."""
-    decoder_layers: Annotated[int, Range(0, MAX_LAYERS)] = 0
+    decoder_layers: SizeOrZero = 0
     """Blocks of a seq2seq's decoder."""
     segment_types: SizeOrZero = 0
     """Rows of the segment table (sentence A, sentence B)."""
+    task_types: SizeOrZero = 0
+    """Rows of a table of tasks, of which one is added to every token."""
     embedding_scale: bool = False
     """Token vectors are multiplied by sqrt(dim)."""
     dropout: Fraction = 0.0
     """Dropout of each sublayer's output."""
+    embedding_dropout: Fraction | None = None
+    """Dropout of the input of the first block; None: as `dropout`."""
+    final_dropout: Fraction = 0.0
+    """Dropout after the final norm."""
     pooler: bool = False
     """A dense layer with tanh over the first token's hidden state."""
-    attention: AttentionConfig = AttentionConfig()
-    feed_forward: FeedForwardConfig = FeedForwardConfig()
-    norm: NormConfig = NormConfig()
-    positions: PositionConfig = PositionConfig()
-    head: HeadConfig = HeadConfig()
-    special: SpecialTokens = SpecialTokens()
-    lstm: LSTMConfig = LSTMConfig()
-    characters: CharacterConfig = CharacterConfig()
+    attention: AttentionConfig = dataclasses.field(default_factory=AttentionConfig)
+    feed_forward: FeedForwardConfig = dataclasses.field(default_factory=FeedForwardConfig)
+    norm: NormConfig = dataclasses.field(default_factory=NormConfig)
+    positions: PositionConfig = dataclasses.field(default_factory=PositionConfig)
+    head: HeadConfig = dataclasses.field(default_factory=HeadConfig)
+    special: SpecialTokens = dataclasses.field(default_factory=SpecialTokens)
+    lstm: LSTMConfig = dataclasses.field(default_factory=LSTMConfig)
+    characters: CharacterConfig = dataclasses.field(default_factory=CharacterConfig)
 
     def __post_init__(self) -> None:
         check(self)
@@ -284,12 +89,29 @@ class Config:
                 layers=self.decoder_layers,
                 kind=self.kind,
             )
+        dropouts = (self.dropout, self.embedding_dropout, self.final_dropout, self.attention.dropout)
+        if self.kind == "bilm" and any((*dropouts, self.feed_forward.dropout)):
+            raise SettingError("A biLM has no dropout here. Set every dropout to 0.")
         if self.target_vocab_size and self.kind != "seq2seq":
             raise SettingError(
                 "target_vocab_size is {size} and kind is {kind}. Only a seq2seq has a second table.",
                 size=self.target_vocab_size,
                 kind=self.kind,
             )
+        if self.input_dim != self.dim and (self.kind != "encoder" or self.head.kind == "linear"):
+            raise SettingError(
+                "embedding_dim is {found} and dim is {dim}. They may differ only in an encoder without a "
+                "linear head.",
+                found=self.embedding_dim,
+                dim=self.dim,
+            )
+        if self.task_types and self.kind != "encoder":
+            raise SettingError(
+                "task_types is {found} and kind is {kind}. Only an encoder has a table of tasks.",
+                found=self.task_types,
+                kind=self.kind,
+            )
+        self._check_window()
         rows = min(self.vocab_size, self.output_vocab_size)
         if self.special.padding is not None and not 0 <= self.special.padding < rows:
             raise SettingError(
@@ -298,15 +120,61 @@ class Config:
                 rows=rows,
             )
 
+    def _check_window(self) -> None:
+        window = self.attention.window
+        global_layers = self.attention.global_layers
+        if window and self.kind in ("seq2seq", "bilm"):
+            raise SettingError(
+                "window is {window} and kind is {kind}. Only the layers of an encoder or a decoder can have "
+                "a window.",
+                window=window,
+                kind=self.kind,
+            )
+        ordered = all(one < two for one, two in itertools.pairwise(global_layers))
+        if not ordered or any(layer >= self.layers for layer in global_layers):
+            raise SettingError(
+                "global_layers is {found}; expected numbers from 0 to {last}, each once, in order.",
+                found=global_layers,
+                last=self.layers - 1,
+            )
+        if len(global_layers) == self.layers:
+            raise SettingError("All layers are global_layers, so none has a window. Use window=0.")
+        if self.positions.window_rotary is not None and not (window and self.positions.kind == "rotary"):
+            raise SettingError(
+                "window_rotary is for layers with a window and rotary positions; window is {window}, "
+                "positions are {positions}.",
+                window=window,
+                positions=self.positions.kind,
+            )
+
     @property
     def output_vocab_size(self) -> int:
         """Words the decoder, and so the head, knows."""
         return self.target_vocab_size or self.vocab_size
 
     @property
+    def input_dim(self) -> int:
+        """Dimension of token vectors."""
+        return self.embedding_dim or self.dim
+
+    @property
+    def head_activation(self) -> str:
+        """Activation of a masked head or a detector."""
+        return self.head.activation or self.feed_forward.activation
+
+    @property
     def head_dim(self) -> int:
         """Dimension of one attention head."""
         return self.attention.head_dim or self.dim // self.attention.heads
+
+    def has_window(self, layer: int) -> bool:
+        """Whether a layer, counted from 0, sees only the tokens in its window."""
+        return self.attention.window > 0 and layer not in self.attention.global_layers
+
+    @property
+    def attention_scale(self) -> float:
+        """What the scores of queries and keys are multiplied by."""
+        return (self.attention.scale_dim or self.head_dim) ** -0.5 if self.attention.scaled else 1.0
 
     @property
     def feed_forward_dim(self) -> int:
@@ -325,10 +193,14 @@ class Config:
 
     def resolved(self) -> Config:
         """The same config with every dimension written out."""
+        has_dense = self.head.kind in ("masked", "detector")
         return self.replace(
             {
+                "embedding_dim": 0 if self.input_dim == self.dim else self.embedding_dim,
+                "head.activation": self.head_activation if has_dense else None,
                 "attention.kv_heads": self.attention.key_value_heads,
                 "attention.head_dim": self.head_dim,
+                "attention.scale_dim": self.attention.scale_dim or self.head_dim,
                 "feed_forward.dim": self.feed_forward_dim,
             }
         )
@@ -384,6 +256,10 @@ def _made(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def _replaced(part: T, values: Mapping[str, Any]) -> T:
+    known = {field.name for field in dataclasses.fields(typing.cast("Any", part))}
+    for name in values:
+        if name not in known:
+            raise unknown_setting(name, known)
     changed = {
         name: _replaced(getattr(part, name), value) if isinstance(value, Mapping) else value
         for name, value in values.items()

@@ -5,7 +5,7 @@ ids -> tokens -> stack with causal attention -> hidden -> head -> logits of the 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from torch import Tensor, nn
 
@@ -32,6 +32,7 @@ class Decoder(nn.Module):
         mask: Tensor | None = None,
         *,
         cache: Cache | None = None,
+        runs: Sequence[tuple[int, int]] = (),
         layers: bool = False,
         attention: Collection[int] = (),
         logits: bool = True,
@@ -39,10 +40,13 @@ class Decoder(nn.Module):
         """ids (batch, token), only the new ones if there is a cache; mask (batch, cached + token), true where
         a token is real.
 
+        `runs` are the texts of a packed batch (1, token), as in `Encoder`.
         Without `logits` the head is left out: decoding needs only those of the last position.
         """
         mask = check_batch(ids, mask, cache.length if cache is not None else 0)
-        output = self.stack(self.tokens(ids), mask, cache=cache, layers=layers, attention=attention)
+        output = self.stack(
+            self.tokens(ids), mask, cache=cache, runs=runs, layers=layers, attention=attention
+        )
         if self.head is not None and logits:
             output.logits = self.head(output.hidden)
         return output

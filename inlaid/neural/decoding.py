@@ -8,9 +8,9 @@ from torch import Tensor
 from inlaid.errors import SettingError
 from inlaid.neural.config import Config
 from inlaid.neural.decoder import Decoder
-from inlaid.neural.embedding import check_ids
+from inlaid.neural.generation import FileSettings, GenerationSettings, Rules, resolve
+from inlaid.neural.lookup import check_ids
 from inlaid.neural.network import Network
-from inlaid.neural.packed import pack
 from inlaid.neural.seq2seq import Encoded, Seq2Seq
 from inlaid.neural.stack import Output, check_batch
 
@@ -19,8 +19,7 @@ class DecodingState:
     """`logits` (row, word) are those of the next token; `append` adds one token to each row, `select`
     reorders rows.
 
-    `used` (row, word) is true for words that are in a row already; None unless `track_used`, which a
-    repetition penalty needs.
+    `used` (row, word) is true for words that are in a row already; None unless there is a repetition penalty.
     """
 
     def __init__(
@@ -28,10 +27,8 @@ class DecodingState:
         network: Network,
         ids: Tensor,
         mask: Tensor | None,
-        max_new_tokens: int,
-        *,
-        use_cache: bool,
-        track_used: bool,
+        settings: GenerationSettings,
+        file: FileSettings | None,
     ) -> None:
         if not isinstance(network, (Decoder, Seq2Seq)) or network.head is None:
             raise SettingError(
@@ -41,25 +38,31 @@ class DecodingState:
                 head=network.config.head.kind,
             )
         config = network.config
-        mask = check_batch(ids, mask)
         check_ids(ids, config.vocab_size)
+        prompt = 1 if isinstance(network, Seq2Seq) else ids.shape[-1]
+        file = file or FileSettings(padding=config.special.padding)
+        self.rules = resolve(settings, file, config, prompt)
+        if mask is None:
+            mask = _mask_of_padding(ids, file.padding, self.rules.end)
+        mask = check_batch(ids, mask)
         if mask is not None and mask.all():
             mask = None
-        self.network = pack(network)
-        self.end_ids = torch.tensor(config.special.end, dtype=torch.int64, device=ids.device)
-        self.cache = network.new_cache() if use_cache else None
+        self.network = network
+        self.end_ids = torch.tensor(self.rules.end, dtype=torch.int64, device=ids.device)
+        self.cache = network.new_cache() if self.rules.use_cache else None
         self.source: Encoded | None = None
-        if isinstance(self.network, Seq2Seq):
-            start = _start_id(config)
-            self.source = self.network.encode(ids, mask)
+        if isinstance(network, Seq2Seq):
+            start = _start_id(self.rules)
+            self.source = network.encode(ids, mask)
             ids = torch.full((len(ids), 1), start, device=ids.device)
             mask = None
         else:
-            check_padding_side(ids, mask, config.special.padding)
-        _check_length(ids.shape[1], max_new_tokens, config)
+            check_padding_side(mask)
+        _check_length(ids.shape[1], self.rules.max_new_tokens, config)
         self.ids = ids
         self.mask = mask
-        self.used = used_words(ids, mask, config.output_vocab_size) if track_used else None
+        penalty = self.rules.repetition_penalty
+        self.used = None if penalty == 1.0 else used_words(ids, mask, config.output_vocab_size)
         self.logits = self._next(ids)
 
     def append(self, tokens: Tensor) -> None:
@@ -110,26 +113,30 @@ def used_words(ids: Tensor, mask: Tensor | None, vocab_size: int) -> Tensor:
     return used
 
 
-def check_padding_side(ids: Tensor, mask: Tensor | None, padding: int | None) -> None:
+def check_padding_side(mask: Tensor | None) -> None:
     """Raise SettingError for prompts whose last token is padding: the next token would continue the
     padding."""
-    wrong = ~mask[:, -1] if mask is not None else ids[:, -1] == (-1 if padding is None else padding)
-    if bool(wrong.any()):
+    if mask is not None and not bool(mask[:, -1].all()):
         raise SettingError(
             "The prompt in row {row} ends in padding. Pad prompts on the left, and mark padding with 0 in "
-            "the "
-            "mask.",
-            row=int(wrong.nonzero()[0]),
+            "the mask.",
+            row=int((~mask[:, -1]).nonzero()[0]),
         )
 
 
-def _start_id(config: Config) -> int:
-    if config.special.start is None:
+def _mask_of_padding(ids: Tensor, padding: int | None, end: tuple[int, ...]) -> Tensor | None:
+    """The mask where none was given, by the padding id; if that ends texts as well, it may be either, and
+    nothing is padding."""
+    return None if padding is None or padding in end else ids != padding
+
+
+def _start_id(rules: Rules) -> int:
+    if rules.start is None:
         raise SettingError(
             "This model has no start token (decoder_start_token_id), so decoding cannot start. "
             "Set special.start in its config."
         )
-    return config.special.start
+    return rules.start
 
 
 def _check_length(prompt: int, new_tokens: int, config: Config) -> None:

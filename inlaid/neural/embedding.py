@@ -11,24 +11,67 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from inlaid.errors import SettingError
+from inlaid.neural.few_rows import linear
+from inlaid.neural.lookup import NormLimit, check_ids, id_frequencies, lookup, norm_scale
 from inlaid.vectors import Vectors
-
-RENORM_EPS = 1e-7
-"""Added to a norm before dividing by it, as torch does."""
 
 Rows = Literal["mean"] | Tensor
 """Initial values of new rows: the mean of the old ones, or as given."""
 
 
-class TokenEmbedding(nn.Embedding):
+class Table(nn.Module):
+    """What the layers with a table of words have in common."""
+
+    weight: Tensor
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    sparse: bool
+
+    @torch.no_grad()
+    def renorm_(self, ids: Tensor | None = None) -> None:
+        """Rescale the rows of `ids` (None: all rows) whose norm exceeds `max_norm`."""
+        limit = self._limit()
+        if limit is None:
+            raise SettingError("renorm_() needs a maximum norm: make the layer with max_norm=...")
+        ids = torch.arange(self.num_embeddings, device=self.weight.device) if ids is None else ids
+        check_ids(ids, self.weight)
+        ids = ids.unique()
+        self.weight[ids] *= norm_scale(self.weight[ids], limit)
+
+    @torch.no_grad()
+    def grow(self, rows: int, start: Rows = "mean") -> None:
+        """Add rows for new words, up to `rows` in total. Old rows keep every bit; a tied output layer grows
+        too.
+
+        The table becomes a new parameter: make optimizers after growing, not before.
+        """
+        old = self.weight
+        self.weight = nn.Parameter(grown(old, rows, start, self.padding_idx), requires_grad=old.requires_grad)
+        self.num_embeddings = rows
+
+    def _rows(self, ids: Tensor) -> Tensor:
+        """The rows of ids in range, with this layer's gradients."""
+        frequencies = id_frequencies(ids, self.num_embeddings) if self.scale_grad_by_freq else None
+        return lookup(
+            self.weight, ids, self.padding_idx, frequencies, sparse=self.sparse, limit=self._limit()
+        )
+
+    def _limit(self) -> NormLimit | None:
+        return None if self.max_norm is None else NormLimit(self.max_norm, self.norm_type)
+
+
+class TokenEmbedding(Table, nn.Embedding):
     """A drop-in replacement for `torch.nn.Embedding`: the same options and numbers, correct where torch is
     not.
 
-    - `max_norm` gives torch's output and leaves the weights alone; the scale is a constant for backward.
-      `renorm_` rewrites the rows when you call it.
+    - `max_norm` gives torch's output and torch's gradient, and leaves the weights alone. `renorm_` rewrites
+      the rows when you call it; call it before each forward pass to train as torch does.
     - An error names an id out of range, its position and the size of the table, on every device.
     - Gradients of many equal ids are summed in float32, also for bfloat16 tables, where a sum of ones stops
       at 256.
@@ -37,6 +80,36 @@ class TokenEmbedding(nn.Embedding):
     >>> TokenEmbedding(6, 3)(torch.tensor([2, 0])).shape
     torch.Size([2, 3])
     """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        """The parameters are those of torch, more than eight, so that it stays a drop-in replacement."""
+        check_table(num_embeddings, embedding_dim, padding_idx, max_norm, _weight)
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            _freeze,
+            device,
+            dtype,
+        )
 
     @classmethod
     def from_pretrained(
@@ -53,19 +126,9 @@ class TokenEmbedding(nn.Embedding):
     ) -> TokenEmbedding:
         """A layer initialized with a copy of `embeddings`; it is trained unless you `freeze` it.
 
-        The padding row keeps its values, or becomes zeros with `zero_padding`. The parameters are those of
-        torch, more than eight, so that it stays a drop-in replacement.
+        The padding row keeps its values, or becomes zeros with `zero_padding`.
         """
-        if isinstance(embeddings, Vectors):
-            table = torch.tensor(embeddings.table)
-        else:
-            table = embeddings.detach().clone()
-        if table.dim() != 2 or not table.is_floating_point():
-            raise SettingError(
-                "A table is a matrix of floats (word, dim); found {dtype} of shape {shape}.",
-                dtype=table.dtype,
-                shape=tuple(table.shape),
-            )
+        table = table_of(embeddings)
         made = cls(
             len(table),
             table.shape[1],
@@ -83,36 +146,8 @@ class TokenEmbedding(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:
         """ids (...) of any integer type -> rows (..., dim)."""
-        check_ids(input, self.num_embeddings)
-        frequencies = _frequencies(input) if self.scale_grad_by_freq else None
-        rows = lookup(self.weight, input, self.padding_idx, frequencies, sparse=self.sparse)
-        return rows if self.max_norm is None else rows * self._norm_scale(rows.detach())
-
-    @torch.no_grad()
-    def renorm_(self, ids: Tensor | None = None) -> None:
-        """Rescale the rows of `ids` (None: all rows) whose norm exceeds `max_norm`."""
-        if self.max_norm is None:
-            raise SettingError("renorm_() needs a maximum norm: make the layer with max_norm=...")
-        ids = torch.arange(self.num_embeddings, device=self.weight.device) if ids is None else ids.unique()
-        check_ids(ids, self.num_embeddings)
-        self.weight[ids] *= self._norm_scale(self.weight[ids])
-
-    @torch.no_grad()
-    def grow(self, rows: int, start: Rows = "mean") -> None:
-        """Add rows for new words, up to `rows` in total. Old rows keep every bit; a tied output layer grows
-        too.
-
-        The table becomes a new parameter: make optimizers after growing, not before.
-        """
-        old = self.weight
-        self.weight = nn.Parameter(grown(old, rows, start, self.padding_idx), requires_grad=old.requires_grad)
-        self.num_embeddings = rows
-
-    def _norm_scale(self, rows: Tensor) -> Tensor:
-        """The factor of each row: 1, or less where its norm exceeds `max_norm`."""
-        assert self.max_norm is not None
-        norms = torch.linalg.vector_norm(rows, self.norm_type, dim=-1, keepdim=True)
-        return torch.where(norms > self.max_norm, self.max_norm / (norms + RENORM_EPS), 1.0).to(rows.dtype)
+        check_ids(input, self.weight)
+        return self._rows(input)
 
     def _zero_padding(self) -> None:
         if self.padding_idx is None:
@@ -140,6 +175,7 @@ class OutputEmbedding(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        check_table(vocab_size, dim, None, None)
         if tied_to is not None:
             _check_tie(tied_to, vocab_size, dim)
         # in a tuple, so that torch does not list it as a part of this layer and save it twice
@@ -150,7 +186,7 @@ class OutputEmbedding(nn.Module):
             self.table = nn.Parameter(torch.empty(vocab_size, dim, device=device, dtype=dtype))
         self.bias = nn.Parameter(torch.zeros(vocab_size, device=device, dtype=dtype)) if bias else None
         if self.table is not None:
-            nn.init.normal_(self.table, std=dim**-0.5)
+            nn.init.normal_(self.table, std=max(dim, 1) ** -0.5)
 
     @property
     def weight(self) -> Tensor:
@@ -165,7 +201,7 @@ class OutputEmbedding(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         if self.scale != 1.0:
             hidden = hidden * self.scale
-        return functional.linear(hidden, self.used_weight(), self.bias)
+        return linear(hidden, self.used_weight(), self.bias)
 
     def used_weight(self) -> Tensor:
         """The table for the product: the padding row of a tied table gets no gradient through it."""
@@ -180,56 +216,59 @@ class OutputEmbedding(nn.Module):
             self.table = nn.Parameter(
                 grown(self.table, rows, start, None), requires_grad=self.table.requires_grad
             )
-        if self.bias is not None and rows > len(self.bias):
-            self.bias = nn.Parameter(torch.cat([self.bias, self.bias.new_zeros(rows - len(self.bias))]))
+        if self.bias is not None:
+            bias = grown(self.bias[:, None], rows, self.bias.new_zeros(1), None).squeeze(1)
+            self.bias = nn.Parameter(bias, requires_grad=self.bias.requires_grad)
 
     def _own(self) -> Tensor:
         assert self.table is not None
         return self.table
 
 
-def lookup(
-    table: Tensor,
-    ids: Tensor,
-    padding: int | None = None,
-    frequencies: Tensor | None = None,
-    *,
-    sparse: bool = False,
-) -> Tensor:
-    """Rows of `table` by ids that are known to be in range; gradients are summed in float32 or better."""
-    if (
-        sparse and frequencies is None
-    ):  # torch's own keeps each occurrence apart, as `_sparse` does, and is faster
-        return torch.embedding(table, ids.long(), -1 if padding is None else padding, False, True)
-    rows: Any = _Lookup.apply(table, ids, padding, frequencies, sparse)
-    return rows
+def table_of(embeddings: Any) -> Tensor:
+    """A copy of vectors, or of a matrix of floats, as a tensor."""
+    if isinstance(embeddings, Vectors):
+        return torch.tensor(embeddings.table)
+    if not isinstance(embeddings, Tensor):
+        raise SettingError(
+            "A table is a tensor (word, dim) or Vectors; found {kind}.", kind=type(embeddings).__name__
+        )
+    table = embeddings.detach().clone()
+    if table.dim() != 2 or not table.is_floating_point():
+        raise SettingError(
+            "A table is a matrix of floats (word, dim); found {dtype} of shape {shape}.",
+            dtype=table.dtype,
+            shape=tuple(table.shape),
+        )
+    return table
 
 
-def check_ids(ids: Tensor, rows: int) -> None:
-    """Raise SettingError unless `ids` are integers from 0 to `rows` - 1; the error names the first that is
-    not."""
-    if ids.dtype not in (torch.int64, torch.int32, torch.int16, torch.uint8):
-        raise SettingError("Ids are integers; found {dtype}. Convert them with ids.long().", dtype=ids.dtype)
-    if ids.numel() == 0 or torch.compiler.is_compiling():
-        return  # a compiled graph cannot look at values; torch checks bounds there
-    if ids.is_cuda and torch.cuda.is_current_stream_capturing():
-        return  # nor can a captured one
-    low, high = torch.stack(ids.aminmax()).tolist()  # both at once: each read synchronizes a GPU
-    if low >= 0 and high < rows:
-        return
-    position = [int(each) for each in ((ids < 0) | (ids >= rows)).nonzero()[0]]
-    raise SettingError(
-        "Id {id} at position {position} is outside the table of {rows:,} rows (0 to {last:,}). "
-        "Use the tokenizer the model was trained with, or grow the table.",
-        id=int(ids[tuple(position)]) if position else int(ids),
-        position=position,
-        rows=rows,
-        last=rows - 1,
-    )
+def check_table(
+    rows: int, dim: int, padding: int | None, max_norm: float | None, weight: Tensor | None = None
+) -> None:
+    """Raise SettingError for settings that no table can have."""
+    for name, value in (("num_embeddings", rows), ("embedding_dim", dim)):
+        if value < 0:
+            raise SettingError("{name} is {value}; expected 0 or more.", name=name, value=value)
+    if padding is not None and not -rows <= padding < rows:
+        raise SettingError(
+            "padding_idx is {padding}, outside the table of {rows:,} rows.", padding=padding, rows=rows
+        )
+    if weight is not None and weight.shape != (rows, dim):
+        raise SettingError(
+            "The table given has shape {found}; expected ({rows}, {dim}).",
+            found=tuple(weight.shape),
+            rows=rows,
+            dim=dim,
+        )
+    if max_norm is not None and not max_norm >= 0:
+        raise SettingError("max_norm is {found}; expected 0 or more.", found=max_norm)
 
 
 def grown(old: Tensor, rows: int, start: Rows, padding: int | None) -> Tensor:
     """`old` with new rows below it, `rows` in total."""
+    if not isinstance(rows, int):
+        raise SettingError("A table has a whole number of rows; found {rows!r}.", rows=rows)
     new = rows - len(old)
     if new < 0:
         raise SettingError(
@@ -246,53 +285,13 @@ def grown(old: Tensor, rows: int, start: Rows, padding: int | None) -> Tensor:
                 found=tuple(start.shape),
             )
         return torch.cat([old.detach(), start.to(old).expand(new, -1)])
+    if start != "mean":
+        raise SettingError("New rows start as 'mean' or as given in a tensor; found {start!r}.", start=start)
     kept = torch.ones(len(old), dtype=torch.bool, device=old.device)
     if padding is not None:
         kept[padding] = False  # padding is not a word: it would only move the mean towards zero
     mean = old.detach()[kept].to(torch.float64).mean(0).to(old.dtype)
     return torch.cat([old.detach(), mean.expand(new, -1)])
-
-
-class _Lookup(torch.autograd.Function):
-    """Rows of a table; the gradient of each row is the sum over its occurrences, in float32 or better."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, weight: Tensor, ids: Tensor, padding: int | None, frequencies: Tensor | None, sparse: bool
-    ) -> Tensor:
-        ctx.save_for_backward(ids, frequencies)
-        ctx.table = (weight.shape, weight.dtype)
-        ctx.padding = padding
-        ctx.sparse = sparse
-        return functional.embedding(ids.long(), weight)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        ids, frequencies = ctx.saved_tensors
-        rows = gradients[0] if frequencies is None else gradients[0] / frequencies[..., None]
-        shape, dtype = ctx.table
-        gradient = _sparse if ctx.sparse else _dense
-        return gradient(rows, ids, shape, dtype, ctx.padding), None, None, None, None
-
-
-def _dense(rows: Tensor, ids: Tensor, shape: torch.Size, dtype: torch.dtype, padding: int | None) -> Tensor:
-    """torch's own sum over occurrences, in at least float32: in bfloat16 a sum of ones stops at 256."""
-    wide = rows.to(torch.promote_types(dtype, torch.float32))
-    total = torch.ops.aten.embedding_dense_backward(
-        wide, ids.long(), shape[0], -1 if padding is None else padding, False
-    )
-    return total.to(dtype)
-
-
-def _sparse(rows: Tensor, ids: Tensor, shape: torch.Size, dtype: torch.dtype, padding: int | None) -> Tensor:
-    """Each occurrence by itself; the optimizer sums those of one row (see `optimizer.rows_of`)."""
-    ids = ids.reshape(-1).long()
-    rows = rows.reshape(-1, shape[1])
-    if padding is not None:
-        real = ids != padding
-        ids = ids[real]
-        rows = rows[real]
-    return torch.sparse_coo_tensor(ids[None], rows.to(dtype), shape, check_invariants=False)
 
 
 class _KeepRow(torch.autograd.Function):
@@ -315,12 +314,6 @@ def _without_row_gradient(weight: Tensor, row: int | None) -> Tensor:
         return weight
     kept: Tensor = _KeepRow.apply(weight, row)  # pyright: ignore[reportAssignmentType]
     return kept
-
-
-def _frequencies(ids: Tensor) -> Tensor:
-    """How often each id occurs in the whole batch, for every occurrence."""
-    _, places, counts = ids.unique(return_inverse=True, return_counts=True)
-    return counts[places]
 
 
 def _check_tie(table: TokenEmbedding, vocab_size: int, dim: int) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from inlaid.neural.config import Config
-    from inlaid.neural.positions import Positions
+    from inlaid.neural.config_parts import RotaryConfig
+    from inlaid.neural.positions import BucketBias, Positions
 
 
 class PositionEncoding:
@@ -31,25 +32,29 @@ class PositionEncoding:
 
         return Positions()
 
+    def make_for_window(self, config: Config) -> Positions | None:
+        """The module of the layers with a window, where they have one of their own."""
+        return None
+
 
 class LearnedEncoding(PositionEncoding):
     def max_length(self, config: Config) -> int:
         return config.positions.max_length
 
     def tables(self, config: Config) -> dict[str, tuple[int, ...]]:
-        return {"table": (config.positions.max_length + config.positions.offset, config.dim)}
+        return {"table": (config.positions.max_length + config.positions.offset, config.input_dim)}
 
     def make(self, config: Config, *, causal: bool) -> Positions:
         from inlaid.neural.positions import Learned
 
-        return Learned(config.positions.max_length, config.dim, offset=config.positions.offset)
+        return Learned(config.positions.max_length, config.input_dim, offset=config.positions.offset)
 
 
 class SinusoidalEncoding(PositionEncoding):
     def make(self, config: Config, *, causal: bool) -> Positions:
         from inlaid.neural.positions import Sinusoidal
 
-        return Sinusoidal(config.dim, config.positions.layout)
+        return Sinusoidal(config.input_dim, config.positions.layout)
 
 
 class ShawEncoding(PositionEncoding):
@@ -66,13 +71,25 @@ class BucketEncoding(PositionEncoding):
     def tables(self, config: Config) -> dict[str, tuple[int, ...]]:
         return {"table": (config.positions.buckets, config.attention.heads)}
 
-    def make(self, config: Config, *, causal: bool) -> Positions:
+    def make(self, config: Config, *, causal: bool) -> BucketBias:
         from inlaid.neural.positions import BucketBias
 
         settings = config.positions
         return BucketBias(
             config.attention.heads, settings.buckets, settings.max_distance, bidirectional=not causal
         )
+
+
+class LearnedBucketEncoding(LearnedEncoding):
+    def tables(self, config: Config) -> dict[str, tuple[int, ...]]:
+        return {**super().tables(config), "buckets.table": BUCKETS.tables(config)["table"]}
+
+    def make(self, config: Config, *, causal: bool) -> Positions:
+        from inlaid.neural.positions import LearnedAndBuckets
+
+        settings = config.positions
+        buckets = BUCKETS.make(config, causal=causal)
+        return LearnedAndBuckets(settings.max_length, config.input_dim, buckets, offset=settings.offset)
 
 
 class TransformerXLEncoding(PositionEncoding):
@@ -103,16 +120,23 @@ class RotaryEncoding(PositionEncoding):
         return config.positions.max_length
 
     def make(self, config: Config, *, causal: bool) -> Positions:
-        from inlaid.neural.rotary import Rotary, scaled_frequencies
+        return _rotary(config, config.positions.rotary)
 
-        rotary = config.positions.rotary
-        return Rotary(
-            config.head_dim,
-            layout=config.positions.layout,
-            max_length=config.positions.max_length,
-            frequencies=scaled_frequencies(config.head_dim, rotary),
-            attention_factor=rotary.attention_factor,
-        )
+    def make_for_window(self, config: Config) -> Positions | None:
+        rotary = config.positions.window_rotary
+        return None if rotary is None else _rotary(config, rotary)
+
+
+def _rotary(config: Config, rotary: RotaryConfig) -> Positions:
+    from inlaid.neural.rotary import Rotary, scaled_frequencies
+
+    return Rotary(
+        config.head_dim,
+        layout=config.positions.layout,
+        max_length=config.positions.max_length,
+        frequencies=scaled_frequencies(config.head_dim, rotary),
+        attention_factor=rotary.attention_factor,
+    )
 
 
 NONE = PositionEncoding()
@@ -120,6 +144,7 @@ LEARNED = LearnedEncoding()
 SINUSOIDAL = SinusoidalEncoding()
 SHAW = ShawEncoding()
 BUCKETS = BucketEncoding()
+LEARNED_BUCKETS = LearnedBucketEncoding()
 TRANSFORMER_XL = TransformerXLEncoding()
 ALIBI = AlibiEncoding()
 ROTARY = RotaryEncoding()

@@ -15,7 +15,11 @@ from torch import Tensor
 
 from inlaid.errors import SettingError
 from inlaid.neural.embedding import OutputEmbedding
+from inlaid.neural.encoder import MaskedHead
+from inlaid.neural.lookup import check_integers, has_values
 
+IGNORED = -100
+"""The target of a position that does not count, as in torch."""
 LOGITS_AT_ONCE = 1 << 29
 """Logits in memory at a time: a gigabyte in bfloat16."""
 ALIGNMENT = 64
@@ -25,20 +29,17 @@ TRITON = importlib.util.find_spec("triton") is not None
 """Whether the GPU compiler is installed: it comes with torch on Linux."""
 
 
-def word_loss(hidden: Tensor, head: OutputEmbedding, targets: Tensor) -> Tensor:
+def word_loss(hidden: Tensor, head: OutputEmbedding | MaskedHead, targets: Tensor) -> Tensor:
     """The mean cross entropy of the words `targets` (...) under the logits of `head` for `hidden` (..., dim).
 
     It is `F.cross_entropy(head(hidden), targets)`, with its gradients, in less memory and fewer passes over
     it. Targets of -100 do not count. Under autocast the products use its dtype, and everything else float32.
     A target outside the vocabulary is an error on a CPU and NaN on a GPU, where checking would synchronize.
     """
-    if hidden.shape[:-1] != targets.shape:
-        raise SettingError(
-            "Hidden states {hidden} and targets {targets} do not fit: expected one target for each hidden "
-            "state.",
-            hidden=tuple(hidden.shape),
-            targets=tuple(targets.shape),
-        )
+    _check(hidden, head, targets)
+    if isinstance(head, MaskedHead):
+        hidden = head.features(hidden)
+        head = head.output
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
     rows = hidden.flatten(0, -2)
@@ -46,10 +47,44 @@ def word_loss(hidden: Tensor, head: OutputEmbedding, targets: Tensor) -> Tensor:
         rows if head.scale == 1.0 else rows * head.scale,
         head.used_weight(),
         head.bias,
-        targets.flatten(),
+        targets.flatten().long(),
         dtype,
     )
     return loss
+
+
+def _check(hidden: Tensor, head: OutputEmbedding | MaskedHead, targets: Tensor) -> None:
+    """Raise SettingError for shapes that do not fit, and for words that the head does not know."""
+    check_integers(targets, "targets")
+    if hidden.dim() < 2 or hidden.shape[:-1] != targets.shape:
+        raise SettingError(
+            "Hidden states {hidden} and targets {targets} do not fit: expected one target for each hidden "
+            "state.",
+            hidden=tuple(hidden.shape),
+            targets=tuple(targets.shape),
+        )
+    dim = head.transform.in_features if isinstance(head, MaskedHead) else head.weight.shape[1]
+    if hidden.shape[-1] != dim:
+        raise SettingError(
+            "Hidden states have dimension {found}; this head takes {expected}.",
+            found=hidden.shape[-1],
+            expected=dim,
+        )
+    if targets.device.type != "cpu" or not has_values(targets):
+        return
+    words = len(head.output.weight if isinstance(head, MaskedHead) else head.weight)
+    wrong = ((targets < 0) | (targets >= words)) & (targets != IGNORED)
+    if bool(wrong.any()):
+        position = [int(each) for each in wrong.nonzero()[0]]
+        raise SettingError(
+            "Target {target} at position {position} is not one of {words:,} words (0 to {last:,}); {ignored} "
+            "marks what does not count.",
+            target=int(targets[tuple(position)]),
+            position=position,
+            words=words,
+            last=words - 1,
+            ignored=IGNORED,
+        )
 
 
 class _WordLoss(torch.autograd.Function):
@@ -63,7 +98,8 @@ class _WordLoss(torch.autograd.Function):
         need_gradients = any(ctx.needs_input_grad)
         wide = _wide(dtype)
         weight = _padded(table, dtype)
-        share = 1.0 / (targets != -100).sum().to(wide)
+        count = (targets != IGNORED).sum().to(wide)
+        share = 1.0 / count.clamp(min=1)  # where nothing counts, the gradients are 0 and the loss is NaN
         hidden_gradient = torch.empty_like(hidden)
         table_gradient = torch.zeros_like(table, dtype=wide)
         bias_gradient = None if bias is None else torch.zeros_like(bias, dtype=wide)
@@ -83,7 +119,7 @@ class _WordLoss(torch.autograd.Function):
                     bias_gradient += logits[:, :words].sum(0, dtype=wide)
         ctx.save_for_backward(hidden_gradient, table_gradient, bias_gradient)
         ctx.dtypes = (hidden.dtype, table.dtype, None if bias is None else bias.dtype)
-        return torch.cat(losses).sum() * share
+        return torch.cat(losses).sum() / count
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -103,9 +139,9 @@ def cross_entropy_(logits: Tensor, targets: Tensor, share: Tensor, words: int) -
         return gpu.cross_entropy_(logits, targets, share, words)
     log_probabilities = logits[:, :words].to(_wide(logits.dtype)).log_softmax(-1)
     losses = torch.nn.functional.nll_loss(log_probabilities, targets, reduction="none")
-    counted = targets != -100
+    counted = targets != IGNORED
     gradient = log_probabilities.exp_()
-    gradient[counted.nonzero().squeeze(1), targets[counted]] -= 1
+    gradient.scatter_add_(1, targets.clamp(min=0)[:, None], -counted[:, None].to(gradient.dtype))
     logits[:, :words] = gradient * (share * counted)[:, None]
     logits[:, words:] = 0
     return losses

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from inlaid.encode.subwords.spelling import BYTE_LEVEL, mark_of, readable
 from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError
+from inlaid.neural.batches import PackedBatch, packed_batches
 from inlaid.neural.bilm import BiLM
 from inlaid.neural.config import Config
-from inlaid.neural.encoder import MaskedHead
+from inlaid.neural.encoder import DetectorHead, Encoder, MaskedHead
+from inlaid.neural.generation import FileSettings
 from inlaid.neural.network import Network
+from inlaid.neural.pooling import check_poolings, pool
+from inlaid.neural.products import with_fast_products
+from inlaid.neural.sentence import Sentence, similarity
 from inlaid.neural.seq2seq import Seq2Seq
-from inlaid.neural.tokens import Batch, make_batch, words_in_order
+from inlaid.neural.tokens import (
+    Batch,
+    EncodedTexts,
+    check_texts,
+    encode_texts,
+    make_batch,
+    prompt_tokens,
+    refuse_long,
+    target_ids,
+    target_word,
+    words_in_order,
+)
+from inlaid.report import Note, Report, log
 from inlaid.vectors import Card, Vectors
 
-Pooling = Literal["mean", "first"]
+TOKENS = 2048
+"""Tokens computed at once by each thread of a CPU: more do not fit into its caches."""
+GPU_TOKENS = 65_536
+"""Fewer would leave a GPU idle."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +54,18 @@ class TextWords:
 
 @dataclass(frozen=True)
 class TextAttention:
-    """The tokens of a text, and by layer the attention weights: (head, query, key)."""
+    """The tokens of a text, and by layer the attention weights: (head, query, key).
+
+    Of a seq2seq these are the encoder's. With a target, there are those of the decoder, too: between the
+    tokens of the target, and from them to the tokens of the text (cross-attention).
+    """
 
     tokens: list[str]
     weights: dict[int, np.ndarray]
+    target_tokens: list[str] = field(default_factory=list[str])
+    """What the decoder has read: the start token, then the target."""
+    target_weights: dict[int, np.ndarray] = field(default_factory=dict[int, np.ndarray])
+    cross_weights: dict[int, np.ndarray] = field(default_factory=dict[int, np.ndarray])
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +80,10 @@ class Model:
     network: Network
     tokenizer: Any = None
     card: Card = field(default_factory=Card)
+    sentence: Sentence | None = None
+    """How a folder of sentence-transformers embeds texts; None: as the mean of the hidden states."""
+    generation: FileSettings | None = None
+    """What its folder says about generating text, if it has one."""
 
     @property
     def config(self) -> Config:
@@ -71,40 +104,73 @@ class Model:
         """The output table, which hidden states are compared with to predict a word; the input table if
         tied."""
         head = self.network.head
-        if head is None:
+        if head is None or isinstance(head, DetectorHead):
             raise SettingError(
-                "This model was saved without an output layer. Load the folder of the class that has it."
+                "This model was saved without an output layer for words. Load the folder of the "
+                "class that has it."
             )
         table = head.output if isinstance(head, MaskedHead) else head
         return self._vectors(table.weight, "output table", target=True)
 
     def embed(
-        self, texts: Sequence[str], *, layer: int = -1, pooling: Pooling = "mean", batch: int = 32
+        self,
+        texts: str | Iterable[str],
+        *,
+        layer: int = -1,
+        pooling: str | Sequence[str] | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        truncate: bool = False,
+        batch: int | None = None,
+        report: Report = log,
     ) -> np.ndarray:
-        """One vector for each text (text, dim): the mean of its hidden states after `layer`, or the first.
+        """One vector for each text (text, dim), in the order given; a single text gives one vector (dim,).
 
-        Layer 0 is the input of the first block, 1 the output of the first block, -1 that of the last.
+        A folder of sentence-transformers says how (`sentence`); without one, it is the mean of the hidden
+        states. With another `layer` or a `pooling` of your own, it is the pooled hidden states and no layer
+        after them. Layer 0 is the input of the first block, 1 the output of the first block, -1 that of the
+        last.
+
+        A text that is too long is an error; with `truncate` it is cut, and a note says how many were.
+        `batch` is the most texts computed at once; None: as many as are fast.
         """
-        parts: list[Tensor] = []
-        for start in range(0, len(texts), batch):
-            encoded = self._batch(texts[start : start + batch])
-            hidden = self._hidden(encoded, layer).float()  # sums of bfloat16 lose digits
-            mask = encoded.mask.to(hidden.device)[..., None]
-            parts.append(hidden[:, 0] if pooling == "first" else (hidden * mask).sum(1) / mask.sum(1))
-        if not parts:
-            raise SettingError("There are no texts: give at least one.")
-        return torch.cat(parts).cpu().numpy()
+        sentence = self.sentence or Sentence()
+        number = self.layer_number(layer)
+        poolings = sentence.poolings if pooling is None else check_poolings(pooling)
+        prefix = sentence.prompt(prompt, prompt_name)
+        listed = [prefix + text for text in check_texts([texts] if isinstance(texts, str) else texts)]
+        encoded = self._encoded(listed, sentence, truncate, report)
+        start = prompt_tokens(self.tokenizer, prefix) if prefix and not sentence.include_prompt else 0
+        vectors = self._pooled(encoded, number, poolings, start, check_size(batch))
+        if pooling is None and number == self.config.layers:
+            vectors = sentence.finish(vectors)
+        found = vectors.cpu().numpy()
+        return found[0] if isinstance(texts, str) else found
+
+    def similarity(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Each vector of `one` with each of `other` by the similarity the model was trained for (cosine if
+        it does not say); distances are negative, so that more is always closer."""
+        name = self.sentence.similarity if self.sentence is not None else None
+        rows = [torch.from_numpy(np.atleast_2d(np.asarray(each, np.float32))) for each in (one, other)]
+        return similarity(name, *rows).numpy()
 
     def embed_words(
-        self, texts: Sequence[str], *, layer: int = -1, tokenizer: Tokenizer | None = None, batch: int = 32
+        self,
+        texts: Iterable[str],
+        *,
+        layer: int = -1,
+        tokenizer: Tokenizer | None = None,
+        batch: int = 32,
     ) -> list[TextWords]:
         """A contextual vector for each word of each text: the mean of its tokens, subwords and Chinese
         characters alike."""
         found: list[TextWords] = []
-        for start in range(0, len(texts), batch):
-            some = texts[start : start + batch]
+        number = self.layer_number(layer)
+        listed = check_texts(texts)
+        for start in range(0, len(listed), check_size(batch) or 1):
+            some = listed[start : start + batch]
             encoded = self._batch(some)
-            hidden = self._hidden(encoded, layer).float().cpu().numpy()
+            hidden = self._hidden(encoded, number).float().cpu().numpy()
             found += [
                 _merged(text, spans, rows, tokenizer or Word())
                 for text, spans, rows in zip(some, encoded.spans, hidden, strict=True)
@@ -112,21 +178,35 @@ class Model:
         return found
 
     @torch.no_grad()
-    def attention(self, text: str, *, layers: Collection[int] | None = None) -> TextAttention:
-        """The tokens of one text and the attention weights of these layers, counted from 0; None: all."""
+    def attention(
+        self, text: str, *, target: str | None = None, layers: Collection[int] | None = None
+    ) -> TextAttention:
+        """The tokens of one text and the attention weights of these layers, counted from 0; None: all.
+
+        For a seq2seq, `target` is the text that its decoder reads, such as a translation: then the weights of
+        the decoder are there, too.
+        """
         network = self.network
         if isinstance(network, BiLM):
             raise SettingError("A biLM has no attention to show.")
+        if target is not None and not isinstance(network, Seq2Seq):
+            raise SettingError("A target is for models with an encoder and a decoder. Leave it out.")
         encoded = self._batch([text])
+        tokens = [self.tokenizer.id_to_token(id) for id in encoded.ids[0].tolist()]
         wanted = range(self.config.layers) if layers is None else layers
         ids = encoded.ids.to(self.device)
-        if isinstance(network, Seq2Seq):
-            output = network.encode(ids, attention=wanted).output
-        else:
-            output = network(ids, attention=wanted)
-        tokens = [self.tokenizer.id_to_token(id) for id in encoded.ids[0].tolist()]
-        weights = {layer: each[0].float().cpu().numpy() for layer, each in output.attention.items()}
-        return TextAttention(tokens, weights)
+        if not isinstance(network, Seq2Seq):
+            return TextAttention(tokens, _arrays(network(ids, attention=wanted).attention))
+        source = network.encode(ids, attention=wanted)
+        weights = _arrays(source.output.attention)
+        if target is None:
+            return TextAttention(tokens, weights)
+        read = target_ids(self.tokenizer, check_texts([target])[0], self.config.special)
+        wanted = range(self.config.decoder_layers) if layers is None else layers
+        decoded = network.decode(torch.tensor([read], device=self.device), source, attention=wanted)
+        words = [target_word(self.tokenizer, id) for id in read]
+        cross = _arrays(decoded.cross_attention)
+        return TextAttention(tokens, weights, words, _arrays(decoded.attention), cross)
 
     def layer_number(self, layer: int) -> int:
         """The layer counted from the input, which is 0."""
@@ -141,7 +221,70 @@ class Model:
             )
         return layer % (last + 1)
 
-    def _batch(self, texts: Sequence[str]) -> Batch:
+    def _encoded(
+        self, texts: Sequence[str], sentence: Sentence, truncate: bool, report: Report
+    ) -> EncodedTexts:
+        self._check_readable()
+        limits = [limit for limit in (sentence.max_length, self.config.max_length) if limit is not None]
+        limit = min(limits, default=None)
+        side = sentence.truncation_side
+        encoded = encode_texts(self.tokenizer, texts, limit=limit, truncate=truncate, side=side)
+        if encoded.truncated:
+            report(
+                Note(
+                    "{count:,} of {total:,} texts have more than {limit:,} tokens and were truncated.",
+                    count=encoded.truncated,
+                    total=len(texts),
+                    limit=limit,
+                )
+            )
+        return encoded
+
+    @torch.no_grad()
+    def _pooled(
+        self, encoded: EncodedTexts, layer: int, poolings: Sequence[str], start: int, batch: int | None
+    ) -> Tensor:
+        """The vectors of all texts, in their order: (text, dim)."""
+        parts: list[Tensor] = []
+        places: list[np.ndarray] = []
+        network = with_fast_products(self.network)
+        tokens = TOKENS * torch.get_num_threads() if self.device.type == "cpu" else GPU_TOKENS
+        for packed in packed_batches(encoded, tokens, batch):
+            for hidden in self._runs(network, packed, layer):
+                if hidden.shape[1] <= start:
+                    raise SettingError("A text has no tokens after the prompt, which is not pooled.")
+                parts.append(pool(hidden.float(), poolings, start))  # sums of bfloat16 lose digits
+            places.append(packed.places)
+        vectors = torch.cat(parts)
+        order = torch.from_numpy(np.argsort(np.concatenate(places)))
+        return vectors[order.to(vectors.device)]
+
+    def _runs(self, network: Network, packed: PackedBatch, layer: int) -> Iterator[Tensor]:
+        """Hidden states (text, token, dim) after a layer, for each length of a batch."""
+        sizes = [texts * length for texts, length in packed.runs]
+        ids = packed.ids.to(self.device)
+        if isinstance(network, BiLM):  # its cells go from token to token
+            for part, run in zip(ids[0].split(sizes), packed.runs, strict=True):
+                yield network(part.view(run)).layers[layer]
+            return
+        runs = packed.runs
+        if len(runs) == 1:
+            ids = ids.view(runs[0])
+        options: dict[str, Any] = {
+            "runs": runs if len(runs) > 1 else (),
+            "layers": layer < self.config.layers,
+        }
+        if packed.segments is not None and self.config.segment_types:
+            options["segments"] = packed.segments.to(self.device).view(ids.shape)
+        if isinstance(network, Seq2Seq):
+            output = network.encode(ids, **options).output
+        else:
+            output = network(ids, logits=False, **options)
+        hidden = output.layers[layer] if output.layers else output.hidden
+        for part, run in zip(hidden.flatten(0, 1).split(sizes), runs, strict=True):
+            yield part.unflatten(0, run)
+
+    def _check_readable(self) -> None:
         if isinstance(self.network, BiLM) and self.network.characters is not None:
             raise SettingError(
                 "This model takes tokenized sentences: call model.network(*character_ids(sentences))."
@@ -151,37 +294,43 @@ class Model:
                 "This model's folder has no tokenizer.json, so it cannot read text. "
                 "Put the tokenizer next to the weights."
             )
+
+    def _batch(self, texts: Sequence[str]) -> Batch:
+        self._check_readable()
         batch = make_batch(self.tokenizer, texts, padding=self.config.special.padding)
         lengths = batch.mask.sum(1)
         limit = self.config.max_length
         if limit is not None and int(lengths.max()) > limit:
-            raise SettingError(
-                "The text {text!r}... has {length:,} tokens; this model takes {limit:,}. "
-                "Shorten it: texts are never truncated silently.",
-                text=texts[int(lengths.argmax())][:30],
-                length=int(lengths.max()),
-                limit=limit,
-            )
+            long = int((lengths > limit).sum())
+            refuse_long(texts[int(lengths.argmax())], int(lengths.max()), limit, long, len(texts))
         return batch
 
     @torch.no_grad()
     def _hidden(self, batch: Batch, layer: int) -> Tensor:
         """Hidden states (text, token, dim) after one layer."""
-        number = self.layer_number(layer)
         ids = batch.ids.to(self.device)
         mask = None if batch.mask.all() else batch.mask.to(self.device)
         network = self.network
         if isinstance(network, BiLM):
-            return network(ids, mask).layers[number]
+            return network(ids, mask).layers[layer]
         if isinstance(network, Seq2Seq):
-            return network.encode(ids, mask, layers=True).output.layers[number]
-        if self.config.segment_types and batch.segments is not None:
-            return network(ids, mask, layers=True, segments=batch.segments.to(self.device)).layers[number]
-        return network(ids, mask, layers=True).layers[number]
+            return network.encode(ids, mask, layers=True).output.layers[layer]
+        if isinstance(network, Encoder) and self.config.segment_types and batch.segments is not None:
+            segments = batch.segments.to(self.device)
+            return network(ids, mask, layers=True, segments=segments, logits=False).layers[layer]
+        return network(ids, mask, layers=True, logits=False).layers[layer]
 
     def _vectors(self, table: Tensor, note: str, *, target: bool = False) -> Vectors:
         words = words_in_order(self.tokenizer, len(table), target=target)
-        card = Card(method=self.card.method, settings=self.card.settings, notes=(note,))
+        mark = mark_of(words)
+        if mark == BYTE_LEVEL:
+            words = readable(words)
+        card = Card(
+            method=self.card.method,
+            settings=self.card.settings,
+            encoding={"spelling": mark},
+            notes=(note,),
+        )
         return Vectors.of(words, table.detach().float().cpu().numpy(), card)
 
 
@@ -195,3 +344,14 @@ def _merged(text: str, spans: Sequence[tuple[int, int]], rows: np.ndarray, token
             words.append(word.text)
             table.append(rows[inside].mean(0))
     return TextWords(words, np.stack(table) if table else np.zeros((0, rows.shape[1]), np.float32))
+
+
+def check_size(batch: int | None) -> int | None:
+    """The size of a batch, if it is one."""
+    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+        raise SettingError("batch is {found!r}; expected a number of texts, 1 or more.", found=batch)
+    return batch
+
+
+def _arrays(weights: dict[int, Tensor]) -> dict[int, np.ndarray]:
+    return {layer: each[0].float().cpu().numpy() for layer, each in weights.items()}

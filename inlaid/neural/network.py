@@ -12,8 +12,10 @@ from inlaid.neural.bilm import BiLM
 from inlaid.neural.config import Config
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.embedding import Rows
-from inlaid.neural.encoder import Encoder, MaskedHead
+from inlaid.neural.encoder import DetectorHead, Encoder, MaskedHead
+from inlaid.neural.initialize import initialize
 from inlaid.neural.seq2seq import Seq2Seq
+from inlaid.neural.sizes import parameters
 
 Network = Encoder | Decoder | Seq2Seq | BiLM
 KINDS = {"encoder": Encoder, "decoder": Decoder, "seq2seq": Seq2Seq, "bilm": BiLM}
@@ -24,8 +26,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def make_network(config: Config) -> Network:
-    """A network with fresh weights."""
-    return KINDS[config.kind](config)
+    """A network with fresh weights, drawn as the paper of its kind has them."""
+    try:
+        network = KINDS[config.kind](config)
+    except RuntimeError as error:
+        if "allocate" not in str(error):
+            raise
+        raise SettingError(
+            "There is no memory for a network of {parameters:,} parameters. Make it smaller.",
+            parameters=sum(parameters(config).values()),
+        ) from None
+    initialize(network, config)
+    return network
 
 
 def empty_network(config: Config) -> Network:
@@ -52,7 +64,7 @@ def grow_network(network: Network, vocab_size: int, start: Rows = "mean") -> Non
             "grow."
         )
     network.tokens.grow(vocab_size, start)
-    if network.head is not None:
+    if network.head is not None and not isinstance(network.head, DetectorHead):
         output = network.head.output if isinstance(network.head, MaskedHead) else network.head
         output.grow(vocab_size, start)
     network.config = network.config.replace({"vocab_size": vocab_size})

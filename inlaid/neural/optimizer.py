@@ -49,11 +49,14 @@ class RowOptimizer(Optimizer):
         **settings: Any,
     ) -> None:
         numbers = {"learning_rate": learning_rate, "weight_decay": weight_decay, "clip": clip or 0.0}
+        numbers["eps"] = settings.get("eps", 0.0)
         for name, value in numbers.items():
-            if not 0 <= value < float("inf"):
+            if not isinstance(value, (int, float, Tensor)) or not 0 <= value < float("inf"):
                 raise SettingError(
                     "{name} is {value}; expected a finite number, 0 or more.", name=name, value=value
                 )
+        if tables is None or isinstance(tables, Tensor) or not (tables := list(tables)):
+            raise SettingError("A row-wise optimizer takes a list of tables, at least one: [layer.weight].")
         # torch's schedules look for the learning rate under "lr"
         super().__init__(
             tables, {"lr": learning_rate, "weight_decay": weight_decay, "clip": clip, **settings}
@@ -86,6 +89,16 @@ class RowOptimizer(Optimizer):
         tables = [table for group in self.param_groups for table in group["params"]]
         for number, state in state_dict["state"].items():
             table = tables[number]
+            for name, value in state.items():
+                if value.shape[:1] != table.shape[:1]:
+                    raise SettingError(
+                        "The state of table {number} has {found:,} rows of {name}, and the table "
+                        "{expected:,}. Load it before the table grows, or make a new optimizer.",
+                        number=number,
+                        name=name,
+                        found=len(value),
+                        expected=len(table),
+                    )
             self.state[table] = {name: value.to(table.device, copy=True) for name, value in state.items()}
 
     def _step_group(self, group: dict[str, Any]) -> None:
@@ -182,7 +195,7 @@ class RowAdam(RowOptimizer):
         weight_decay: float = 0.0,
         clip: float | None = None,
     ) -> None:
-        if not all(0 <= beta < 1 for beta in betas):
+        if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
             raise SettingError("betas are {betas}; expected two numbers from 0 to below 1.", betas=betas)
         super().__init__(
             tables, learning_rate=learning_rate, weight_decay=weight_decay, clip=clip, betas=betas, eps=eps

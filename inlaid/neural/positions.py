@@ -9,6 +9,7 @@ still at position 0.
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +17,9 @@ from torch import Tensor, nn
 from inlaid import registry
 from inlaid.errors import SettingError
 from inlaid.messages import Message
-from inlaid.neural.config import Config, Layout
-from inlaid.neural.embedding import lookup
+from inlaid.neural.config import Config
+from inlaid.neural.config_parts import Layout
+from inlaid.neural.lookup import has_values, lookup
 
 
 class Positions(nn.Module):
@@ -73,6 +75,7 @@ class Sinusoidal(Positions):
 
     def __init__(self, dim: int, layout: Layout = "interleaved") -> None:
         super().__init__()
+        check_layout(layout)
         self.dim: int = dim
         self.layout: Layout = layout
 
@@ -112,6 +115,14 @@ class BucketBias(Positions):
         self, heads: int, buckets: int = 32, max_distance: int = 128, *, bidirectional: bool
     ) -> None:
         super().__init__()
+        near = buckets // 4 if bidirectional else buckets // 2
+        if not 1 <= near < max_distance:
+            raise SettingError(
+                "{buckets} buckets and a max_distance of {max_distance} leave none for near distances, or "
+                "none for far ones. Use at least 4 buckets, and a larger max_distance.",
+                buckets=buckets,
+                max_distance=max_distance,
+            )
         self.table = nn.Parameter(torch.zeros(buckets, heads))
         self.max_distance = max_distance
         self.bidirectional = bidirectional
@@ -136,6 +147,17 @@ class BucketBias(Positions):
         return first + torch.where(distance < near, distance, (near + far.long()).clamp(max=buckets - 1))
 
 
+class LearnedAndBuckets(Learned):
+    """A learned vector for each position, and T5's bias for each bucket of distances (Song et al. 2020)."""
+
+    def __init__(self, max_length: int, dim: int, buckets: BucketBias, *, offset: int = 0) -> None:
+        super().__init__(max_length, dim, offset=offset)
+        self.buckets = buckets
+
+    def bias(self, positions: Tensor, key_positions: Tensor) -> Tensor:
+        return self.buckets.bias(positions, key_positions)
+
+
 class TransformerXL(Positions):
     """Projected sinusoids of the distance, and two learned query biases (Dai et al. 2019); any length.
 
@@ -153,12 +175,11 @@ class TransformerXL(Positions):
         self, query: Tensor, key: Tensor, positions: Tensor, key_positions: Tensor, scale: float
     ) -> Tensor:
         back = -distances(positions, key_positions)
-        low = int(back.min())
-        high = int(back.max())
+        low, high = _range_of(back)
         relative = torch.arange(low, high + 1, device=positions.device)
         waves = sinusoids(relative, self.dim, "halves").to(query.dtype)
         heads, _, head_dim = self.position_query.shape
-        rows = self.project(waves).view(len(waves), heads, head_dim).transpose(0, 1)  # (head, distance, dim)
+        rows = self.project(waves).unflatten(-1, (heads, head_dim)).transpose(0, 1)  # (head, distance, dim)
         by_distance = (query + self.position_query) @ rows.transpose(-1, -2)
         by_position = by_distance.gather(-1, (back - low).expand(*by_distance.shape[:2], -1, -1))
         by_content = self.content_query @ key.transpose(-1, -2)
@@ -185,9 +206,14 @@ def make_positions(config: Config, *, causal: bool) -> Positions:
     return registry.find("position", config.positions.kind).make(config, causal=causal)
 
 
+def make_window_positions(config: Config) -> Positions | None:
+    """The position encoding of layers with a window, where it is another."""
+    return registry.find("position", config.positions.kind).make_for_window(config)
+
+
 def check_length(positions: Tensor, max_length: int, reason: Message) -> None:
     """Raise SettingError if a token's position is `max_length` or more."""
-    if not positions.numel() or torch.compiler.is_compiling():
+    if not positions.numel() or not has_values(positions):
         return
     last = int(positions.max())
     if last >= max_length:
@@ -199,9 +225,25 @@ def check_length(positions: Tensor, max_length: int, reason: Message) -> None:
         )
 
 
+def check_layout(layout: str) -> None:
+    """Raise SettingError for a layout of pairs that does not exist."""
+    known = get_args(Layout)
+    if layout not in known:
+        raise SettingError("layout is {found!r}; expected {known}.", found=layout, known=" or ".join(known))
+
+
 def distances(positions: Tensor, key_positions: Tensor) -> Tensor:
     """How far each key is after each query: (batch, 1, query, key)."""
     return (key_positions[:, None, :] - positions[:, :, None])[:, None]
+
+
+def _range_of(distance: Tensor) -> tuple[int, int]:
+    """The least and the greatest of some distances between tokens; in a graph, those that the number of keys
+    allows."""
+    if has_values(distance):
+        return int(distance.min()), int(distance.max())
+    keys = distance.shape[-1]
+    return -keys, keys
 
 
 def tokens_per_radian(dim: int, base: float, device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -230,6 +272,8 @@ def alibi_slopes(heads: int) -> list[float]:
     >>> alibi_slopes(4)
     [0.25, 0.0625, 0.015625, 0.00390625]
     """
+    if heads < 1:
+        raise SettingError("ALiBi has a slope for each head; found {heads} heads.", heads=heads)
     power = 2 ** math.floor(math.log2(heads))
     slopes = [2 ** (-8 * (head + 1) / power) for head in range(power)]
     between = [2 ** (-8 * (head + 1) / (2 * power)) for head in range(0, 2 * power, 2)]

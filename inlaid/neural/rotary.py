@@ -9,8 +9,8 @@ from torch import Tensor
 
 from inlaid.errors import SettingError
 from inlaid.messages import Message
-from inlaid.neural.config import Layout, RotaryConfig
-from inlaid.neural.positions import Positions, check_length, tokens_per_radian
+from inlaid.neural.config_parts import Layout, RotaryConfig
+from inlaid.neural.positions import Positions, check_layout, check_length, tokens_per_radian
 
 
 class Rotary(Positions):
@@ -40,7 +40,12 @@ class Rotary(Positions):
                 "head_dim.",
                 head_dim=head_dim,
             )
-        self.layout = layout
+        check_layout(layout)
+        if not base > 0:
+            raise SettingError(
+                "The base of rotary embeddings is {base}; expected a number above 0.", base=base
+            )
+        self.layout: Layout = layout
         self.max_length = max_length
         self.extrapolate = extrapolate
         self.attention_factor = attention_factor

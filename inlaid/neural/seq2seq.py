@@ -6,11 +6,12 @@ target ids -> tokens -> decoder with cross-attention to the memory -> hidden -> 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from inlaid.errors import SettingError
 from inlaid.neural.blocks import Memory
 from inlaid.neural.config import Config
 from inlaid.neural.embedding import TokenEmbedding
@@ -59,6 +60,12 @@ class Seq2Seq(nn.Module):
         target_mask: Tensor | None = None,
     ) -> Output:
         """Teacher forcing: source and target ids (batch, token); masks are true where a token is real."""
+        if source.shape[:1] != target.shape[:1]:
+            raise SettingError(
+                "There are {sources} sources and {targets} targets; expected as many of one as of the other.",
+                sources=len(source),
+                targets=len(target),
+            )
         return self.decode(target, self.encode(source, source_mask), target_mask)
 
     def encode(
@@ -66,11 +73,14 @@ class Seq2Seq(nn.Module):
         ids: Tensor,
         mask: Tensor | None = None,
         *,
+        runs: Sequence[tuple[int, int]] = (),
         layers: bool = False,
         attention: Collection[int] = (),
     ) -> Encoded:
+        """`runs` are the texts of a packed batch (1, token), as in `Encoder`."""
         mask = check_batch(ids, mask)
-        return Encoded(self.encoder(self.tokens(ids), mask, layers=layers, attention=attention), mask)
+        rows = self.tokens(ids)
+        return Encoded(self.encoder(rows, mask, runs=runs, layers=layers, attention=attention), mask)
 
     def decode(
         self,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import importlib.util
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
 
 from inlaid.errors import SettingError
-from inlaid.neural.attention import View, causal_mask
+from inlaid.neural.attention import Run, View, causal_mask, window_mask
 from inlaid.neural.blocks import BlockCache, BlockOutput, Memory, TransformerBlock, make_norm
 from inlaid.neural.config import Config
+from inlaid.neural.config_parts import AttentionConfig
 from inlaid.neural.embedding import TokenEmbedding
-from inlaid.neural.positions import make_positions
+from inlaid.neural.lookup import check_integers, has_values
+from inlaid.neural.positions import Positions, make_positions, make_window_positions
 
 
 @dataclass
@@ -34,6 +37,9 @@ class Output:
     """The pooler's output for the first token (batch, dim)."""
 
 
+torch.export.register_dataclass(Output)
+
+
 class Cache:
     """Keys and values of all blocks, so that each new token costs one token's work."""
 
@@ -45,6 +51,22 @@ class Cache:
         """Tokens cached so far."""
         keys = self.layers[0].self_attention.keys
         return 0 if keys is None else keys.shape[2]
+
+    def check(self, layers: int, rows: int) -> None:
+        """Raise SettingError unless it is the cache of a network with so many layers, and of so many rows."""
+        keys = self.layers[0].self_attention.keys
+        if len(self.layers) != layers:
+            raise SettingError(
+                "The cache has {found} layers and the network {layers}. Use network.new_cache().",
+                found=len(self.layers),
+                layers=layers,
+            )
+        if keys is not None and keys.shape[0] != rows:
+            raise SettingError(
+                "The cache holds {found} texts; found {rows}. Use a new cache for other texts.",
+                found=keys.shape[0],
+                rows=rows,
+            )
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order. The memory stays: all beams of a text share it."""
@@ -63,12 +85,22 @@ class Stack(nn.Module):
     def __init__(self, config: Config, layers: int, *, causal: bool, cross: bool = False) -> None:
         super().__init__()
         self.causal = causal
+        self.plain = not causal and is_plain_attention(config.attention)
         self.scale = config.dim**0.5 if config.embedding_scale else 1.0
         self.positions = make_positions(config, causal=causal)
-        self.segments = TokenEmbedding(config.segment_types, config.dim) if config.segment_types else None
-        self.embedding_norm = make_norm(config) if config.norm.embedding else None
-        self.dropout = nn.Dropout(config.dropout)
-        self.blocks = nn.ModuleList(TransformerBlock(config, cross=cross) for _ in range(layers))
+        self.window = config.attention.window
+        self.window_positions = make_window_positions(config)
+        self.has_window = [config.has_window(layer) for layer in range(layers)]
+        dim = config.input_dim
+        self.segments = TokenEmbedding(config.segment_types, dim) if config.segment_types else None
+        self.embedding_norm = make_norm(config, dim) if config.norm.embedding else None
+        asked = config.embedding_dropout
+        self.dropout = nn.Dropout(config.dropout if asked is None else asked)
+        self.final_dropout = nn.Dropout(config.final_dropout)
+        self.project = nn.Linear(dim, config.dim) if dim != config.dim else None
+        self.blocks = nn.ModuleList(
+            TransformerBlock(config, cross=cross, first=layer == 0) for layer in range(layers)
+        )
         self.final_norm = make_norm(config) if config.norm.final else None
 
     def forward(
@@ -80,22 +112,32 @@ class Stack(nn.Module):
         segments: Tensor | None = None,
         memory: Memory | None = None,
         cache: Cache | None = None,
+        runs: Sequence[tuple[int, int]] = (),
         layers: bool = False,
         attention: Collection[int] = (),
     ) -> Output:
         """x (batch, token, dim); `mask` (batch, cached + token) is true where a token is real.
 
-        `positions` (batch, cached + token) replace those counted from the mask. `layers` asks for the hidden
-        states after every block, `attention` for the weights of the blocks it names.
+        `positions` (batch, token) replace those counted from the mask where position vectors are added.
+        `layers` asks for the hidden states after every block, `attention` for the weights of the blocks it
+        names. `runs` are the texts of a packed batch (1, token, dim): how many there are of each length, in
+        this order.
         """
         self._check_layers(attention)
-        view = self._view(x, mask, positions, cache.length if cache is not None else 0)
-        x = self._embed(x, view, segments)
+        if cache is not None:
+            cache.check(len(self.blocks), x.shape[0])
+        if runs:
+            view = self._packed_view(x, runs)
+        else:
+            view = self._view(x, mask, cache.length if cache is not None else 0)
+        window_view = self._window_view(view) if self.window else view
+        x = self._embed(x, view.positions if positions is None else positions, segments)
         hidden_states: list[Tensor] = [x]
         output = Output(x)
         for number, block in enumerate(self.blocks):
             block_cache = cache and cache.layers[number]
-            after: BlockOutput = block(x, view, memory, block_cache, need_weights=number in attention)
+            seen = window_view if self.has_window[number] else view
+            after: BlockOutput = block(x, seen, memory, block_cache, need_weights=number in attention)
             x = after.hidden
             hidden_states.append(x)
             if after.weights is not None:
@@ -103,27 +145,29 @@ class Stack(nn.Module):
             if after.cross_weights is not None:
                 output.cross_attention[number] = after.cross_weights
         output.hidden = x if self.final_norm is None else self.final_norm(x)
+        if self.training:
+            output.hidden = self.final_dropout(output.hidden)
         if layers:
             output.layers = (*hidden_states[:-1], output.hidden)
         return output
 
-    def _embed(self, x: Tensor, view: View, segments: Tensor | None) -> Tensor:
+    def _embed(self, x: Tensor, positions: Tensor, segments: Tensor | None) -> Tensor:
         """The input of the first block."""
         if self.scale != 1.0:
             x = x * self.scale
         if self.segments is not None:
-            x = x + self.segments(torch.zeros_like(view.positions) if segments is None else segments)
-        x = self.positions.add(x, view.positions)
+            x = x + self.segments(numbers_of(x, positions, segments, "segments"))
+        x = self.positions.add(x, positions)
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
-        return self.dropout(x)
+        x = self.dropout(x)
+        return x if self.project is None else self.project(x)
 
-    def _view(self, x: Tensor, mask: Tensor | None, positions: Tensor | None, past: int) -> View:
+    def _view(self, x: Tensor, mask: Tensor | None, past: int) -> View:
         """Positions and masks, once for all blocks."""
         length = x.shape[1]
         keys = past + length
-        if positions is None:
-            positions = torch.arange(keys, device=x.device)[None] if mask is None else token_positions(mask)
+        positions = self._positions(mask, keys, x.device)
         visible = None if mask is None else mask[:, None, None, :]
         unmasked = mask is None and past == 0
         if self.causal and length > 1 and not unmasked:
@@ -140,7 +184,58 @@ class Stack(nn.Module):
             encoding=self.positions,
         )
 
+    def _positions(self, mask: Tensor | None, length: int, device: torch.device) -> Tensor:
+        """Padding on the left is not counted. A token that is masked between others is: by an encoder, as
+        in `transformers`; a decoder does not count it, as `generate` does not there."""
+        counted = torch.arange(length, device=device)[None]
+        if mask is None:
+            return counted
+        if self.causal:
+            return token_positions(mask)
+        return (counted - mask.int().argmax(1, keepdim=True)).clamp(min=0)
+
+    def _packed_view(self, x: Tensor, runs: Sequence[tuple[int, int]]) -> View:
+        """Every text sees itself only, as if it were alone."""
+        views = [self._view(x[:, :length], None, 0) for _, length in runs]
+        counted = [view.positions.repeat(1, texts) for view, (texts, _) in zip(views, runs, strict=True)]
+        positions = torch.cat(counted, 1)
+        packed = View(
+            positions=positions,
+            key_positions=positions,
+            rotation=self.positions.rotation(positions),
+            encoding=self.positions,
+        )
+        if self.plain and takes_any_length(x, views):
+            lengths = [length for texts, length in runs for _ in range(texts)]
+            offsets = torch.tensor([0, *lengths]).cumsum(0).to(x.device, torch.int32)
+            return replace(packed, offsets=offsets, longest=max(lengths))
+        joined = tuple(Run(*run, view) for run, view in zip(runs, views, strict=True))
+        return replace(packed, runs=joined)
+
+    def _window_view(self, view: View) -> View:
+        """What the layers with a window see. It is counted in places of the batch, padding or not."""
+        queries = view.positions.shape[1]
+        keys = view.key_positions.shape[1]
+        if view.runs:
+            view = replace(
+                view, runs=tuple(replace(run, view=self._window_view(run.view)) for run in view.runs)
+            )
+        elif keys > self.window:
+            near = window_mask(queries, keys, self.window, view.positions.device)
+            if view.causal:
+                near &= causal_mask(queries, keys, view.positions.device)
+            near = near[None, None]
+            view = replace(view, mask=near if view.mask is None else view.mask & near, causal=False)
+        if self.window_positions is None:
+            return view
+        rotation = self.window_positions.rotation(view.positions)
+        return replace(view, rotation=rotation, encoding=self.window_positions)
+
     def _check_layers(self, wanted: Collection[int]) -> None:
+        if isinstance(wanted, (int, str)):
+            raise SettingError(
+                "attention is {found!r}; expected the numbers of some layers, such as [0].", found=wanted
+            )
         for number in wanted:
             if not 0 <= number < len(self.blocks):
                 raise SettingError(
@@ -150,6 +245,27 @@ class Stack(nn.Module):
                 )
 
 
+def numbers_of(x: Tensor, positions: Tensor, given: Tensor | None, name: str) -> Tensor:
+    """The segments or tasks as given, one for each token; all 0 unless given."""
+    if given is None:
+        return torch.zeros_like(positions)
+    if given.dim() != 2 or given.shape[0] not in (1, x.shape[0]) or given.shape[1] != x.shape[1]:
+        raise SettingError(
+            "The {name} have shape {found}; expected that of the ids, {expected}.",
+            name=name,
+            found=tuple(given.shape),
+            expected=tuple(x.shape[:2]),
+        )
+    return given
+
+
+def is_plain_attention(settings: AttentionConfig) -> bool:
+    """Whether a kernel for texts of any length computes it: all tokens see each other, usual scale, as many
+    key heads as query heads."""
+    usual_scale = settings.scaled and not settings.scale_dim
+    return usual_scale and not settings.window and settings.key_value_heads == settings.heads
+
+
 def token_positions(mask: Tensor) -> Tensor:
     """The position of each token, padding not counted.
 
@@ -157,6 +273,28 @@ def token_positions(mask: Tensor) -> Tensor:
     tensor([[0, 0, 1]])
     """
     return (mask.long().cumsum(1) - 1).clamp(min=0)
+
+
+def takes_any_length(x: Tensor, views: Sequence[View]) -> bool:
+    """Whether one GPU kernel can do the attention of texts of different lengths."""
+    if not x.is_cuda or x.dtype not in (torch.float16, torch.bfloat16):
+        return False
+    for view in views:
+        assert view.encoding is not None
+        by_content = type(view.encoding).content_bias is not Positions.content_bias
+        if view.mask is not None or view.bias is not None or by_content:
+            return False
+    return importlib.util.find_spec("torch.nn.attention.varlen") is not None
+
+
+def packed_positions(ids: Tensor, padding: int, runs: Sequence[tuple[int, int]]) -> Tensor:
+    """`positions_without_padding` of the texts of a packed batch (1, token)."""
+    parts = ids[0].split([texts * length for texts, length in runs])
+    found = [
+        positions_without_padding(part.view(run), padding).flatten()
+        for part, run in zip(parts, runs, strict=True)
+    ]
+    return torch.cat(found)[None]
 
 
 def positions_without_padding(ids: Tensor, padding: int) -> Tensor:
@@ -181,6 +319,7 @@ def memory_view(x: Tensor, memory: Tensor, mask: Tensor | None) -> View:
 
 def check_batch(ids: Tensor, mask: Tensor | None, past: int = 0) -> Tensor | None:
     """The mask as booleans; ids and masks that no network can take raise SettingError."""
+    check_integers(ids, "ids")
     if ids.dim() != 2:
         raise SettingError(
             "A batch of ids is a matrix (text, token); found shape {shape}. One text is ids[None].",
@@ -194,6 +333,11 @@ def check_batch(ids: Tensor, mask: Tensor | None, past: int = 0) -> Tensor | Non
         )
     if mask is None:
         return None
+    if not isinstance(mask, Tensor):
+        raise SettingError(
+            "The mask is a {kind}; expected a tensor, 1 where a token is real and 0 where it is padding.",
+            kind=type(mask).__name__,
+        )
     expected = (ids.shape[0], past + ids.shape[1])
     if tuple(mask.shape) != expected:
         raise SettingError(
@@ -201,9 +345,11 @@ def check_batch(ids: Tensor, mask: Tensor | None, past: int = 0) -> Tensor | Non
             found=tuple(mask.shape),
             expected=expected,
         )
-    compiling = torch.compiler.is_compiling()
-    if mask.is_floating_point() and not compiling and not ((mask == 0) | (mask == 1)).all():
+    readable = has_values(mask)
+    # on a GPU the check would synchronize: there, integers are taken as `transformers` takes them, by `bool`
+    checked = mask.is_floating_point() or (mask.dtype != torch.bool and mask.device.type == "cpu")
+    if checked and readable and not ((mask == 0) | (mask == 1)).all():
         raise SettingError("The mask holds numbers other than 0 and 1. Real tokens are 1, padding is 0.")
-    if mask.device.type == "cpu" and not compiling and bool(mask.all()):
+    if mask.device.type == "cpu" and readable and bool(mask.all()):
         return None  # without padding the fast paths need no mask; on a GPU the check would synchronize
     return mask.bool()

@@ -10,7 +10,7 @@ import numpy as np
 
 from inlaid.errors import FormatError
 from inlaid.formats.huggingface import Folder, Stored
-from inlaid.neural.config import Config
+from inlaid.neural.config import Config, HeadConfig
 from inlaid.neural.families.names import Names
 
 
@@ -22,7 +22,7 @@ class Source:
     files: Mapping[str, str]
     """Full name -> the name in the file."""
     fallbacks: Mapping[str, str] = field(default_factory=dict)
-    """Full name of a table that is not stored -> the table used instead."""
+    """Full name of a tensor that is not stored -> the one used instead."""
 
     def name(self, full: str) -> str:
         """The full name of what is read for a tensor: its own, or that of its fallback."""
@@ -31,8 +31,8 @@ class Source:
     def stored(self, full: str) -> Stored:
         return self.folder.tensors[self.files[self.name(full)]]
 
-    def read(self, full: str) -> Any:
-        return self.folder.read(self.stored(full).name)
+    def read(self, full: str, *, once: bool = False) -> Any:
+        return self.folder.read(self.stored(full).name, once=once)
 
     def same(self, one: str, two: str) -> bool:
         """Whether two tensors are equal to the last bit."""
@@ -44,21 +44,48 @@ class Source:
 
 
 def source_of(folder: Folder, names: Names) -> Source:
-    """The folder with the family's names, and fallbacks for tables that are not stored."""
+    """The folder with the family's names, and fallbacks for what is not stored."""
     files = names.full_names(folder.tensors)
-    if names.fallback not in files:
-        return Source(folder, files)
-    tables = (names.input_table, names.target_table, names.output_table)
-    return Source(folder, files, {name: names.fallback for name in tables if name not in files})
+    fallbacks = {used: spare for spare, used in names.spare.items() if spare in files}
+    if names.fallback in files:
+        tables = (names.input_table, names.target_table, names.output_table)
+        fallbacks |= dict.fromkeys(tables, names.fallback)
+    return Source(folder, files, {name: other for name, other in fallbacks.items() if name not in files})
 
 
 def config_by_tensors(config: Config, names_of: Callable[[Config], Names], folder: Folder) -> Config:
-    """The config, completed with what only the tensors tell: a pooler, a second input table."""
+    """The config, completed with what only the tensors tell: a head, a pooler, a second input table."""
+    config = _without_absent_head(config, names_of, folder)
     if config.pooler:
         pooler = names_of(config).place("pooler.weight")
         files = source_of(folder, names_of(config)).files
         config = config.replace({"pooler": pooler is not None and pooler.name in files})
     return _with_target_table(config, names_of(config), folder)
+
+
+def _without_absent_head(config: Config, names_of: Callable[[Config], Names], folder: Folder) -> Config:
+    """Without a head whose layers are all absent, whatever class config.json names.
+
+    Sentence encoders are often saved without the head of the class that they were made from, with its config.
+    """
+    names = names_of(config)
+    if config.head.kind == "linear" and _was_saved_without(names, folder) and not config.head.tied:
+        return config.replace({"head": HeadConfig(kind="none", tied=False)})
+    if config.head.kind not in ("masked", "detector"):
+        return config
+    places = [names.place(f"head.{part}.weight") for part in ("transform", "norm", "output")]
+    files = source_of(folder, names).files
+    if any(place is not None and place.name in files for place in places):
+        return config
+    return config.replace({"head": HeadConfig(kind="none", tied=config.head.tied), "pooler": True})
+
+
+def _was_saved_without(names: Names, folder: Folder) -> bool:
+    """Whether a folder was saved from the class without a head: its names lack the prefix, and there is no
+    output table."""
+    if not names.prefix or any(name.startswith(names.prefix) for name in folder.tensors):
+        return False
+    return names.output_table not in source_of(folder, names).files
 
 
 def _with_target_table(config: Config, names: Names, folder: Folder) -> Config:
@@ -82,7 +109,7 @@ def _with_target_table(config: Config, names: Names, folder: Folder) -> Config:
 def decide_tie(config: Config, names: Names, source: Source, chosen: bool | None) -> bool:
     """Whether the output layer uses the input table; if config and weights contradict each other, that is an
     error unless the caller has `chosen`."""
-    if config.head.kind == "none":
+    if not config.head.has_table:
         return config.head.tied
     stored = source.name(names.output_table) in source.files
     tied = config.head.tied if chosen is None else chosen

@@ -1,25 +1,29 @@
-"""Tokens: texts turned into padded batches by a model's tokenizer, and the tokenizer's files."""
+"""Tokens: texts turned into ids and padded batches by a model's tokenizer, and the tokenizer's files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from tokenizers import Tokenizer, normalizers
 from torch import Tensor
 
 from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
-from inlaid.neural.config import Config
+from inlaid.neural.config import Config, SpecialTokens
 from inlaid.untrusted import library_errors
 
 prepare_for_forks()
 
 TOKENIZER = "tokenizer.json"
 SETTINGS = "tokenizer_config.json"
+CHUNK = 1024
+"""Texts encoded in one call: what a call returns takes many times the memory of its ids."""
 
 
 @runtime_checkable
@@ -30,6 +34,8 @@ class PairTokenizer(Protocol):
     target_vocabulary: Mapping[str, int]
     files: Mapping[str, bytes]
     """The files it was read from, by name."""
+
+    def encode_target(self, text: str) -> list[int]: ...
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,154 @@ def tokenizer_files(tokenizer: Any, config: Config) -> dict[str, bytes]:
     }
 
 
+def check_texts(texts: Any) -> list[str]:
+    """The texts of any iterable, as a list. One text, or anything that is no text, raises SettingError."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise SettingError(
+            "Expected a list of texts; found {found!r}. A single text is a list of one.", found=texts
+        )
+    listed = list(texts)
+    if not listed:
+        raise SettingError("There are no texts: give at least one.")
+    for place, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise SettingError(
+                "Text {place:,} is {found!r}; expected a string. Places count from 0.",
+                place=place,
+                found=text,
+            )
+        if not text.isascii():
+            _refuse_surrogates(place, text)
+    return listed
+
+
+def _refuse_surrogates(place: int, text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SettingError(
+            "Text {place:,} has a lone surrogate, {found}, at character {start:,}: half of a character, and "
+            "no text in Unicode. Read the text again with its right encoding, or leave it out.",
+            place=place,
+            found=ascii(text[error.start]),
+            start=error.start,
+        ) from None
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """The ids of texts, and how many texts were cut to have no more than the limit."""
+
+    ids: list[np.ndarray]
+    segments: list[np.ndarray]
+    """Empty if the tokenizer puts every token into segment 0."""
+    truncated: int = 0
+
+
+def encode_texts(
+    tokenizer: Any, texts: Sequence[str], *, limit: int | None, truncate: bool = False, side: str = "right"
+) -> EncodedTexts:
+    """Encode texts without padding. One of more than `limit` tokens is cut at `side`, or an error."""
+    ids: list[np.ndarray] = []
+    segments: list[np.ndarray] = []
+    for start in range(0, len(texts), CHUNK):
+        encodings = _encode_chunk(tokenizer, texts[start : start + CHUNK])
+        ids += [np.array(encoding.ids, np.int32) for encoding in encodings]
+        if any(encodings[0].type_ids):  # by the tokenizer's template: the same in every text
+            segments += [np.array(encoding.type_ids, np.int32) for encoding in encodings]
+    lengths = [len(row) for row in ids]
+    if not min(lengths):
+        raise SettingError("The text {text!r} has no tokens. Leave it out.", text=texts[lengths.index(0)])
+    longest = max(lengths)
+    if limit is None or longest <= limit:
+        return EncodedTexts(ids, segments)
+    long = [place for place, length in enumerate(lengths) if length > limit]
+    if not truncate:
+        refuse_long(texts[lengths.index(longest)], longest, limit, len(long), len(texts))
+    for place in long:
+        encoding = _cut(tokenizer, texts[place], limit, side)
+        ids[place] = np.array(encoding.ids, np.int32)
+        if segments:
+            segments[place] = np.array(encoding.type_ids, np.int32)
+    return EncodedTexts(ids, segments, len(long))
+
+
+def _encode_chunk(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
+    encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)  # without spans
+    with library_errors(_cannot_encode):
+        return encode(list(texts))
+
+
+def _cut(tokenizer: Any, text: str, limit: int, side: str) -> Any:
+    """The tokens that fit between those the tokenizer adds, such as [CLS] and [SEP]."""
+    if not isinstance(tokenizer, Tokenizer):
+        raise SettingError("This model's tokenizer cannot cut a text. Shorten it, and leave out truncate.")
+    added = tokenizer.num_special_tokens_to_add(False)
+    if limit <= added:
+        raise SettingError(
+            "The limit is {limit} tokens, and the tokenizer adds {added} to every text. Raise it.",
+            limit=limit,
+            added=added,
+        )
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    encoding.truncate(limit - added, direction=side)
+    return tokenizer.post_process(encoding)
+
+
+def refuse_long(text: str, length: int, limit: int, long: int, count: int) -> None:
+    raise SettingError(
+        "The text {text!r}... has {length:,} tokens; this model takes {limit:,} ({long:,} of {count:,} texts "
+        "have more). Shorten it, or call embed with truncate=True: texts are never truncated silently.",
+        text=text[:30],
+        length=length,
+        limit=limit,
+        long=long,
+        count=count,
+    )
+
+
+def prompt_tokens(tokenizer: Any, prompt: str) -> int:
+    """Tokens at the start of a text that belong to the prompt; a token that ends every text does not."""
+    encoding = tokenizer.encode(prompt)
+    special = {id for id, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    ends = encoding.special_tokens_mask[-1] or encoding.ids[-1] in special
+    return len(encoding.ids) - int(bool(ends))
+
+
+def target_ids(tokenizer: Any, text: str, special: SpecialTokens) -> list[int]:
+    """What a decoder reads to predict a text: the start token, then the text without its end."""
+    if special.start is None:
+        raise SettingError("This model's config names no token that a decoder starts from.")
+    if isinstance(tokenizer, PairTokenizer):
+        ids = tokenizer.encode_target(text)
+    else:
+        ids = tokenizer.encode(text).ids
+    while ids and ids[-1] in special.end:
+        ids = ids[:-1]
+    return [special.start, *ids]
+
+
+def target_word(tokenizer: Any, id: int) -> str:
+    if isinstance(tokenizer, PairTokenizer):
+        return tokenizer.target_words.get(id, f"<row {id}>")
+    return tokenizer.id_to_token(id)
+
+
+def lower_cased(tokenizer: Tokenizer) -> Tokenizer:
+    """The same tokenizer; text is lower-cased before anything else."""
+    first = normalizers.Lowercase()
+    own = tokenizer.normalizer
+    tokenizer.normalizer = normalizers.Sequence([first] if own is None else [first, own])
+    return tokenizer
+
+
 def make_batch(
-    tokenizer: Any, texts: Sequence[str], *, padding: int | None, side: Literal["left", "right"] = "right"
+    tokenizer: Any, texts: Iterable[str], *, padding: int | None, side: Literal["left", "right"] = "right"
 ) -> Batch:
     """Encode texts and pad the shorter ones on one side."""
-    if not texts:
-        raise SettingError("There are no texts: give at least one.")
+    texts = check_texts(texts)
     with library_errors(_cannot_encode):
-        encodings = tokenizer.encode_batch(list(texts))
+        encodings = tokenizer.encode_batch(texts)
     for text, encoding in zip(texts, encodings, strict=True):
         if not encoding.ids:
             raise SettingError("The text {text!r} has no tokens. Leave it out.", text=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,20 +32,32 @@ SHOWN = 8
 
 def load_folder(family: Family, folder: Folder, *, tied: bool | None) -> Loaded:
     """The checkpoint of a folder in the family's layout."""
-    config = family.config_by_tensors(family.read(folder.config), folder)
-    check_parameters(folder.path, config, sum(stored.size for stored in folder.tensors.values()))
+    read = family.read(folder.config)
+    config = family.config_by_tensors(read, folder)
+    check_parameters(folder.path, config, [stored.size for stored in folder.tensors.values()])
     names = family.names(config)
     source = source_of(folder, names)
     config = config.replace({"head.tied": decide_tie(config, names, source, tied)})
+    names = family.names(config)
+    source = source_of(folder, names)
     expected = parameter_shapes(config)
     tensors = read_tensors(source, names, expected, tied=config.head.tied)
-    notes = tuple(str(Message("not used: {name}", name=name)) for name in unused(source, names, expected))
-    return Loaded(config, tensors, notes)
+    family.check_tensors(folder, config)
+    notes = [Message("not used: {name}", name=name) for name in unused(source, names, expected)]
+    unknown = family.unknown_keys(folder.config)
+    notes += [Message("not used: {key} of config.json", key=key) for key in unknown]
+    places = [_place(names, ours, source) for ours in expected]
+    absent = sorted(place.name for place in places if _is_zero(place, source, names))
+    notes += [Message("not stored, so zero: {name}", name=name) for name in absent]
+    if config.head.kind != read.head.kind:
+        found = family.class_name(folder.config)
+        notes.append(Message("the weights have no head, though config.json says {found}", found=found))
+    return Loaded(config, tensors, tuple(map(str, notes)))
 
 
 def fill_network(config: Config, tensors: Mapping[str, Tensor], path: Path) -> Network:
     """The network with these weights, without initializing it first."""
-    check_parameters(path, config, sum(tensor.numel() for tensor in tensors.values()))
+    check_parameters(path, config, [tensor.numel() for tensor in tensors.values()])
     network = empty_network(config)
     expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
@@ -74,7 +87,10 @@ def read_tensors(
     _check_names(source, names, places.values(), tied=tied)
     tensors: dict[str, Tensor] = {}
     for ours, place in places.items():
-        tensor = _in_our_layout(source.read(place.name), place)
+        if _is_zero(place, source, names):
+            tensors[ours] = torch.zeros(expected[ours], dtype=next(iter(tensors.values())).dtype)
+            continue
+        tensor = _in_our_layout(source.read(place.name, once=place.transposed), place)
         if tensor.shape != expected[ours]:
             raise FormatError(
                 "{path}: {name} has shape {stored}, which gives {found}; config.json asks for {expected}.",
@@ -92,7 +108,11 @@ def read_tensors(
 def unused(source: Source, names: Names, expected: Iterable[str]) -> list[str]:
     """Their tensors that are known and that this network does not need."""
     used = {source.name(place.name) for ours in expected if (place := names.place(ours))}
-    return sorted(name for name in source.files if name not in used and re.fullmatch(names.unused, name))
+    known = {name for name in source.files if re.fullmatch(names.unused, name)}
+    known |= {spare for spare, other in names.spare.items() if spare in source.files and other in used}
+    return sorted(
+        name for name in known - used if name not in names.spare or not source.same(name, names.spare[name])
+    )
 
 
 def write_tensors(
@@ -100,6 +120,7 @@ def write_tensors(
 ) -> dict[str, Tensor]:
     """Our tensors by their names and in their layout."""
     parts: dict[str, dict[int, Tensor]] = {}
+    axes: dict[str, int] = defaultdict(int)
     for ours, tensor in tensors.items():
         place = names.place(ours)
         if place is None:
@@ -107,12 +128,14 @@ def write_tensors(
                 "{tensor} has no name in this family, so no other tool could read it.", tensor=ours
             )
         parts.setdefault(place.name, {})[place.part or 0] = _in_their_layout(tensor, place)
-    if names.fallback:
+        axes[place.name] = _axis(place)
+    if names.fallback and names.target_table:
         parts[names.fallback] = parts.pop(names.target_table)  # a tied head falls back to it
     if not tied and not names.tied_by_tensors:  # they tie nothing then, copies included
         parts |= {copy: parts[original] for copy, original in names.copies.items() if original in parts}
+    parts |= {spare: parts[used] for spare, used in names.spare.items() if used in parts}
     whole = {
-        name: torch.cat([some[part] for part in sorted(some)], -1).contiguous()
+        name: torch.cat([some[part] for part in sorted(some)], axes[name]).contiguous()
         for name, some in parts.items()
     }
     if without_prefix:
@@ -130,7 +153,7 @@ def check_finite(path: Path, name: str, tensor: Tensor) -> None:
             name=name,
             dtype=tensor.dtype,
         )
-    if not bool(tensor.isfinite().all()):
+    if tensor.numel() and not all(extreme.isfinite() for extreme in tensor.aminmax()):  # no temporary tensor
         raise FormatError(
             "{path}: {name} holds NaN or infinity, first at {position}. The file is damaged, or the training "
             "diverged.",
@@ -149,13 +172,25 @@ def _place(names: Names, ours: str, source: Source) -> Place:
     return place
 
 
+def _is_zero(place: Place, source: Source, names: Names) -> bool:
+    """A bias that is not stored, and that means zero then."""
+    return place.name not in source.files and bool(re.fullmatch(names.zero, place.name))
+
+
 def _in_our_layout(tensor: Tensor, place: Place) -> Tensor:
     if place.row:
         return tensor.squeeze(0)
     if place.part is not None:
-        width = tensor.shape[-1] // 3
-        tensor = tensor[..., place.part * width : (place.part + 1) * width]
+        size, rest = divmod(tensor.shape[_axis(place)], place.parts)
+        if rest:
+            return tensor  # its shape is wrong whatever is expected
+        tensor = tensor.narrow(_axis(place), place.part * size, size).clone()
     return tensor.T.contiguous() if place.transposed and tensor.dim() == 2 else tensor
+
+
+def _axis(place: Place) -> int:
+    """Along which several of our tensors lie side by side: that of their outputs."""
+    return -1 if place.transposed else 0
 
 
 def _in_their_layout(tensor: Tensor, place: Place) -> Tensor:
@@ -166,7 +201,7 @@ def _in_their_layout(tensor: Tensor, place: Place) -> Tensor:
 
 def _check_names(source: Source, names: Names, places: Iterable[Place], *, tied: bool) -> None:
     path = source.folder.path
-    used = {source.name(place.name) for place in places}
+    used = {source.name(place.name) for place in places if not _is_zero(place, source, names)}
     missing = used - source.files.keys()
     if missing:
         raise FormatError(
@@ -181,7 +216,7 @@ def _check_names(source: Source, names: Names, places: Iterable[Place], *, tied:
                 copy=copy,
                 original=original,
             )
-    known = used | names.copies.keys()
+    known = used | names.copies.keys() | names.spare.keys()
     if tied:
         known |= {names.output_table}
     extra = {name for name in source.files if name not in known and not re.fullmatch(names.unused, name)}

@@ -23,7 +23,7 @@ name `inlaid.neighbors`. The contract:
   flag. Keyword-only parameters of other types are for Python callers only.
 - `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
   its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
-- A sequence that is typed by position takes all words that follow, so it comes last on the command line.
+- A sequence that is typed by position takes all words that follow, so it is the last input.
   Python callers may give words one by one, too: `similarity(vectors, "cat", "dog")`.
 - An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
   `--from`.
@@ -67,7 +67,8 @@ class Result(Protocol):
     """The answer of an analysis."""
 
     def rows(self) -> Sequence[Row]:
-        """What a terminal shows: lines, and tables as tuples of cells, the header first."""
+        """What a terminal shows: lines, and tables as tuples of cells, the header first. Words around values
+        are in the literal of a Message, so that a catalogue can translate them; no f-string has words."""
         ...
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlaid import pipeline
+from inlaid import storage
 from inlaid.errors import FormatError
 from inlaid.formats import lines
 from inlaid.vectors import Vectors
@@ -56,18 +56,18 @@ def test_the_same_words_and_bits(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, format: str
 ):
     words, table = theirs(unpacked(data / name, tmp_path), format)
-    ours = pipeline.load(data / name, top=LIMIT)
+    ours = storage.load(data / name, top=LIMIT)
     assert list(ours.words) == words
     assert ours.table.tobytes() == table.astype(np.float32, copy=False).tobytes()
     if format != "word2vec":  # again, now through the kernel and in many blocks
         monkeypatch.setattr(lines, "BLOCK", 50_000)
-        assert pipeline.load(data / name, format=format, top=LIMIT).table.tobytes() == table.tobytes()
+        assert storage.load(data / name, format=format, top=LIMIT).table.tobytes() == table.tobytes()
 
 
 def test_a_file_of_gensims_tests_whose_header_promises_too_much_is_refused(data: Path):
     with pytest.raises(FormatError, match="promises 3 words, found only 1"):
-        pipeline.load(data / "pretrained_gensim_test/pretrained.vec")
-    assert list(pipeline.load(data / "pretrained_gensim_test/pretrained.vec", top=1).words) == ["dummy"]
+        storage.load(data / "pretrained_gensim_test/pretrained.vec")
+    assert list(storage.load(data / "pretrained_gensim_test/pretrained.vec", top=1).words) == ["dummy"]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_a_file_of_gensims_tests_whose_header_promises_too_much_is_refused(data:
     ],
 )
 def test_other_files_are_left_to_others(data: Path, name: str):
-    start = pipeline.Start.of(data / "pretrained_gensim_test" / name)
+    start = storage.Start.of(data / "pretrained_gensim_test" / name)
     assert not any(
-        pipeline.registry.find("format", each).recognizes(start)
+        storage.registry.find("format", each).recognizes(start)
         for each in ("glove", "word2vec-text", "word2vec")
     )
 
@@ -93,7 +93,7 @@ def test_gensim_reads_what_we_write(tmp_path: Path, format: str):
     table = np.random.default_rng(1).integers(0, 1 << 32, (500, 4), np.uint32).view(np.float32)
     table = np.ascontiguousarray(table[np.isfinite(table).all(axis=1)])
     vectors = Vectors.of([f"词{n}" for n in range(len(table))], table)
-    pipeline.save(vectors, tmp_path / "v", format=format)
+    storage.save(vectors, tmp_path / "v", format=format)
     words, found = theirs(tmp_path / "v", format)
     assert words == list(vectors.words)
     assert found.tobytes() == table.tobytes()

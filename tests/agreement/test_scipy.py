@@ -18,7 +18,9 @@ linalg = pytest.importorskip("scipy.sparse.linalg", reason="SciPy comes with the
 
 def test_singular_values_and_vectors_agree(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ppmi, "DENSE", 0)
-    corpus = encode(world.sentences("zh", words=50_000), Encoding(dictionary=world.dictionary()))
+    corpus = encode(
+        world.sentences("zh", words=50_000), Encoding(dictionary=world.dictionary(), force_dictionary=True)
+    )
     method = PPMI(dim=30, singular_exponent=1.0)
     cells = cooccurrence(corpus, window=method.window)
     values, _ = method._associations(cells)
@@ -28,4 +30,4 @@ def test_singular_values_and_vectors_agree(monkeypatch: pytest.MonkeyPatch):
     table = inlaid.train(corpus, method).table
     np.testing.assert_allclose(np.linalg.norm(table, axis=0), np.sort(strength)[::-1], rtol=2e-3)
     theirs = left * strength
-    assert np.linalg.norm(table @ table.T - theirs @ theirs.T) / np.linalg.norm(theirs @ theirs.T) < 0.01
+    assert np.linalg.norm(table @ table.T - theirs @ theirs.T) / np.linalg.norm(theirs @ theirs.T) < 0.02

@@ -298,6 +298,8 @@ def test_folders_we_write_open_there(kind: str, tmp_path: Path):
     assert (one - two).abs().max() < 2e-5
     assert torch.equal(one, both(model, ours)[0])
     assert load_model(tmp_path / "here").config == ours.config
+    if model.can_generate():
+        assert again.generation_config.to_diff_dict() == model.generation_config.to_diff_dict()
     for key, value in model.config.to_dict().items():
         if kind == "marian-untied" and key == "share_encoder_decoder_embeddings":
             continue  # it says that they are shared, and does not share them
@@ -310,6 +312,7 @@ def test_folders_we_write_open_there(kind: str, tmp_path: Path):
             "n_inner",
             "id2label",
             "label2id",
+            "forced_eos_token_id",  # in generation_config.json
         ):
             assert again.config.to_dict()[key] == value or value is None, key
 
@@ -412,7 +415,12 @@ def test_beams_agree(kind: str, length_penalty: float, early: bool, tmp_path: Pa
         forced_eos_token_id=None,
     )
     settings = GenerationSettings(
-        method="beam", beams=4, max_new_tokens=12, length_penalty=length_penalty, early_stopping=early
+        method="beam",
+        beams=4,
+        max_new_tokens=12,
+        length_penalty=length_penalty,
+        early_stopping=early,
+        forced_last=(),
     )
     found = generate(ours, ids, mask, settings)
     shown = expected[:, ids.shape[1] :] if ours.config.kind == "decoder" else expected[:, 1:]
@@ -452,7 +460,9 @@ def test_greedy_agrees(kind: str, penalty: float, tmp_path: Path):
         repetition_penalty=penalty,
         forced_eos_token_id=None,
     )
-    settings = GenerationSettings(method="greedy", max_new_tokens=12, repetition_penalty=penalty)
+    settings = GenerationSettings(
+        method="greedy", max_new_tokens=12, repetition_penalty=penalty, forced_last=()
+    )
     found = generate(ours, ids, mask, settings)
     shown = expected[:, ids.shape[1] :] if ours.config.kind == "decoder" else expected[:, 1:]
     assert [cut(row) for row in shown.tolist()] == found
@@ -491,9 +501,9 @@ def test_banned_words_are_never_generated(tmp_path: Path):
     model.final_logits_bias[0, 5] = 30.0  # or else it would be every word
     ours = load_model(saved(model, tmp_path / "there"))
     ids, mask = batch()
-    assert {id for row in generate(ours, ids, mask, GenerationSettings(max_new_tokens=4)) for id in row} == {
-        5
-    }
+    settings = GenerationSettings(max_new_tokens=4, forced_last=())
+    assert {id for row in generate(ours, ids, mask, settings) for id in row} == {5}
+    ours = Model(ours.network)  # without the settings of the file
     ours.network.config = ours.config.replace({"special.banned": (5,)})
     for method in ("greedy", "beam"):
         settings = GenerationSettings(method=method, max_new_tokens=8, beams=3)

@@ -3,6 +3,7 @@ model."""
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_a_real_model_gives_the_same_contextual_vectors(minilm: Path):
     mask = batch["attention_mask"][..., None]
     for layer in (0, 3, 6):
         means = (expected[layer] * mask).sum(1) / mask.sum(1)
-        assert np.abs(ours.embed(texts, layer=layer) - means.numpy()).max() < 1e-5
+        assert np.abs(ours.embed(texts, layer=layer, pooling="mean") - means.numpy()).max() < 1e-5
         assert (
             np.abs(ours.embed(texts, layer=layer, pooling="first") - expected[layer][:, 0].numpy()).max()
             < 1e-5
@@ -215,3 +216,63 @@ def test_marian_pieces_of_two_vocabularies_agree(data: Path, tmp_path: Path):
     }
     with pytest.raises(FormatError, match=r"60,003 words, but the table only 60,002 rows"):
         check_tokenizer(ours, tmp_path, config.replace({"target_vocab_size": 60_002}))
+
+
+FEW_WORDS = ("the", "cat", "sat", "##s", "我", "喜", "欢", "!", ".", "caf", "##e")
+HARD_TEXTS = (
+    "我喜欢猫。",
+    "the  cat sat\n on",
+    "Ｈｅｌｌｏ ｃａｔ",
+    "a <mask> b",
+    "x<mask>y",
+    "𠮷 zzz",
+    " the </s> end",
+    "<unk> ▁the",
+    "cafe\u0301",
+)
+
+
+def test_pieces_of_xlm_roberta_agree(tmp_path: Path):
+    """Older folders have SentencePiece's file alone, and ids shifted by one."""
+    library = pytest.importorskip(
+        "sentencepiece", reason="sentencepiece is not installed: pip install 'inlaid[sentencepiece]'"
+    )
+    lines = ["我喜欢猫和狗 the cat sat on the mat", "the weather is fine 今天天气很好"] * 30
+    written = io.BytesIO()
+    library.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=written, vocab_size=30, minloglevel=3
+    )
+    (tmp_path / "sentencepiece.bpe.model").write_bytes(written.getvalue())
+    theirs = transformers.XLMRobertaTokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, "xlm-roberta")
+    for text in HARD_TEXTS:
+        assert ours.encode(text).ids == theirs(text)["input_ids"], text
+        assert ours.encode(text, text).ids == theirs(text, text)["input_ids"]
+    assert ours.get_vocab() == theirs.get_vocab()
+    theirs.save_pretrained(tmp_path / "new")
+    ours = read_tokenizer(tmp_path / "new", "xlm-roberta")  # from tokenizer.json
+    assert [ours.encode(text).ids for text in HARD_TEXTS] == theirs(list(HARD_TEXTS))["input_ids"]
+
+
+def test_words_of_mpnet_agree(tmp_path: Path):
+    """BERT's words with RoBERTa's special tokens."""
+    words = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", *FEW_WORDS, "<mask>"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), "utf-8")
+    theirs = transformers.MPNetTokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, "mpnet")
+    for text in (*HARD_TEXTS, "The cats SAT!", "[UNK] <s>"):
+        assert ours.encode(text).ids == theirs(text)["input_ids"], text
+    (tmp_path / "vocab.txt").write_text("\n".join(words[1:]), "utf-8")
+    with pytest.raises(FormatError, match="expected <s> and </s> among its words"):
+        read_tokenizer(tmp_path, "mpnet")
+
+
+@pytest.mark.parametrize("model_type", ["distilbert", "electra", "ernie", "nomic_bert"])
+def test_words_of_encoders_like_bert_agree(model_type: str, tmp_path: Path):
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FEW_WORDS]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), "utf-8")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ours = read_tokenizer(tmp_path, model_type)
+    for text in (*HARD_TEXTS, "The cats SAT!", "the [MASK] cat"):
+        assert ours.encode(text).ids == theirs(text)["input_ids"], text

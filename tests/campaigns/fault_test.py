@@ -20,19 +20,18 @@ import ctypes
 import errno
 import importlib.util
 import io
-import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tally import Tally
 
 HERE = Path(__file__).parent
 LIBRARY = "INLAID_FAULTS"
@@ -59,6 +58,9 @@ CALLS = {
 }
 INTERRUPTIBLE = "owsta"
 """Calls that a signal can interrupt, and that are repeated then."""
+CAMPAIGN = "faults"
+BAD = "BAD"
+OUTCOMES = ("error, old file", "error, new file", "no error", BAD)
 SECONDS = 60
 """A writer that takes longer hangs."""
 
@@ -240,7 +242,7 @@ def text_writers(text: Path) -> Iterator[Writer]:
 def training_writers(text: Path) -> Iterator[Writer]:
     words = ["train", "sgns", text, "--dim", "8", "--epochs", "2", "--min-count", "1", "--workers", "1"]
     words += ["--checkpoint-minutes", "0", "--overwrite"]
-    names = frozenset(["v.inlaid", "v.inlaid.checkpoint"])
+    names = frozenset(["v.inlaid", "v.inlaid.checkpoint", "v-2.inlaid"])  # the last one is a rescued result
 
     def train(folder: Path) -> None:
         notes = command(*words, "-o", folder / "v.inlaid")
@@ -254,6 +256,8 @@ def training_writers(text: Path) -> Iterator[Writer]:
 
         if (folder / "v.inlaid.checkpoint").exists():
             checkpoint.open_saved(folder / "v.inlaid.checkpoint").opened.verify()
+        if (folder / "v-2.inlaid").exists():
+            inlaid.load(folder / "v-2.inlaid").table.sum()
         path = folder / "v.inlaid"
         return path.read_bytes() if path.read_bytes() == b"old" else inlaid.load(path).table.tobytes()
 
@@ -446,30 +450,18 @@ def faults_of(letters: str) -> list[Fault]:
     return found
 
 
-def campaign(writer: Writer, limit: int | None, state: dict[str, Any], faults: ctypes.CDLL) -> int:
-    """Faults of one writer, those that are next; how many were bad."""
-    began = time.monotonic()
+def campaign(writer: Writer, limit: int | None, tally: Tally, faults: ctypes.CDLL) -> None:
+    """Faults of one writer, those that are next."""
     letters, expected = count(writer, faults)
     every = faults_of(letters)
-    known = state.setdefault(writer.name, {"done": 0, "bad": []})
-    chosen = [every[(known["done"] + n) % len(every)] for n in range(min(limit or len(every), len(every)))]
-    outcomes: Counter[str] = Counter()
-    bad: list[str] = []
-    for fault in chosen:
+    first = tally.seed(CAMPAIGN, writer.name)
+    for n in range(min(limit or len(every), len(every))):
+        fault = every[(first + n) % len(every)]
         outcome = strike(writer, fault, expected, faults)
-        outcomes[outcome if not outcome.startswith("BAD") else "BAD"] += 1
-        if outcome.startswith("BAD"):
-            bad.append(f"{fault}: {outcome.removeprefix('BAD ')}")
-            print(f"  {writer.name}: {bad[-1]}", flush=True)
-    known["done"] += len(chosen)
-    known["bad"] = [*known["bad"], *bad][-100:]
-    print(
-        f"{writer.name:22} {len(letters):4} calls {len(chosen):5} faults {time.monotonic() - began:4.0f} s   "
-        f"old file kept {outcomes['error, old file']:4}   new in place {outcomes['error, new file']:3}   "
-        f"no error {outcomes['no error']:4}   BAD {outcomes['BAD']:2}   in all {known['done']:,}",
-        flush=True,
-    )
-    return len(bad)
+        if outcome.startswith(f"{BAD} "):
+            print(f"{writer.name}: {fault}: {outcome.removeprefix(f'{BAD} ')}", flush=True)
+            outcome = BAD
+        tally.add(CAMPAIGN, writer.name, outcome)
 
 
 def preload() -> None:
@@ -496,11 +488,8 @@ def main() -> int:
     options = parser.parse_args()
     if LIBRARY not in os.environ:
         preload()
-    state: dict[str, Any] = {}
-    if options.state.exists():
-        state = json.loads(options.state.read_text())
-    began = time.monotonic()
-    bad = 0
+    tally = Tally.open(options.state)
+    before = tally.count(CAMPAIGN, BAD)
     faults = library()
     with tempfile.TemporaryDirectory(prefix="faults-text-") as name:
         from inlaid.collect import world
@@ -511,12 +500,10 @@ def main() -> int:
             if options.only and writer.name not in options.only:
                 continue
             warm(writer)
-            bad += campaign(writer, options.limit, state, faults)
-            options.state.parent.mkdir(parents=True, exist_ok=True)
-            options.state.write_text(json.dumps(state, indent=1))
-    total = sum(known["done"] for known in state.values())
-    print(f"{bad} bad; {total:,} faults in all, {time.monotonic() - began:.0f} s")
-    return 1 if bad else 0
+            campaign(writer, options.limit, tally, faults)
+            tally.save()
+    print(tally.table(CAMPAIGN, heads=("writer",), outcomes=OUTCOMES))
+    return 1 if tally.count(CAMPAIGN, BAD) > before else 0
 
 
 def warm(writer: Writer) -> None:

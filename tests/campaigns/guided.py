@@ -48,7 +48,7 @@ def file_parser(name: str, file: str) -> tuple[Use, list[bytes]]:
 
 def native_header() -> tuple[Use, list[bytes]]:
     """The header of a native file; its checksum is made right, so that what is behind it is reached."""
-    from inlaid.arrays import _header_checksum
+    from inlaid.array_writer import header_checksum
 
     read, files = file_parser("native", "*.inlaid")
     sizes = [int.from_bytes(data[:8], "little") for data in files]
@@ -62,7 +62,7 @@ def native_header() -> tuple[Use, list[bytes]]:
                 key: (each["dtype"], each["shape"]) for key, each in tree.items() if key != "__metadata__"
             }
             rest = {key: value for key, value in about.items() if not key.startswith("inlaid.")}
-            about["inlaid.header"] = _header_checksum(layout, rest, json.loads(about["inlaid.checksums"]))
+            about["inlaid.header"] = header_checksum(layout, rest, json.loads(about["inlaid.checksums"]))
             header = json.dumps(tree).encode()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass

@@ -7,8 +7,8 @@
 Everything is imported and compiled once. Each trial is a fork that runs `inlaid.cli.main` and is killed after
 a delay drawn from the length of an undisturbed run; some are processes of their own, so that their start is
 covered. After a kill the output must be absent, the earlier one or the new one, as a whole, and a checkpoint
-must be readable; the same command, with --resume where there is one, then ends in the bits of an undisturbed
-run and leaves nothing behind. A kill counts in the row of the stage that it hit.
+must be readable; the same command, with --resume where there is one, then continues from it, ends in the bits
+of an undisturbed run and leaves nothing behind. A kill counts in the row of the stage that it hit.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ LATE = 1.1
 """Kills come until this multiple of the length of an undisturbed run."""
 LIVES = 4
 """Times that one run is killed, at most."""
+CONTINUED = "Continuing from"
+"""What a run that continues from a checkpoint says."""
 LIMIT = 120.0
 """Seconds after which a run hangs."""
 
@@ -370,6 +372,7 @@ class Trial:
         if self.measured.earlier is not None and chance.random() < 0.5:
             shutil.copy(self.measured.earlier, self.output)
         self.had_earlier = self.output.exists()
+        self.checkpoint_seen = False
         ended: Life | None = None
         for _ in range(chance.randint(1, LIVES if case.resumes else 2)):
             life = Life(case, words, self.folder, self.log)
@@ -377,6 +380,7 @@ class Trial:
                 ended = life
                 break
             self.kills.append((life.kill(), self.after_kill()))
+            self.checkpoint_seen = self.checkpoint.exists()
             if case.resumes and "--resume" not in words:
                 words.append("--resume")
         if self.kills and self.kills[-1][1] == "same":
@@ -417,6 +421,9 @@ class Trial:
             )
         if digest(self.measured.case, self.output) != self.measured.expected:
             return self.fails("wrong", "the output has other bits in the end")
+        said = self.log.read_text("utf-8", "replace")
+        if self.checkpoint_seen and CONTINUED not in said:  # starting again would give the same bits
+            return self.fails("lost", f"a checkpoint was there, and the run did not continue from it: {said}")
         left = sorted(path.name for path in self.folder.iterdir() if path != self.output)
         if left:
             return self.fails("leftover", f"left behind: {', '.join(left)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -31,18 +32,47 @@ def test_all_steps_but_one_may_be_repeated(text: str):
         assert step(step(text)) == step(text)
 
 
-@given(TEXT)
-def test_origins_lead_back_to_what_a_character_was_made_of(text: str):
-    steps = ("nfc", "lower")
+EVERY_STEP = [tuple(steps) for n in range(4) for steps in permutations(("nfc", "nfkc", "width", "lower"), n)]
+
+
+@pytest.mark.parametrize(
+    "text", ["㈱", "½杯水", "①②", "ﬁnd ﬂy", "㍿", "ＡＢ", "ΟΔΟΣ", "İstanbul", "乾隆皇帝", "e\u0301①"]
+)
+@pytest.mark.parametrize("steps", EVERY_STEP)
+def test_no_token_comes_from_nothing(text: str, steps: tuple[str, ...]):
+    check_origins(text, (*steps, "simplified"))
+
+
+@given(TEXT, st.sampled_from(EVERY_STEP))
+def test_origins_lead_back_to_what_a_character_was_made_of(text: str, steps: tuple[str, ...]):
     places = origins(text, steps)
-    done = normalizer(steps)(text)
     if places is None:
         return
-    assert len(places) == len(done) + 1
+    normalize = normalizer(steps)
+    done = normalize(text)
+    assert len(places) == len(done)
+    for character, (start, end) in zip(done, places, strict=True):
+        assert 0 <= start < end <= len(text)
+        # Σ and marks that stand elsewhere in their cluster depend on their neighbors
+        assert (
+            character in normalize(text[start:end]) or character in "σς" or unicodedata.combining(character)
+        )
     assert places == sorted(places)
-    for here in range(len(done)):
-        if places[here] < places[here + 1]:
-            assert done[here] in normalizer(steps)(text[places[here] : places[here + 1]])
+    check_origins(text, steps)
+
+
+def check_origins(text: str, steps: tuple[str, ...]) -> None:
+    """Tokens come from something, in order, and everything that became a token is part of one."""
+    for tokenizer in ("word", "char", "whitespace"):
+        shown = inlaid.tokenize(text, tokenizer=tokenizer, normalize=steps)
+        if shown.original is None:
+            continue
+        assert len(shown.original) == len(shown.tokens)
+        assert all(0 <= start < end <= len(text) for start, end in shown.original)
+        assert shown.original == sorted(shown.original)
+        covered = "".join(text[start:end] for start, end in shown.original)
+        if tokenizer == "char" and "\u200d" not in text:
+            assert set("".join(text.split())) <= set(covered)
 
 
 def test_tokens_have_their_positions_in_the_text():
@@ -55,8 +85,8 @@ def test_tokens_have_their_positions_in_the_text():
     ]
 
 
-def test_a_step_that_looks_at_phrases_keeps_no_places():
+def test_a_step_that_looks_at_phrases_keeps_places_where_the_length_stays():
     """乾 is 干 by itself and 乾 in 乾隆: what becomes of it depends on its neighbor."""
     assert normalizer(("simplified",))("乾隆") != "".join(map(normalizer(("simplified",)), "乾隆"))
-    assert origins("乾隆", ("simplified",)) is None
-    assert origins("資訊", ("simplified",)) == [0, 1, 2]
+    assert origins("乾隆", ("simplified",)) == [(0, 1), (1, 2)]
+    assert origins("資訊", ("simplified",)) == [(0, 1), (1, 2)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlaid import pipeline
+from inlaid import pipeline, storage
 from inlaid.cli import main
 from inlaid.encode.corpus import Encoding, encode
 from inlaid.report import silent
@@ -31,8 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     corpus = encode(TEXT, Encoding(min_count=1), workers=1)
     corpus.save(Path("corpus"))
     vectors = pipeline.train(corpus, "ppmi", dim=6, report=silent)
-    pipeline.save(vectors, Path("one.inlaid"))
-    pipeline.save(dataclasses.replace(vectors, contexts=vectors.table), Path("two.inlaid"))
+    storage.save(vectors, Path("one.inlaid"))
+    storage.save(dataclasses.replace(vectors, contexts=vectors.table), Path("two.inlaid"))
     return tmp_path
 
 
@@ -63,7 +63,7 @@ def test_fill(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
     words = ("axis", "one.inlaid", "--from", "cat", "dog", "--to", "fish", "meat", "--words", "cow", "猫")
     out = said(capsys, *words)
-    assert out.splitlines()[0].split() == ["place", "95", "%", "word"]
+    assert out.splitlines()[0].split() == ["projection", "95", "%", "word"]
     assert "(from)" in out
     assert "p = " in out
     found = json.loads(said(capsys, *words, "--json", "--paired"))
@@ -102,7 +102,7 @@ def test_dimensions(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_doctor(folder: Path, capsys: pytest.CaptureFixture[str]):
     rows = np.random.default_rng(1).standard_normal((200, 5))
     rows[:50] = 0
-    pipeline.save(Vectors.of([f"w{id}" for id in range(200)], rows), Path("ill.inlaid"))
+    storage.save(Vectors.of([f"w{id}" for id in range(200)], rows), Path("ill.inlaid"))
     out = said(capsys, "doctor", "ill.inlaid", "--corpus", "corpus")
     assert "serious: Rows of zeros" in out
     assert "50 of 200 words (25.00%)" in out

@@ -153,7 +153,7 @@ def test_align_as_json(capsys: pytest.CaptureFixture[str]):
         (["compare", "en.inlaid", "moved.inlaid", "--seeds", "a.inlaid"], "One other run"),
         (["compare", "en.inlaid", "moved.inlaid", "--words", "x"], "'x' is not among the 120 words"),
         (["compare", "en.inlaid", "none.inlaid"], "There is no file"),
-        (["stability", "w3", "en.inlaid"], "two or more runs, 1 given"),
+        (["stability", "w3", "en.inlaid"], "Expected two or more runs, found 1."),
         (["changes", "en.inlaid", "moved.inlaid", "x7"], "'x7' is not among the 120 words"),
         (["align", "zh.inlaid", "en.inlaid", "zh-en.txt", "-o", "no/joint.inlaid"], "there is no folder"),
     ],

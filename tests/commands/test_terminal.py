@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,11 @@ def test_figures_speed_and_time_left():
         line
         == "training: 1,000 of 5,000 words  1,234 words/s  loss 2.346  learning_rate 0.025  12 min 30 s left"
     )
+
+
+def test_a_slow_stage_is_not_shown_as_standing_still():
+    line = said(Progress("layout", 1, 50, "iterations", {"speed": 0.3, "left": 0.0}))
+    assert line == "layout: 1 of 50 iterations  0.3 iterations/s"
 
 
 def test_a_stage_that_gives_neither_speed_nor_time_left():
@@ -86,3 +93,30 @@ def test_chinese_that_ascii_cannot_show_is_written_as_codes(tmp_path: Path):
     ran = typed("neighbors", str(tmp_path / "v.inlaid"), "cat", **ASCII)
     assert ran.returncode == 0, ran.stderr
     assert b"\\u732b" in ran.stdout
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "cp936", "ascii", "latin-1", "big5", "utf-8"])
+def test_characters_that_the_output_lacks_are_codes_with_one_note(encoding: str, tmp_path: Path):
+    path = tmp_path / "v.txt"
+    path.write_text("猫 1 2\n狗 2 1\n🙂 1 3\nécole 2 3\n", "utf-8")
+    ran = typed("neighbors", str(path), "猫", PYTHONIOENCODING=encoding)
+    assert ran.returncode == 0
+    shown = ran.stdout.decode(encoding)
+    for word in ("狗", "🙂", "école"):
+        spelled = word.encode(encoding, "backslashreplace").decode(encoding)
+        assert spelled in shown
+    assert "?" not in shown
+    notes = [line for line in ran.stderr.decode(encoding).splitlines() if "are shown as codes" in line]
+    assert len(notes) == (0 if encoding == "utf-8" else 1)
+    ran = typed("neighbors", str(path), "猫", "--json", PYTHONIOENCODING=encoding)
+    assert {"狗", "🙂", "école"} <= set(words_in(json.loads(ran.stdout.decode(encoding))))
+    assert b"are shown as codes" not in ran.stderr
+
+
+def words_in(value: object) -> Iterator[str]:
+    """All texts in what JSON holds."""
+    if isinstance(value, str):
+        yield value
+    held = list(value.values()) if isinstance(value, dict) else value
+    for each in held if isinstance(held, list) else []:
+        yield from words_in(each)

@@ -58,14 +58,14 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.txt").write_text("\n".join(both), "utf-8")
     (folder / "words.txt").write_text("\n".join(world.dictionary()), "utf-8")
     (folder / "pairs.txt").write_text(
-        "man\twoman\t9\nking\tman\t7\napple\tbanana\t8\nking\tapple\t1\n", "utf-8"
+        "man\twoman\t9\nking\tman\t7\napple\tbananas\t8\nking\tapple\t1\n", "utf-8"
     )
     same = "".join(
-        f"{word} {word}\n" for word in ("man", "woman", "king", "apple", "banana", "red", "dog", "cat")
+        f"{word} {word}\n" for word in ("man", "woman", "king", "apple", "bananas", "red", "dog", "cat")
     )
     (folder / "same.txt").write_text(same, "utf-8")
     (folder / "config.json").write_text(json.dumps({"model_type": "llama"}), "utf-8")
-    words = ["--dictionary", str(folder / "words.txt"), "--min-count", "2"]
+    words = ["--dictionary", str(folder / "words.txt"), "--force-dictionary", "--min-count", "2"]
     commands = [
         ["corpus", "text.txt", "-o", "corpus", *words],
         ["train", "ppmi", "corpus", "-o", "a.inlaid", "--dim", "8"],

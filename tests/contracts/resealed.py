@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import inlaid
-from inlaid import arrays
+from inlaid import array_writer, arrays
 from inlaid.cli import main
 from inlaid.jobs import run
 
@@ -50,7 +50,7 @@ def reseal(source: Path, target: Path, planted: Planted) -> None:
     else:
         del content[planted.name]
     target.unlink(missing_ok=True)
-    arrays.write(target, content, metadata)
+    array_writer.write(target, content, metadata)
 
 
 def with_number(place: int, number: float) -> Change:
@@ -78,13 +78,15 @@ def shapes(name: str) -> Iterator[Planted]:
     yield Planted(name, "one more axis", lambda array: array[None])
     yield Planted(name, "float64", lambda array: array.astype(np.float64))
     yield Planted(name, "bool", lambda array: array.astype(bool))
-    yield Planted(name, "[0, 2^62]", lambda array: arrays.Stream([], array.dtype, (0, HUGE)))  # pyright: ignore[reportReturnType]
+    yield Planted(name, "[0, 2^62]", lambda array: array_writer.Stream([], array.dtype, (0, HUGE)))  # pyright: ignore[reportReturnType]
 
 
 def texts(name: str, *values: Any) -> Iterator[Planted]:
     """Metadata that is no JSON, and other JSON."""
     for text in ("", "{", "[" * 100_000, *map(json.dumps, (None, 3, "a", [], {}, [{}], *values))):
         yield Planted(name, text[:60], text=lambda _, text=text: text)
+    deep = f', "deep": {"[" * 900}{"]" * 900}}}'  # Python parses it, and what uses it later may not
+    yield Planted(name, "deep", text=lambda text: text.removesuffix("}") + deep)
 
 
 def fields(name: str, *keys: str) -> Iterator[Planted]:

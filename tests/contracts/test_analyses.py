@@ -29,6 +29,8 @@ def test_an_analysis_is_a_python_name_and_documents_itself(entry: registry.Entry
     assert entry.name in inlaid.__all__
     assert study.summary
     assert all(each.help for each in study.inputs if each.type in (str, Path))
+    positional = [each for each in study.inputs if not each.flag]
+    assert not any(each.many for each in positional[:-1]), "a sequence takes all that follows"
     if study.settings is not None:
         names = {field.name for field in dataclasses.fields(study.settings)}
         assert set(study.settings_help()) == names

@@ -113,8 +113,11 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
         patch.setattr(os, "replace", replace_and_press_ctrl_c)
         typed(*words, "-o", output, code=130)
     assert checkpoint.exists()
-    assert table(output).tobytes() != table(whole).tobytes()
+    partial = output.with_name("v.partial.inlaid")
+    assert table(partial).tobytes() != table(whole).tobytes()
+    assert not output.exists()
     typed(*words, "-o", output, "--resume")
+    assert not partial.exists()
     assert table(output).tobytes() == table(whole).tobytes()
     assert not checkpoint.exists()
 
@@ -220,7 +223,7 @@ EXAMPLES: dict[str, list[str]] = {
     "inspect": ["config.json"],
     "map": ["a.inlaid", "-o", "OUT.html", "--method", "pca", "--top", "50"],
     "neighbors": ["a.inlaid", "king", "苹果", "-n", "3"],
-    "odd-one-out": ["a.inlaid", "apple", "banana", "king"],
+    "odd-one-out": ["a.inlaid", "apple", "bananas", "king"],
     "phrases": ["corpus", "-o", "OUT"],
     "similarity": ["a.inlaid", "king", "queen"],
     "stability": ["king", "a.inlaid", "b.inlaid"],

@@ -11,9 +11,11 @@ import pytest
 
 import inlaid
 from inlaid import registry
+from inlaid.cli import main
+from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, InlaidError
-from inlaid.formats.reading import Start
+from inlaid.formats.reading import Format, Start
 from inlaid.report import Event
 from inlaid.vectors import Vectors
 
@@ -104,3 +106,52 @@ def test_a_file_cut_anywhere_is_refused_or_reported_never_silently_wrong(
             except InlaidError:
                 pass
         file.write_bytes(data)
+
+
+def with_all_parts() -> Vectors:
+    """Vectors that have counts, a context table and n-grams."""
+    values = np.random.default_rng(2)
+    own = values.standard_normal((len(WORDS), 5)).astype(np.float32)
+    buckets = values.standard_normal((50, 5)).astype(np.float32)
+    ngrams = NGrams(own=own, buckets=buckets, size=50, min_n=3, max_n=4)
+    words = Words.of(WORDS)
+    counts = np.arange(len(WORDS), 0, -1)
+    contexts = values.standard_normal((len(WORDS), 5)).astype(np.float32)
+    table = NGramTable(ngrams, words.blob, words.offsets)
+    return Vectors(words, table, counts, contexts=contexts, subwords=ngrams)
+
+
+def parts_in(vectors: Vectors) -> dict[str, bytes]:
+    """The bytes of the parts that vectors have; of n-grams the vector they compose for an unknown word."""
+    found: dict[str, bytes] = {}
+    if vectors.counts is not None:
+        found["counts"] = vectors.counts.tobytes()
+    if vectors.contexts is not None:
+        contexts = vectors.contexts
+        rows = contexts if isinstance(contexts, np.ndarray) else contexts.whole()
+        found["contexts"] = rows.tobytes()
+    if vectors.subwords is not None:
+        found["n-grams"] = vectors["unseen"].tobytes()
+    return found
+
+
+def test_a_format_is_what_the_protocol_says(name: str):
+    assert isinstance(registry.find("format", name), Format)
+
+
+def test_a_file_keeps_what_its_format_says_it_stores_and_the_rest_is_reported(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    source = tmp_path / "all.inlaid"
+    given = with_all_parts()
+    inlaid.save(given, source)
+    assert main(["convert", str(source), str(_path(name, tmp_path)), "--format", name]) == 0
+    shown = " ".join(capsys.readouterr().err.split())
+    found = inlaid.load(_path(name, tmp_path))
+    stores = registry.find("format", name).STORES
+    assert parts_in(found) == {part: value for part, value in parts_in(given).items() if part in stores}
+    left_out = [part for part in ("contexts", "n-grams", "counts") if part not in stores]
+    if left_out:
+        assert f"cannot store these parts of the vectors: {', '.join(left_out)}." in shown
+    else:
+        assert "cannot store" not in shown

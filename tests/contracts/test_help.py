@@ -13,14 +13,19 @@ import sys
 import termios
 from fcntl import ioctl
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 
 from inlaid import cli, registry
-from inlaid.commands import training
 from inlaid.commands.terminal import places
+from inlaid.errors import SettingError
+from inlaid.fit.glove import GloVe
+from inlaid.jobs import safety
+from inlaid.jobs.init_from import Continuing
+from inlaid.jobs.job import Job
 from inlaid.jobs.safety import Safety
+from inlaid.jobs.training import Needs, needs
 
 COLUMNS = 80
 COMMANDS = sorted({*cli.COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))})
@@ -159,13 +164,29 @@ def test_an_option_is_suggested_only_where_the_command_has_it(typed: Any):
 def test_a_flag_that_a_method_lacks_names_the_methods_that_have_it(typed: Any):
     for entry in registry.entries("method"):
         can = entry.load().abilities
-        for flag, ability in training.ABILITY_OF_FLAG.items():
+        for setting, ability in {**needs(Safety), **needs(Continuing)}.items():
             if not getattr(can, ability):
-                error = typed("train", entry.name, "text.txt", "-o", "v.inlaid", f"{flag}=3", code=2).err
-                assert f"{entry.name} does not take {flag}: it is for " in error
-                assert "sgns" in error
-    fields = [*dataclasses.fields(training.Continuing), *dataclasses.fields(Safety)]
-    assert set(training.ABILITY_OF_FLAG) == {f"--{field.name.replace('_', '-')}" for field in fields}
+                for flag in (f"--{setting.replace('_', '-')}", f"--{setting}"):
+                    error = typed("train", entry.name, "text.txt", "-o", "v.inlaid", f"{flag}=3", code=2).err
+                    assert f"{entry.name} does not take --{setting.replace('_', '-')}: it is for " in error
+                    assert "sgns" in error
+
+
+def test_a_flag_that_needs_an_ability_is_one_line(typed: Any, monkeypatch: pytest.MonkeyPatch):
+    """A field added to the settings of a run is offered, or refused as a flag and in Python."""
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Warmer(Safety):
+        warmup: Annotated[int, Needs("held_out")] = 0
+        """Steps before the loss is measured."""
+
+    monkeypatch.setattr(safety, "Safety", Warmer)
+    assert "--warmup" in typed("train", "sgns", "--help").out
+    assert "--warmup" not in typed("train", "glove", "--help").out
+    error = typed("train", "glove", "text.txt", "-o", "v.inlaid", "--warmup", "3", code=2).err
+    assert "glove does not take --warmup: it is for sgns, fasttext. Leave out --warmup" in error
+    with pytest.raises(SettingError, match="glove does not take warmup: it is for sgns, fasttext"):
+        Job(name="glove", method=GloVe(), safety=Warmer(warmup=3)).check()
 
 
 def test_help_in_a_terminal_of_80_columns(tmp_path: Path):
@@ -196,3 +217,11 @@ def test_progress_is_drawn_in_a_terminal(workshop: Path, tmp_path: Path):
     last = STYLES.sub("", ended.shown).replace("\r", "\n").strip().splitlines()[-1]
     assert re.search(r"v\.inlaid: [\d,]+ words x 16|inlaid ", last), ended.shown
     assert (tmp_path / "v.inlaid").exists()
+
+
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_a_flag_that_turns_something_off_says_so(words: list[str], typed: Any):
+    """The help of --no-hmm is that of hmm, so it also says what --no-hmm does."""
+    text = " ".join(re.sub("[│╭╰─╮╯]", " ", typed(*words).out).split())
+    for flag in set(re.findall(r" (--no-[a-z-]+) ", text)):
+        assert f"`{flag}`:" in text, flag

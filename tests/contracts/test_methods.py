@@ -12,13 +12,16 @@ import inlaid
 from inlaid import registry
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.jobs.training import HasEpochs, HoldsOut
 
 METHODS = [entry.name for entry in registry.entries("method")]
 
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return encode(world.sentences("both", words=20_000), Encoding(dictionary=world.dictionary()))
+    return encode(
+        world.sentences("both", words=20_000), Encoding(dictionary=world.dictionary(), force_dictionary=True)
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -30,6 +33,11 @@ class TestMethod:
         assert kind.__doc__
         encoding = {field.name for field in dataclasses.fields(Encoding)}
         assert not encoding & {field.name for field in dataclasses.fields(kind)}
+
+    def test_its_abilities_are_what_it_can_do(self, name: str, corpus: Corpus):
+        method = registry.find("method", name)()
+        assert method.abilities.steps == isinstance(method, HasEpochs)
+        assert method.abilities.held_out == isinstance(method.start(corpus), HoldsOut)
 
     def test_one_finite_vector_for_each_word_in_order(self, name: str, corpus: Corpus):
         vectors = inlaid.train(corpus, name)
@@ -69,8 +77,8 @@ class TestMethod:
 )  # one-hot learns nothing, on purpose
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_finds_planted_fields_and_analogies(name: str, language: world.Language):
-    dictionary = world.dictionary() if language == "zh" else None
-    vectors = inlaid.train(world.sentences(language, words=300_000), name, dictionary=dictionary)
+    chinese = {"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}
+    vectors = inlaid.train(world.sentences(language, words=450_000), name, **chinese)
     scores = {each.task: each for each in inlaid.evaluate(vectors) if each.language == language}
     assert scores["world-fields"].value >= 0.90
     assert scores["world-analogies"].value >= 0.60

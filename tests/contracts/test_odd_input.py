@@ -178,7 +178,7 @@ def test_next_steps_can_be_typed_as_shown(output: str, typed: Any):
 
 def test_next_steps_quote_only_what_needs_it(typed: Any):
     shown = typed("train", "ppmi", "corpus", "-o", "向量.inlaid", "--dim", "8").out
-    assert "  inlaid evaluate 向量.inlaid\n" in shown
+    assert "  inlaid doctor 向量.inlaid\n" in shown
 
 
 def test_a_shell_runs_the_next_steps(typed: Any):

@@ -51,7 +51,7 @@ def test_trained_from_the_command_line_it_finds_planted_fields(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     output = tmp_path / "v.inlaid"
-    assert main(["train", "swivel", str(text), "-o", str(output), "--epochs", "30"]) == 0
+    assert main(["train", "swivel", str(text), "-o", str(output), "--epochs", "40"]) == 0
     assert main(["neighbors", str(output), "banana", "-n", "5"]) == 0
     fruit = {
         "pear",
@@ -65,6 +65,10 @@ def test_trained_from_the_command_line_it_finds_planted_fields(
         "plum",
         "melon",
         "strawberry",
+        "pineapple",
+        "watermelon",
+        "lychee",
+        "blueberry",
     }
     vectors = inlaid.load(output)
     assert len(fruit & {each.word for each in inlaid.neighbors(vectors, "banana", n=5)}) >= 3

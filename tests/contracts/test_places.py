@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -19,11 +20,12 @@ import numpy as np
 import pytest
 
 import inlaid
-from inlaid import cli, pipeline, registry
+from inlaid import cli, pipeline, registry, storage
 from inlaid.errors import InlaidError, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.state import State
+from inlaid.messages import Message
 
 SGNS = ["--dim", "4", "--epochs", "1", "--min-count", "1"]
 
@@ -113,6 +115,78 @@ class TestTheSamePlaceTwice:
         os.rename("more.txt", "texts/more.txt")
         assert "lies in texts, a folder that is read" in refused(*command.split())
 
+    def test_a_lock_is_a_place_too(self, refused: Any):
+        words = ("train", "sgns", "corpus", "-o", ".k.lock", "--format", "native", "--checkpoint", "k")
+        assert ".k.lock is both the output and the lock of the checkpoint" in refused(*words)
+        words = ("train", "sgns", "corpus", "-o", "k", "--format", "native", "--checkpoint", ".k.lock")
+        assert ".k.lock is both the checkpoint and the lock of the output" in refused(*words)
+        os.rename("more.txt", ".k.lock")
+        words = ("train", "sgns", ".k.lock", "-o", "k", "--format", "native")
+        assert ".k.lock is read, and would be replaced by the lock of the output" in refused(*words)
+
+    def test_a_file_of_the_user_named_as_a_lock_stays(self, refused: Any, here: Path):
+        (here / ".z.inlaid.lock").write_text("my notes")
+        for words in (("train", "sgns", "corpus", "-o", "z.inlaid"), ("convert", "a.inlaid", "z.inlaid")):
+            assert "a file that Inlaid did not write" in refused(*words)
+
+    def test_text_behind_a_link_in_a_folder_is_read(self, refused: Any):
+        os.mkdir("texts")
+        os.symlink("../more.txt", "texts/soft.txt")
+        os.symlink("texts", "other")
+        for folder in ("texts", "other"):
+            error = refused("train", "ppmi", folder, "-o", "more.txt", "--format", "glove", "--overwrite")
+            assert f"more.txt is read as {folder}/soft.txt, and would be replaced by the output" in error
+        os.unlink("texts/soft.txt")
+        os.link("more.txt", "texts/hard.txt")
+        error = refused("train", "ppmi", "texts", "-o", "more.txt", "--format", "glove", "--overwrite")
+        assert "more.txt is read as texts/hard.txt" in error
+
+    def test_an_output_that_would_be_read_the_next_time_is_refused_the_first_time(self, refused: Any):
+        os.makedirs("texts/deep")
+        os.rename("more.txt", "texts/more.txt")
+        os.mkdir("out")
+        os.symlink("../../out", "texts/deep/link")
+        os.symlink("../..", "texts/deep/loop")
+        os.symlink("../new.inlaid", "texts/new.txt")
+        error = refused("train", "ppmi", "texts/deep/link", "texts/more.txt", "-o", "out/v.inlaid")
+        assert "out/v.inlaid lies in texts/deep/link, a folder that is read" in error
+        os.unlink("texts/deep/loop")
+        assert "lies in texts/deep/link" in refused("train", "ppmi", "texts", "-o", "out/v.inlaid")
+        assert "is read as texts/new.txt" in refused("train", "ppmi", "texts", "-o", "new.inlaid")
+
+    def test_a_link_that_leads_to_itself_is_no_place(self, refused: Any):
+        os.symlink("v.inlaid", "v.inlaid")
+        for words in (("train", "ppmi", "corpus", "-o", "v.inlaid"), ("convert", "a.inlaid", "v.inlaid")):
+            assert "v.inlaid: it is a link that leads to itself" in refused(*words, "--overwrite")
+        assert os.path.islink("v.inlaid")
+
+    def test_vectors_and_maps_are_written_into_a_folder_of_a_model(self, typed: Any, here: Path):
+        """No reader takes them for a part of the model."""
+        typed("convert", "a.inlaid", "model", "--format", "static-embedding")
+        before = contents(here / "model")
+        for _ in range(2):
+            typed("convert", "model", "model/v.inlaid")
+            typed("map", "model", "-o", "model/m.html", "--method", "pca", "--top", "30")
+        assert contents(here / "model").items() > before.items()
+        assert inlaid.load("model").table.tobytes() == inlaid.load("model/v.inlaid").table.tobytes()
+        typed("align", "model", "b.inlaid", "same.txt", "-o", "model/aligned.inlaid")
+        typed("train", "ppmi", "more.txt", "-o", "model/w.inlaid", "--dim", "4", "--overwrite")
+
+    def test_no_file_of_a_model_is_replaced_or_added(self, refused: Any, typed: Any, here: Path):
+        typed("convert", "a.inlaid", "model", "--format", "static-embedding")
+        os.symlink("model/tokenizer.json", "soft.inlaid")
+        weights = str(next((here / "model").rglob("model.safetensors")).relative_to(here))
+        os.symlink(here / weights, "model/v.inlaid")
+        for output in (
+            weights,
+            "model/vocab.txt",
+            "model/pytorch_model.bin",
+            "soft.inlaid",
+            "model/v.inlaid",
+        ):
+            error = refused("convert", "model", output, "--format", "native", "--overwrite")
+            assert "lies in model, a folder that is read" in error
+
     def test_in_python(self, here: Path):
         with pytest.raises(WriteError, match="is read, and would be replaced by the checkpoint"):
             inlaid.train(here / "more.txt", "sgns", safety=Safety(checkpoint=here / "more.txt"))
@@ -157,6 +231,23 @@ class TestFilesOfOthers:
         (here / "empty.vec").touch()
         typed("convert", "a.inlaid", "empty.vec")
 
+    @pytest.mark.parametrize("name", ["m.html", "m.png"])
+    def test_an_edited_map_is_no_longer_ours(self, name: str, refused: Any, typed: Any):
+        words = ("map", "a.inlaid", "-o", name, "--method", "pca", "--top", "30")
+        typed(*words)
+        written = Path(name).read_bytes()
+        half = len(written) // 2
+        for edited in (written[:half] + b"mine" + written[half:], written[:-1], written + b"mine"):
+            Path(name).write_bytes(edited)
+            assert "--overwrite" in refused(*words)
+        typed(*words, "--overwrite")
+        assert Path(name).read_bytes() == written
+
+    def test_a_page_of_the_user_that_names_inlaid_is_not_ours(self, refused: Any):
+        Path("m.html").write_text('<html><meta name="generator" content="Inlaid">my page</html>')
+        words = ("map", "a.inlaid", "-o", "m.html", "--method", "pca", "--top", "30")
+        assert "--overwrite" in refused(*words)
+
     def test_a_checkpoint_and_a_damaged_file_are_no_results(self, refused: Any, here: Path):
         shutil.copy("corpus/corpus.safetensors", "c.inlaid")
         data = bytearray(Path("a.inlaid").read_bytes())
@@ -193,7 +284,7 @@ class TestTheFormatIsSettledFirst:
     )
     def test_before_any_work(self, output: str, problem: str, refused: Any, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(pipeline, "train", None)
-        monkeypatch.setattr(pipeline, "load", None)
+        monkeypatch.setattr(storage, "load", None)
         monkeypatch.setattr("inlaid.commands.analyses._loaded", None)
         assert problem in refused("train", "sgns", "corpus", "-o", output)
         assert problem in refused("align", "a.inlaid", "b.inlaid", "same.txt", "-o", output)
@@ -225,28 +316,156 @@ class TestTheFormatIsSettledFirst:
         assert inlaid.load("v.inlaid").dim == 4
 
 
-@pytest.mark.parametrize("output", ["v.inlaid", "v.vec", "v"])
-def test_an_interrupted_run_says_what_to_type_next(
-    output: str, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+def interrupted(patch: pytest.MonkeyPatch, number: int = signal.SIGINT) -> None:
+    """A signal arrives after the first checkpoint."""
+    save = checkpoint.save
+
+    def save_and_stop(*given: Any) -> None:
+        save(*given)
+        signal.raise_signal(number)
+
+    patch.setattr(checkpoint, "save", save_and_stop)
+
+
+class TestPartialVectors:
+    @pytest.mark.parametrize("output", ["v.inlaid", "v.vec", "v"])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_never_replace_a_result_and_are_removed_when_the_run_is_finished(
+        self, output: str, number: int, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        words = ["train", "sgns", "corpus", "-o", output, "--epochs", "9", "--dim", "4"]
+        words += ["--checkpoint-minutes", "0"]
+        if output == "v":
+            words += ["--format", "static-embedding"]
+        if output == "v.inlaid":
+            shutil.copy("a.inlaid", output)
+        before = contents(here)
+        with monkeypatch.context() as patch:
+            interrupted(patch, number)
+            shown = typed(*words, code=130)
+        partial = f"{output.removesuffix('.inlaid')}.partial.inlaid"
+        assert f"{partial}: " in shown.out
+        assert "These vectors are partial" in shown.out
+        assert "Continue with the same command and --resume;" in shown.out
+        new = {partial, f"{output}.checkpoint"}
+        assert {name: data for name, data in contents(here).items() if name not in new} == before
+        outcome = inlaid.load(partial).card.outcome
+        assert outcome is not None
+        assert outcome.reason == "interrupted"
+        typed(*words, "--resume")
+        assert (here / output).exists()
+        new = contents(here).keys() - before.keys()
+        assert {Path(name).parts[0] for name in new} <= {output}
+
+    def test_of_a_run_that_is_out_of_time_or_diverged(
+        self, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        shutil.copy("a.inlaid", "v.inlaid")
+        before = (here / "v.inlaid").read_bytes()
+        words = ["train", "sgns", "corpus", "-o", "v.inlaid", "--dim", "4", "--epochs", "9"]
+        reasons = iter([None, None, None, "out of time"])
+        with monkeypatch.context() as patch:
+            patch.setattr("inlaid.jobs.run._Run._reason", lambda _: next(reasons))
+            shown = typed(*words, "--checkpoint", "c", "--minutes", "60")
+            assert "These vectors are partial" in shown.out
+        assert (here / "v.inlaid").read_bytes() == before
+        assert (here / "v.partial.inlaid").exists()
+        os.remove("c")
+        os.remove("v.partial.inlaid")
+        steps = iter([None, None, None, Message("the loss became NaN")])
+        with monkeypatch.context() as patch:
+            patch.setattr("inlaid.jobs.guard.Losses.add", lambda *_: next(steps))
+            shown = typed(*words, "--checkpoint", "c", "--checkpoint-minutes", "0", code=2)
+        assert "The last good vectors are in v.partial.inlaid" in shown.err
+        assert (here / "v.inlaid").read_bytes() == before
+        assert inlaid.load("v.partial.inlaid").dim == 4
+
+    def test_replace_nothing_but_partial_vectors(self, refused: Any, here: Path):
+        for name in ("a.inlaid", "more.txt"):
+            shutil.copy(name, "v.partial.inlaid")
+            error = refused("train", "sgns", "corpus", "-o", "v.inlaid")
+            assert "v.partial.inlaid exists and is not a partial result" in error
+        words = ("train", "sgns", "corpus", "-o", "x.inlaid", "--checkpoint", "x.partial.inlaid")
+        assert "x.partial.inlaid is both the checkpoint and the partial result" in refused(*words)
+
+
+class TestRescue:
+    """What was trained is saved somewhere, whatever happens to the output meanwhile."""
+
+    words = ("train", "ppmi", "corpus", "-o", "v.inlaid", "--dim", "4")
+
+    def test_a_file_of_someone_else_at_the_output(
+        self, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        train = pipeline.train
+
+        def train_and_write(*given: Any, **named: Any) -> Any:
+            (here / "v.inlaid").write_text("my notes")
+            return train(*given, **named)
+
+        monkeypatch.setattr(pipeline, "train", train_and_write)
+        shown = typed(*self.words, code=2)
+        assert "v.inlaid already exists" in shown.err
+        assert "The vectors are in v-2.inlaid instead" in shown.err
+        assert (here / "v.inlaid").read_text() == "my notes"
+        assert inlaid.load("v-2.inlaid").dim == 4
+
+    def test_a_full_disk(
+        self,
+        typed: Any,
+        here: Path,
+        tmp_path_factory: pytest.TempPathFactory,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
+        elsewhere = tmp_path_factory.mktemp("elsewhere")
+        monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+        fsync = os.fsync
+
+        def full(descriptor: int) -> None:
+            if str(here) in os.readlink(f"/proc/self/fd/{descriptor}"):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            fsync(descriptor)
+
+        monkeypatch.setattr(os, "fsync", full)
+        before = contents(here)
+        shown = typed(*self.words, code=2)
+        assert "No space left on device" in shown.err
+        assert f"The vectors are in {elsewhere / 'v.inlaid'} instead" in shown.err
+        assert inlaid.load(elsewhere / "v.inlaid").dim == 4
+        assert contents(here) == before
+
+
+def test_a_disk_that_is_nearly_full_is_found_before_training(
+    refused: Any, here: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    words = ["train", "sgns", "corpus", "-o", output, "--epochs", "40", "--dim", "4"]
-    words += ["--checkpoint-minutes", "0"]
-    if output == "v":
-        words += ["--format", "static-embedding"]
-    with monkeypatch.context() as patch:
-        save = checkpoint.save
+    class Nearly:
+        f_bavail = 2
+        f_frsize = 4096
+        f_blocks = 1000
 
-        def save_and_press_ctrl_c(*given: Any) -> None:
-            save(*given)
-            signal.raise_signal(signal.SIGINT)
+    monkeypatch.setattr(os, "statvfs", lambda _: Nearly)
+    monkeypatch.setattr("inlaid.jobs.job.run", None)
+    error = refused("train", "sgns", "corpus", "-o", "v.inlaid", "--dim", "300")
+    assert re.search(
+        r"v.inlaid.checkpoint will take about [\d,]+ bytes, and 8,192 are free on its disk", error
+    )
 
-        patch.setattr(checkpoint, "save", save_and_press_ctrl_c)
-        shown = typed(*words, code=130)
-    advice = re.search(r"(?:Remove (\S+), then c|C)ontinue with the same command and ([a-z -]+);", shown.out)
-    assert advice
-    if advice[1]:
-        shutil.rmtree(advice[1])
-    typed(*words, *advice[2].split())
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_leaves_nothing_behind(
+    number: int, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def encode(*_: Any, **__: Any) -> None:
+        assert (here / ".new.lock").exists()
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(pipeline, "encode", encode)
+    before = contents(here)
+    assert cli.main(["corpus", "text.txt", "-o", "new"]) == 128 + number
+    assert capsys.readouterr().err == "terminated\n"
+    assert contents(here) == before
+    assert signal.getsignal(number) is signal.SIG_DFL
 
 
 @pytest.fixture
@@ -306,7 +525,7 @@ class TestTwoRuns:
         self, typed: Any, here: Path, monkeypatch: pytest.MonkeyPatch
     ):
         """Should the file be replaced while the vectors are saved, it is not ours to remove."""
-        save = pipeline.save
+        save = storage.save
 
         def save_and_replace(*given: Any, **named: Any) -> None:
             save(*given, **named)
@@ -315,7 +534,7 @@ class TestTwoRuns:
             state = State({"table": np.zeros(3, np.float32)})
             checkpoint.save(Path("v.inlaid.checkpoint"), state, None, about, found.progress)
 
-        monkeypatch.setattr(pipeline, "save", save_and_replace)
+        monkeypatch.setattr(storage, "save", save_and_replace)
         shown = typed("train", "sgns", "corpus", "-o", "v.inlaid", *SGNS[:4])
         assert "the checkpoint stays" in shown.err
         assert "corpus is another there" in shown.err

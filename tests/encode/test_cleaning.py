@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,12 +12,19 @@ from inlaid.collect.normalize import normalizer
 from inlaid.collect.sentences import split
 from inlaid.collect.sources import TextBlock
 from inlaid.encode import processes
-from inlaid.encode.cleaning import CleanedBlock, Cleaner
+from inlaid.encode.cleaning import HARD_LINES, CleanedBlock, Cleaner
 from inlaid.encode.processes import PYTHON_BOUND, CleanerPool
 from inlaid.encode.tokenizers import Char, Tokenizer, Whitespace, Word
 from inlaid.errors import SourceError
 
-TOKENIZERS = [Word(), Whitespace(), Char(), Word(dictionary=("喜欢苹", "明"))]
+TOKENIZERS = [
+    Word(),
+    Whitespace(),
+    Char(),
+    Word(dictionary=("喜欢苹", "明"), force_dictionary=True),
+    Word(dictionary=("喜欢苹", "文a", "a+", "3.14喜欢", ".喜欢", "明〇"), symbols="emoji"),
+    Word(dictionary=("é中",), force_dictionary=True, hmm=False, symbols="all"),
+]
 STEPS: list[tuple[str, ...]] = [
     ("nfc", "lower"),
     (),
@@ -23,6 +32,9 @@ STEPS: list[tuple[str, ...]] = [
     ("nfc",),
     ("lower", "nfc"),
     ("nfkc", "lower"),
+    ("nfc", "width", "lower"),
+    ("width",),
+    ("lower", "width", "nfc"),
 ]
 ODD = [
     "'",
@@ -59,6 +71,12 @@ ODD = [
     "𠀀",
     "。",
     "，",
+    "．",
+    "１",
+    "Ａ",
+    "＇",
+    "１，０",
+    "1，0",
     "　",
     "\t",
     "\n",
@@ -73,6 +91,11 @@ ODD = [
     "-",
     "👍🏽",
     "👨\u200d👩\u200d👧",
+    "❤\ufe0f",
+    "1\ufe0f\u20e3",
+    "+",
+    "a",
+    "\ue000",
     "हिन्दी",
     "שלום",
     "don't",
@@ -170,8 +193,9 @@ def when_ready(pool: CleanerPool) -> None:
 
 @pytest.mark.usefixtures("at_once")
 def test_processes_clean_as_we_do():
-    text = "我喜欢吃苹果。\nI like apples.\n小明说他喜欢游泳。\n" * 50
-    cleaner = Cleaner(Word(dictionary=("小明",)), ("nfc", "lower"), "split", "replace")
+    text = "我喜欢吃苹果👍🏽。\nI like苹果 apples.\n小明说他喜欢游泳。\n" * 50
+    tokenizer = Word(dictionary=("小明 5", "like苹果"), force_dictionary=True, hmm=False, symbols="emoji")
+    cleaner = Cleaner(tokenizer, ("nfc", "lower"), "split", "replace")
     blocks = [TextBlock(text.encode() + bytes([255, 10]) * n, "t", 1) for n in range(4)]
     with CleanerPool(cleaner, 2) as pool:
         here = [pool.clean(block) for block in blocks]
@@ -216,3 +240,24 @@ def test_a_process_that_dies_is_an_error_and_not_a_closed_pipe():
             pool.free.put(child)
         with pytest.raises(SourceError, match="A worker process ended"):
             pool.clean(TextBlock(b"a\n" * 100_000, "t", 1))
+
+
+@pytest.mark.parametrize("lines", [HARD_LINES, HARD_LINES + 1, 3 * HARD_LINES])
+def test_any_number_of_lines_may_be_hard(lines: int):
+    text = "".join(f"cafe\u0301 {number} 北京\nplain {number}\n" for number in range(lines))
+    cleaner = Cleaner(Word(), ("nfc", "lower"))
+    fast = cleaner.clean(TextBlock(text.encode(), "", 1))
+    plain = cleaner._clean_in_python(text.encode(), TextBlock(text.encode(), "", 1), 0)
+    assert fast.text[: fast.size].tobytes().split() == plain.text[: plain.size].tobytes().split()
+
+
+def test_memory_follows_what_a_block_needs():
+    """A buffer for the hard lines of the worst block would be eight times as large as the block."""
+    block = TextBlock(b"a line of plain words\n" * 200_000, "", 1)
+    cleaner = Cleaner(Word(), ("nfc", "lower"))
+    cleaner.clean(block)
+    tracemalloc.start()
+    cleaner.clean(block)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * len(block.data)

@@ -66,7 +66,9 @@ def test_a_generator_is_read_like_a_list():
 
 
 def test_a_saved_corpus_comes_back(tmp_path: Path):
-    corpus = encode(world.sentences("both", words=3000), Encoding(dictionary=world.dictionary()))
+    corpus = encode(
+        world.sentences("both", words=3000), Encoding(dictionary=world.dictionary(), force_dictionary=True)
+    )
     corpus.save(tmp_path / "c")
     opened = open_corpus(tmp_path / "c")
     np.testing.assert_array_equal(opened.ids, corpus.ids)

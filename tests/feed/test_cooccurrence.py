@@ -154,7 +154,9 @@ for work in (spill, scratch):
         text=True,
         env=os.environ | {"TMPDIR": str(tmp_path)},
     )
-    assert ended.stdout.count(f"Cannot write {tmp_path}: File too large") == 2, ended.stderr
+    assert ended.stdout.count(f"Cannot write temporary files in {tmp_path}: File too large") == 2, (
+        ended.stderr
+    )
     assert os.listdir(tmp_path) == []
 
 

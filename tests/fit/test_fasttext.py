@@ -12,7 +12,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.ngrams import NGrams
 from inlaid.errors import Diverged, SettingError, SourceError, UnknownWord
 from inlaid.feed import subsampled
-from inlaid.fit.fasttext import Bags, FastText, FastTextTraining
+from inlaid.fit.fasttext import CHINESE_LENGTHS, LENGTHS, Bags, FastText, FastTextTraining
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def _bits(training: FastTextTraining) -> list[bytes]:
 def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
     words = corpus.vocabulary.words
     settings = FastText(buckets=500)
-    bags = Bags.of(words, settings)
+    bags = Bags.of(words, LENGTHS, settings.buckets)
     ngrams = NGrams(
         own=np.zeros((0, 1), np.float32),
         buckets=np.zeros((500, 1), np.float32),
@@ -57,7 +57,7 @@ def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
 def test_memory_is_for_the_buckets_that_occur(corpus: Corpus):
     settings = FastText(dim=20)
     training = settings.start(corpus)
-    rows = 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, settings).kept)
+    rows = 2 * len(corpus.vocabulary) + len(Bags.of(corpus.vocabulary.words, LENGTHS, settings.buckets).kept)
     assert settings.memory_for(corpus) == rows * 32 * 4
     assert sum(training.state[name].nbytes for name in ("table", "contexts")) == settings.memory_for(corpus)
     assert rows < 20_000
@@ -138,7 +138,12 @@ def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
 
 def test_chinese_words_share_their_characters():
     vectors = inlaid.train(
-        world.sentences("zh", words=40_000), "fasttext", dictionary=world.dictionary(), min_n=1, dim=30
+        world.sentences("zh", words=40_000),
+        "fasttext",
+        dictionary=world.dictionary(),
+        force_dictionary=True,
+        min_n=1,
+        dim=30,
     )
     assert isinstance(vectors.subwords, NGrams)
     word = next(word for word in vectors.words if len(word) == 2)
@@ -176,7 +181,7 @@ def test_a_rate_that_is_too_high_is_named(corpus: Corpus):
 
 
 def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
-    vectors = inlaid.train(corpus, "fasttext", epochs=3, dim=30)
+    vectors = inlaid.train(corpus, "fasttext", epochs=10, dim=30)
     max_n = max((word for word in vectors.words if word.isascii()), key=len)
     misspelt = max_n[:-2] + max_n[-1] + max_n[-2]
     assert vectors.find(misspelt) is None
@@ -228,3 +233,24 @@ def test_vectors_without_ngrams_are_no_start():
     text = ["the cat sat on the mat", "the dog sat on the cat"] * 20
     with pytest.raises(SettingError, match="have no n-grams"):
         inlaid.train(text, "fasttext", init_from=inlaid.train(text, "sgns", dim=10, epochs=1), dim=10)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "settings", "expected"),
+    [
+        ("the cat sits", {}, LENGTHS),
+        ("我们 喜欢 猫 和 iphone", {}, CHINESE_LENGTHS),
+        ("我们 喜欢 猫", {"min_n": 3}, (3, 3)),
+        ("我们 喜欢 猫", {"max_n": 6}, (1, 6)),
+        ("the cat sits", {"max_n": 2}, (2, 2)),
+        ("我们 喜欢 猫", {"min_n": 2, "max_n": 4}, (2, 4)),
+    ],
+)
+def test_lengths_of_ngrams_suit_the_text(
+    sentence: str, settings: dict[str, int], expected: tuple[int, int]
+) -> None:
+    vectors = inlaid.train([sentence.split()] * 20, FastText(dim=5, epochs=1, **settings))
+    assert isinstance(vectors.subwords, NGrams)
+    assert (vectors.subwords.min_n, vectors.subwords.max_n) == expected
+    # The card says what was used, so that a run can be repeated.
+    assert (vectors.card.settings["min_n"], vectors.card.settings["max_n"]) == expected

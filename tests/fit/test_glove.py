@@ -15,7 +15,8 @@ from inlaid.errors import Diverged, SettingError, SourceError
 from inlaid.feed.cooccurrence import cooccurrence
 from inlaid.fit import glove
 from inlaid.fit.glove import GloVe
-from inlaid.jobs.run import fit
+from inlaid.jobs.run import run
+from inlaid.jobs.safety import Safety
 
 
 @pytest.fixture(scope="module")
@@ -121,12 +122,20 @@ def test_nan_and_infinity_are_found(corpus: Corpus):
     training = GloVe(dim=10).start(corpus)
     training.state["words"][5, 0, 3] = np.nan
     with pytest.raises(Diverged, match="the loss became"):
-        fit(training)
+        run(training, Safety(), {})
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"dim": 0}, {"learning_rate": 0.0}, {"epochs": 0}, {"window": 0}, {"x_max": 0.0}, {"alpha": 2.0}],
+    [
+        {"dim": 0},
+        {"learning_rate": 0.0},
+        {"epochs": 0},
+        {"window": 0},
+        {"x_max": 0.0},
+        {"x_max": 1e300},
+        {"alpha": 2.0},
+    ],
 )
 def test_settings_outside_their_range_are_refused(wrong: dict[str, Any]):
     with pytest.raises(SettingError, match=f"{next(iter(wrong))} is"):

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from tokenizers import Tokenizer
 
 import inlaid
 from inlaid.cli import main
 from inlaid.errors import FormatError, WriteError
-from inlaid.formats.folder import MODEL2VEC, STATIC_EMBEDDING
+from inlaid.formats.folder import MODEL2VEC, STATIC_EMBEDDING, FolderFormat
 from inlaid.formats.reading import Reading
 from inlaid.vectors import Vectors
 
@@ -203,3 +204,17 @@ def test_a_folder_that_exists_is_left_alone(layout: object, tmp_path: Path):
     with pytest.raises(WriteError, match="already exists"):
         layout.write(Vectors.of(["a"], [[1.0]]), tmp_path)  # pyright: ignore[reportAttributeAccessIssue]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("layout", [STATIC_EMBEDDING, MODEL2VEC], ids=lambda layout: layout.name)
+def test_vectors_of_subwords_are_written_with_their_tokenizer(tmp_path: Path, layout: FolderFormat):
+    text = ["中国的首都是Beijing", "中国人说中文"] * 20
+    vectors = inlaid.train(text, "ppmi", tokenizer="bpe", subwords=290, normalize=("lower",), dim=4)
+    layout.write(vectors, tmp_path / "f")
+    tokenizer = Tokenizer.from_file(str(tmp_path / "f/tokenizer.json"))
+    ids = tokenizer.encode("中国人说Beijing", add_special_tokens=False).ids
+    assert [vectors.words[id] for id in ids] == vectors.tokenizer.words("中国人说beijing")
+    found = inlaid.load(tmp_path / "f")
+    assert list(found.words) == list(vectors.words)
+    assert found.find("中国") == vectors.find("中国")
+    np.testing.assert_array_equal(found.table, vectors.table)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlaid import arrays
+import inlaid
+from inlaid import array_writer
 from inlaid.cli import main
 from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words, pack_words
@@ -41,7 +42,7 @@ def test_counts_may_be_missing(tmp_path: Path):
 def with_card(path: Path, card: str) -> Path:
     """A file of one word whose card is this text."""
     table = np.ones((1, 1), np.float32)
-    arrays.write(path, {"table": table, **pack_words(Words.of(["a"]))}, {"card": card})
+    array_writer.write(path, {"table": table, **pack_words(Words.of(["a"]))}, {"card": card})
     return path
 
 
@@ -67,6 +68,20 @@ def test_a_card_that_cannot_be_read_is_refused(tmp_path: Path, card: str):
         native.read(with_card(tmp_path / "v.inlaid", card))
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_json_lacks_do_not_stop_the_command_line(
+    number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    outcome = f'{{"reason": "finished", "done": 1, "total": 1, "kept": 1, "seconds": {number}}}'
+    card = f'{{"scores": {{"en": {number}}}, "settings": {{"a": [{number}]}}, "outcome": {outcome}}}'
+    path = with_card(tmp_path / "v.inlaid", card)
+    assert main(["info", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)["card"]
+    assert found["scores"] == {"en": None}
+    assert found["settings"] == {"a": [None]}
+    assert found["outcome"] is None
+
+
 def test_a_newer_file_opens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = with_card(tmp_path / "v.inlaid", '{"method": "swivel", "outcome": {"finished": true}, "x": 1}')
     assert main(["info", str(path)]) == 0
@@ -74,7 +89,7 @@ def test_a_newer_file_opens_from_the_command_line(tmp_path: Path, capsys: pytest
 
 
 def test_a_file_without_a_card_is_refused(tmp_path: Path):
-    arrays.write(tmp_path / "v.inlaid", {"table": np.zeros((1, 1), np.float32)}, {})
+    array_writer.write(tmp_path / "v.inlaid", {"table": np.zeros((1, 1), np.float32)}, {})
     with pytest.raises(FormatError, match="card"):
         native.read(tmp_path / "v.inlaid")
 
@@ -118,3 +133,25 @@ def test_what_the_file_cannot_store_is_reported(tmp_path: Path):
     native.write(replace(Vectors.of(["a"], [[1.0]]), subwords=Guess()), tmp_path / "v.inlaid", notes.append)
     assert "Guess" in str(notes)
     assert native.read(tmp_path / "v.inlaid").subwords is None
+
+
+def test_the_tokenizer_and_the_mark_of_its_subwords_come_back(tmp_path: Path):
+    text = ["中国的首都是北京", "中国人说中文"] * 20
+    made = inlaid.train(text, "ppmi", tokenizer="bpe", subwords=290, dim=4)
+    native.write(made, tmp_path / "v.inlaid")
+    found = native.read(tmp_path / "v.inlaid")
+    assert found.tokenizer_json == made.tokenizer_json is not None
+    assert found.card.encoding["spelling"] == "Ġ"
+    assert "中国" in found
+    assert len(found.pieces("北京人")) > 1
+    np.testing.assert_array_equal(found["北京人"], made["北京人"])
+
+
+@pytest.mark.parametrize("tokenizer", [b"\xff", b"{}"])
+def test_a_damaged_tokenizer_is_refused(tmp_path: Path, tokenizer: bytes):
+    card = json.dumps({"encoding": {"spelling": "Ġ"}})
+    content = {"table": np.eye(1, dtype=np.float32), **pack_words(Words.of(["a"]))}
+    content["tokenizer"] = np.frombuffer(tokenizer, np.uint8)
+    array_writer.write(tmp_path / "v.inlaid", content, {"card": card})
+    with pytest.raises(FormatError, match="tokenizer"):
+        _ = native.read(tmp_path / "v.inlaid")["b"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import math
 import zipfile
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 import inlaid
+from inlaid import untrusted
 from inlaid.cli import main
 from inlaid.errors import FormatError, SettingError
-from inlaid.report import Event
+from inlaid.report import Event, Note
 from inlaid.vectors import Vectors
 
 
@@ -47,11 +49,50 @@ def test_a_header_that_promises_more_than_the_file_holds_gets_no_memory(tmp_path
         inlaid.load(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("lies", [["file_size"], ["file_size", "compress_size"]])
+def test_a_directory_that_confirms_the_header_gets_no_memory(
+    lies: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """A tiny file whose headers and whose zip directory agree on terabytes."""
+    rows = 10**9
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, descr, shape in (("words", "<U4", (rows,)), ("table", "<f4", (rows, 300))):
+            header = io.BytesIO()
+            about = {"descr": descr, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(header, about)
+            archive.writestr(f"{name}.npy", header.getvalue())
+            for lie in lies:
+                promised = math.prod(shape) * np.dtype(descr).itemsize + len(header.getvalue())
+                setattr(archive.filelist[-1], lie, promised)
+    assert path.stat().st_size < 2000
+    assert main(["neighbors", str(path), "cat"]) == 2
+    assert main(["convert", str(path), str(tmp_path / "v.inlaid")]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("error: ") for line in lines)
+
+
+def test_an_archive_larger_than_memory_is_refused_before_it_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "a.npz"
+    np.savez(path, words=np.array(["cat", "dog"]), table=np.ones((2, 1000)), other=np.ones((1, 1000), int))
+    assert main(["neighbors", str(path), "cat"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(untrusted, "ALWAYS_ALLOWED", 0)
+    monkeypatch.setattr(untrusted, "available_memory", lambda: 16_023)
+    assert main(["neighbors", str(path), "cat"]) == 2
+    assert "takes 16,024 bytes of memory, and 16,023 are available" in capsys.readouterr().err
+    monkeypatch.setattr(untrusted, "available_memory", lambda: 16_024)
+    assert main(["neighbors", str(path), "cat"]) == 0
+
+
 def test_an_archive_that_unpacks_to_nothing_but_zeros_is_refused(tmp_path: Path):
     np.savez_compressed(
-        tmp_path / "a.npz", words=np.array(["cat"]), table=np.zeros((1, 2_000_000), np.float32)
+        tmp_path / "a.npz", words=np.array(["cat"]), table=np.zeros((1, 30_000_000), np.float32)
     )
-    with pytest.raises(FormatError, match="more than 300 times its size"):
+    with pytest.raises(FormatError, match="declares 120,000,128 bytes .* more than 300 times as much"):
         inlaid.load(tmp_path / "a.npz")
 
 
@@ -73,8 +114,10 @@ def test_a_duplicate_word_names_the_flag(tmp_path: Path):
     with pytest.raises(
         FormatError, match="word 3: 'cat' is there a second time .*word 1.*--duplicates first"
     ):
-        inlaid.load(tmp_path / "a.npz")
-    assert inlaid.load(tmp_path / "a.npz", duplicates="first")["cat"].tolist() == [0, 1]
+        inlaid.load(tmp_path / "a.npz", duplicates="error")
+    notes: list[Event] = []
+    assert inlaid.load(tmp_path / "a.npz", report=notes.append)["cat"].tolist() == [0, 1]
+    assert any("1 words are duplicates" in event.text for event in notes if isinstance(event, Note))
     assert inlaid.load(tmp_path / "a.npz", duplicates="last")["cat"].tolist() == [4, 5]
 
 

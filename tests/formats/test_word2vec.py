@@ -4,6 +4,7 @@ with its place."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inlaid import pipeline
+from inlaid import storage
 from inlaid.errors import FormatError, WriteError
 from inlaid.formats import word2vec
 from inlaid.formats.reading import Reading, Start
+from inlaid.messages import in_terminal
 from inlaid.vectors import Vectors
+
+
+@pytest.fixture(autouse=True, scope="module")
+def shown_in_a_terminal() -> Iterator[None]:
+    """Errors advise commands, not calls of Python."""
+    with in_terminal():
+        yield
+
 
 word = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0"), min_size=1, max_size=8
@@ -64,8 +74,8 @@ def test_any_words_and_numbers_come_back_bit_for_bit(tmp_path: Path, block: int,
 @pytest.mark.parametrize("name", ["v.bin", "v.bin.gz", "v.bin.xz"])
 def test_the_file_is_as_word2vec_writes_it_and_is_recognized(tmp_path: Path, name: str):
     vectors = Vectors.of(list(TWO), list(TWO.values()))
-    pipeline.save(vectors, tmp_path / name, format="word2vec")
-    assert rows_of(pipeline.load(tmp_path / name)) == TWO
+    storage.save(vectors, tmp_path / name, format="word2vec")
+    assert rows_of(storage.load(tmp_path / name)) == TWO
     if name == "v.bin":
         assert (tmp_path / name).read_bytes() == content(TWO)
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from inlaid import arrays, locks
+from inlaid import array_writer, locks
 from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import Losses
@@ -21,7 +21,7 @@ from inlaid.jobs.state import Snapshot, State
 from inlaid.vectors import Mark
 
 MARKS = [Mark(done=20, loss=0.2), Mark(done=40, loss=0.1, held_out=1 / 3)]
-PROGRESS = checkpoint.Progress(40, 1.5, Losses(0.1, 0.3, 0.1), MARKS)
+PROGRESS = checkpoint.RunProgress(40, 1.5, Losses(0.1, 0.3, 0.1), MARKS)
 
 
 @pytest.fixture
@@ -87,6 +87,27 @@ def test_nan_and_infinity_are_refused(tmp_path: Path, toy: ModuleType, bad: floa
         checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), toy.Toy().state, toy.identity())
 
 
+@pytest.mark.parametrize("name", ["latest", "best"])
+@pytest.mark.parametrize("bits", [0x7FC0, 0x7F81, 0xFFC1, 0x7F80, 0xFF80], ids=hex)
+def test_nan_and_infinity_of_bfloat16_are_refused(bits: int, name: str, tmp_path: Path, toy: ModuleType):
+    """They are stored as uint16, which has neither."""
+    torch = pytest.importorskip("torch")
+    good = torch.full((50, 3), torch.finfo(torch.bfloat16).max, dtype=torch.bfloat16)
+    bad = good.clone()
+    bad.view(torch.int16)[7, 2] = int(np.uint16(bits).astype(np.int16))
+    latest = State({"table": bad if name == "latest" else good})
+    best = Snapshot(State({"table": bad if name == "best" else good}).arrays(), 1)
+    path = tmp_path / "c"
+    checkpoint.save(path, latest, best, toy.identity(), PROGRESS)
+    state = State({"table": torch.zeros_like(good)})
+    with pytest.raises(FormatError, match=r"table' holds NaN or infinity in row 7"):
+        checkpoint.restore(checkpoint.open_saved(path), state, toy.identity())
+    assert not state["table"].any()
+    checkpoint.save(path, State({"table": good}), None, toy.identity(), PROGRESS)
+    checkpoint.restore(checkpoint.open_saved(path), state, toy.identity())
+    assert torch.equal(state["table"], good)
+
+
 def test_damage_is_refused_before_anything_is_copied(path: Path, toy: ModuleType):
     raw = bytearray(path.read_bytes())
     raw[-100] ^= 1
@@ -110,7 +131,7 @@ def test_arrays_of_another_shape_are_refused(path: Path, toy: ModuleType):
 def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(
     tmp_path: Path, path: Path, toy: ModuleType
 ):
-    arrays.write(tmp_path / "model.inlaid", {"table": np.zeros(3)}, {"card": "{}"})
+    array_writer.write(tmp_path / "model.inlaid", {"table": np.zeros(3)}, {"card": "{}"})
     (tmp_path / "notes.txt").write_text("notes")
     for name in ("model.inlaid", "notes.txt"):
         with pytest.raises(WriteError, match="already exists and is not a checkpoint"):
@@ -210,14 +231,14 @@ def test_a_tensor_of_another_dtype_than_the_checkpoint_says_is_refused(tmp_path:
 @pytest.mark.parametrize(
     "progress",
     [
-        checkpoint.Progress(done=-1),
-        checkpoint.Progress(done=41),
-        checkpoint.Progress(done=10, marks=[Mark(done=11)]),
-        checkpoint.Progress(done=10, marks=[Mark(done=-1)]),
+        checkpoint.RunProgress(done=-1),
+        checkpoint.RunProgress(done=41),
+        checkpoint.RunProgress(done=10, marks=[Mark(done=11)]),
+        checkpoint.RunProgress(done=10, marks=[Mark(done=-1)]),
     ],
 )
 def test_progress_that_no_run_can_have_is_refused(
-    tmp_path: Path, toy: ModuleType, progress: checkpoint.Progress
+    tmp_path: Path, toy: ModuleType, progress: checkpoint.RunProgress
 ):
     checkpoint.save(tmp_path / "c", toy.Toy().state, None, {**toy.identity(), "total": 40}, progress)
     with pytest.raises(FormatError, match=f"says that {progress.done} of 40 is done"):

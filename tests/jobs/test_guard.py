@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from inlaid.jobs.guard import FiniteCheck, Losses, checks_since_best, interruptions
+from inlaid.errors import SettingError
+from inlaid.jobs.guard import FiniteCheck, Losses, check_memory, checks_since_best, interruptions
+from inlaid.jobs.safety import Safety
 from inlaid.jobs.state import State
 from inlaid.vectors import Mark
+
+GB = 10**9
 
 
 def first_problem(losses: list[float], *, part: float = 0.01) -> tuple[int, str]:
@@ -129,3 +136,47 @@ def test_a_signal_that_is_ignored_stays_ignored():
         assert caught == []
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_run_that_does_not_fit_is_refused_with_what_would():
+    with pytest.raises(SettingError) as error:
+        check_memory(8 * GB, Safety(), dim=300, words=3_000_000, available=2 * GB)
+    assert str(error.value) == (
+        "This run needs about 8.0 GB of memory, and 2.0 GB are free. dim 75 or 750,000 words would fit. "
+        "Lower dim (now 300), or have fewer words (now 3,000,000) with a larger min_count or with max_size."
+    )
+    check_memory(8 * GB, Safety(), dim=300, words=3_000_000, available=8 * GB)
+
+
+def test_early_stopping_needs_a_second_copy():
+    check_memory(3 * GB, Safety(), dim=300, words=1000, available=4 * GB)
+    with pytest.raises(SettingError, match=r"about 6.0 GB of memory \(two copies"):
+        check_memory(3 * GB, Safety(patience=2), dim=300, words=1000, available=4 * GB)
+    with pytest.raises(SettingError, match="Lower dim") as error:
+        check_memory(3 * GB, Safety(), dim=300, words=1000, other=5 * GB, available=4 * GB)
+    assert "would fit" not in str(error.value)
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="process limits are read from /proc")
+@pytest.mark.parametrize("method", ["sgns", "onehot"])
+def test_a_limit_of_the_process_refuses_tables_that_exceed_it(tmp_path: Path, method: str):
+    """As after `ulimit -v`: the run is refused before anything is allocated, in one line."""
+    words = " ".join(f"w{n}" for n in range(15_000))
+    (tmp_path / "t.txt").write_text(f"{words}\n{words}\n")
+    program = (
+        "import sys, resource; import inlaid.pipeline, inlaid.storage, inlaid.fit.sgns; "
+        "from inlaid.cli import main; "
+        "from inlaid.memory import available_memory; "
+        "limit = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 800_000_000; "
+        "resource.setrlimit(resource.RLIMIT_AS, (limit, limit)); sys.exit(main(sys.argv[1:]))"
+    )
+    flags = {"sgns": ["--dim", "20000"], "onehot": []}[method]
+    typed = ["train", method, tmp_path / "t.txt", "-o", tmp_path / "v.inlaid", "--min-count", "1", *flags]
+    said = subprocess.run(
+        [sys.executable, "-c", program, *typed], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 2, said.stderr
+    assert "This run needs about" in said.stderr
+    assert "are free" in said.stderr
+    assert "Traceback" not in said.stderr
+    assert not (tmp_path / "v.inlaid").exists()

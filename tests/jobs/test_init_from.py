@@ -14,7 +14,7 @@ from inlaid.cli import main
 from inlaid.collect import world
 from inlaid.errors import SettingError
 from inlaid.fit.glove import GloVe
-from inlaid.jobs.init_from import InitFrom
+from inlaid.jobs.init_from import Continuing
 from inlaid.report import Event, Note
 from inlaid.vectors import Vectors
 
@@ -95,7 +95,7 @@ def test_what_cannot_continue_is_named(old: Vectors, text: list[str]):
         inlaid.train(text, "sgns", freeze=True)
     for method in ("ppmi", "onehot"):
         with pytest.raises(
-            SettingError, match=f"{method} cannot continue from earlier vectors: init_from is for sgns"
+            SettingError, match=f"{method} does not take init_from: it is for sgns, fasttext, glove"
         ):
             inlaid.train("no such file.txt", method, init_from=old)  # before any work is done
     with pytest.raises(SettingError, match="softmax moves every word"):
@@ -145,7 +145,7 @@ def test_glove_continues_and_freezes_to_the_bit(text: list[str], combine: str):
     assert frozen[NEW].any()
     free = inlaid.train(text, "glove", init_from=old, **common)
     assert not np.array_equal(free.table[: len(old)], old.table)
-    training = GloVe(**common).start(InitFrom(old).corpus(inlaid.corpus(text)))
+    training = GloVe(**common).start(Continuing(init_from=old).corpus(inlaid.corpus(text)))
     training.init_from(old, freeze=False)
     assert training.result().table[: len(old)].tobytes() == old.table.tobytes()  # where it starts
 

@@ -1,85 +1,83 @@
-"""What a run will take is known before it starts."""
+"""The plan of a run: from samples of the text, before anything is trained."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import inlaid
+from inlaid.cli import main
+from inlaid.collect import world
+from inlaid.collect.samples import sample_of
 from inlaid.errors import SettingError
-from inlaid.jobs import checkpoint
-from inlaid.jobs.plan import check_memory, epochs_that_fit
-from inlaid.jobs.safety import Safety
-
-GB = 10**9
+from inlaid.jobs import plan as planning
+from inlaid.jobs.trial import extrapolated
+from inlaid.report import Event, Note
 
 
-def test_a_run_that_does_not_fit_is_refused_with_what_would():
-    with pytest.raises(SettingError) as error:
-        check_memory(8 * GB, Safety(), dim=300, words=3_000_000, available=2 * GB)
-    assert str(error.value) == (
-        "This run needs about 8.0 GB of memory, and 2.0 GB are free. dim 75 or 750,000 words would fit. "
-        "Lower dim (now 300), or have fewer words (now 3,000,000) with a larger min_count or with max_size."
-    )
-    check_memory(8 * GB, Safety(), dim=300, words=3_000_000, available=8 * GB)
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("plan") / "world.txt"
+    path.write_text("\n".join(world.sentences("en", words=60_000)) + "\n", "utf-8")
+    return path
 
 
-def test_early_stopping_needs_a_second_copy():
-    check_memory(3 * GB, Safety(), dim=300, words=1000, available=4 * GB)
-    with pytest.raises(SettingError, match=r"about 6.0 GB of memory \(two copies"):
-        check_memory(3 * GB, Safety(patience=2), dim=300, words=1000, available=4 * GB)
-    with pytest.raises(SettingError, match="Lower dim") as error:
-        check_memory(3 * GB, Safety(), dim=300, words=1000, other=5 * GB, available=4 * GB)
-    assert "would fit" not in str(error.value)
+def test_power_laws_are_extrapolated():
+    assert extrapolated(50.0, 100.0, 1.0) == 100
+    assert extrapolated(50.0, 100.0, 10.0) == pytest.approx(1000)  # linear
+    assert extrapolated(100.0, 100.0, 10.0) == pytest.approx(100)  # constant
+    assert extrapolated(50.0, 50 * 2**0.5, 16.0) == pytest.approx(200 * 2**0.5)  # a square root
 
 
-def test_epochs_that_fit_into_the_minutes(toy: ModuleType):
-    """An epoch of one step that takes 5 ms or more: 6 s hold at most 1080 of them."""
-    made = list[object]()
-
-    def make(epochs: int) -> object:
-        made.append(toy.Toy(epochs, pause=0.005))
-        return made[-1]
-
-    assert 1 <= epochs_that_fit(make, Safety(minutes=0.1), trial=0.15) <= 1080
-    assert len(made) >= 2  # a trial longer than an epoch continues with a fresh training
+def test_a_sample_knows_how_much_longer_the_text_is(text: Path):
+    size = text.stat().st_size
+    found = sample_of(text, size=size * 2)
+    assert found is not None
+    assert found.scale == 1.0
+    assert "\n".join(found.lines) + "\n" == text.read_text("utf-8")
+    assert sample_of(iter(["a b"])) is None
 
 
-def test_minutes_too_few_for_an_epoch(toy: ModuleType):
-    with pytest.raises(
-        SettingError, match=r"minutes is 0.001, but one epoch takes about \d+ .*Give more time"
-    ):
-        epochs_that_fit(lambda epochs: toy.Toy(1000 * epochs, pause=0.005), Safety(minutes=0.001), trial=0.02)
+@pytest.mark.parametrize(
+    ("method", "stages"), [("sgns", {"encoding", "training"}), ("ppmi", {"encoding", "counting", "training"})]
+)
+def test_the_plan_has_every_stage(text: Path, method: str, stages: set[str]):
+    plan = inlaid.plan(text, method)
+    assert set(plan.seconds) == stages
+    assert all(seconds > 0 for seconds in plan.seconds.values())
+    assert not plan.estimated
+    vectors = inlaid.train(text, "onehot")
+    assert plan.words == len(vectors)
 
 
-def test_a_run_to_be_resumed_has_its_epochs_from_its_checkpoint(tmp_path: Path, toy: ModuleType):
-    checkpoint.save(tmp_path / "c", toy.Toy().state, None, toy.identity(epochs=7), checkpoint.Progress())
-    safety = Safety(minutes=5.0, checkpoint=tmp_path / "c", resume=True)
-    assert epochs_that_fit(lambda epochs: toy.Toy(20 * epochs), safety, trial=0.01) == 7
+def test_the_plan_of_a_corpus_has_its_own_sizes(text: Path):
+    corpus = inlaid.corpus(text)
+    plan = inlaid.plan(corpus, "sgns", dim=100)
+    assert plan.tokens == len(corpus.ids)
+    assert plan.memory == 2 * len(corpus.vocabulary) * 112 * 4
+    assert "encoding" not in plan.seconds
 
 
-@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="process limits are read from /proc")
-@pytest.mark.parametrize("method", ["sgns", "onehot"])
-def test_a_limit_of_the_process_refuses_tables_that_exceed_it(tmp_path: Path, method: str):
-    """As after `ulimit -v`: the run is refused before anything is allocated, in one line."""
-    words = " ".join(f"w{n}" for n in range(15_000))
-    (tmp_path / "t.txt").write_text(f"{words}\n{words}\n")
-    program = (
-        "import sys, resource; import inlaid.pipeline, inlaid.fit.sgns; from inlaid.cli import main; "
-        "from inlaid.memory import available_memory; "
-        "limit = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 800_000_000; "
-        "resource.setrlimit(resource.RLIMIT_AS, (limit, limit)); sys.exit(main(sys.argv[1:]))"
-    )
-    flags = {"sgns": ["--dim", "20000"], "onehot": []}[method]
-    typed = ["train", method, tmp_path / "t.txt", "-o", tmp_path / "v.inlaid", "--min-count", "1", *flags]
-    said = subprocess.run(
-        [sys.executable, "-c", program, *typed], capture_output=True, text=True, check=False
-    )
-    assert said.returncode == 2, said.stderr
-    assert "This run needs about" in said.stderr
-    assert "are free" in said.stderr
-    assert "Traceback" not in said.stderr
-    assert not (tmp_path / "v.inlaid").exists()
+def test_a_text_of_unknown_length_has_no_plan():
+    with pytest.raises(SettingError, match="length of this text is not known"):
+        inlaid.plan((line for line in ["a b"]), "sgns")
+
+
+def test_the_flag_shows_the_plan_and_trains_nothing(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["train", "glove", str(text), "-o", str(tmp_path / "v.inlaid"), "--plan"]) == 0
+    shown = capsys.readouterr().out
+    for word in ("encoding", "counting", "training", "(epochs: 50)", "memory", "in all"):
+        assert word in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_run_reports_its_plan_first(text: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(planning, "LONG_TEXT_BYTES", 1000)
+    monkeypatch.setattr(planning, "LONG_RUN_SECONDS", 0.0)
+    events: list[Event] = []
+    inlaid.train(text, "sgns", epochs=1, report=events.append)
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any(note.startswith("Planned: about ") and "encoding" in note for note in notes)

@@ -12,18 +12,19 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+from inlaid import files
 from inlaid.errors import Diverged, FormatError, SettingError, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.run import explained, run
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import Step, Training
 from inlaid.report import Event, Note, Progress
-from inlaid.vectors import Outcome
+from inlaid.vectors import Outcome, Reason
 
 TOY = Path(__file__).with_name("toy.py")
 
@@ -72,6 +73,20 @@ def notes(events: list[Event]) -> str:
 
 def interrupt(work: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("reason", get_args(Reason))
+def test_every_reason_to_end_has_its_own_sentence(reason: Reason):
+    outcome = Outcome(reason=reason, done=5, total=10, kept=5)
+    where = "50.0% (5 of 10 words)"
+    said = {
+        "finished": "None",
+        "stopped early": f"Training stopped early at {where}: no lower held-out loss within a patience of 2.",
+        "interrupted": f"Training was interrupted at {where}.",
+        "out of time": f"Training stopped at {where}: the limit of 3 min was reached.",
+        "diverged": "None",  # the error says it
+    }
+    assert str(explained(outcome, Safety(patience=2, minutes=3.0))) == said[reason]
 
 
 def test_a_plain_run(toy: ModuleType):
@@ -176,7 +191,7 @@ def test_out_of_time(tmp_path: Path, toy: ModuleType, expected: bytes):
     outcome = run(work, Safety(minutes=0.001, checkpoint=tmp_path / "c"), toy.identity())
     assert (outcome.finished, outcome.reason) == (False, "out of time")
     assert 0 < outcome.done < 100
-    assert "0.001 minutes were over" in str(explained(outcome, Safety(minutes=0.001)))
+    assert "limit of 0.001 min was reached" in str(explained(outcome, Safety(minutes=0.001)))
     stuck = run(toy.Toy(), Safety(minutes=0.001, checkpoint=tmp_path / "c", resume=True), toy.identity())
     assert stuck.done == outcome.done  # the minutes are of the whole run
     work = toy.Toy()
@@ -194,7 +209,7 @@ def test_early_stopping_returns_the_best_tables(tmp_path: Path, toy: ModuleType,
     assert (outcome.reason, outcome.finished, outcome.done, outcome.kept) == ("stopped early", True, 55, 40)
     np.testing.assert_array_equal(work.state["seeds"], toy.after(40))
     said = str(explained(outcome, Safety(patience=3)))
-    assert "3 checks without a lower held-out loss. The vectors are those at 40.0%, where" in said
+    assert "no lower held-out loss within a patience of 3. The vectors are those at 40.0%, where" in said
     # The same when it is interrupted between the best check and the last
     safety = Safety(patience=3, checkpoint=tmp_path / "c", resume=True)
     for stop in (22, 47, 51):
@@ -220,8 +235,12 @@ def test_patience_that_never_runs_out_still_returns_the_best(toy: ModuleType, ma
 
 
 def test_patience_needs_held_out_text(toy: ModuleType):
-    with pytest.raises(SettingError, match="too few sentences to hold some out"):
+    with pytest.raises(SettingError, match="this training has no held-out loss"):
         run(toy.Toy(), Safety(patience=3), toy.identity())
+    short = toy.Toy()
+    short.held_out_from = 2000
+    with pytest.raises(SettingError, match="too few sentences to hold some out .* 2,000 are needed"):
+        run(short, Safety(patience=3), toy.identity())
 
 
 def spoil(row: int) -> Callable[[Any], None]:
@@ -292,7 +311,7 @@ def test_resuming(tmp_path: Path, toy: ModuleType, make: Any):
         run(toy.Toy(), Safety(checkpoint=path), toy.identity())
     with pytest.raises(SettingError, match="total is 100 there and 101 here"):
         run(toy.Toy(101), Safety(checkpoint=path, resume=True), toy.identity())
-    (tmp_path / ".c.0123abcd.part").write_bytes(b"left by a kill")
+    files._part_of(path).write_bytes(b"left by a kill")
     run(toy.Toy(), Safety(checkpoint=path, resume=True), toy.identity(), events.append)
     assert "Continuing from" in notes(events)
     assert os.listdir(tmp_path) == ["c"]

@@ -7,7 +7,8 @@ import numpy as np
 from inlaid.encode.corpus import Corpus, encode
 from inlaid.fit.glove import GloVe
 from inlaid.fit.sgns import SGNS
-from inlaid.jobs.run import fit
+from inlaid.jobs.run import run
+from inlaid.jobs.safety import Safety
 from inlaid.jobs.unmoved import Unmoved, row_hashes
 
 
@@ -21,7 +22,7 @@ def test_a_row_that_is_put_back_is_found():
         training = method.start(corpus())
         first = {name: rows.copy() for name, rows in training.rows().items()}
         before = Unmoved(training)
-        fit(training)
+        run(training, Safety(), {})
         assert before.count(training, training.total) == 0
         training.rows()[name][[7, 200]] = first[name][[7, 200]]
         assert before.count(training, training.total) == 2

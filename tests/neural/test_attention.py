@@ -134,7 +134,7 @@ def test_the_scale_keeps_the_variance_of_scores_at_one():
     )
     assert saturated > 0.8  # nearly all of the weight on one key
     assert scaled < 0.3
-    assert Attention(16, 1, scaled=False).scale == 1.0
+    assert Attention(16, 1, scale=1.0).scale == 1.0
 
 
 def test_softmax_of_the_well_known_scores():
@@ -201,3 +201,25 @@ def test_heads_that_do_not_divide_are_refused():
         Attention(8, 3)
     with pytest.raises(SettingError, match="share 3 key/value heads"):
         Attention(8, 4, kv_heads=3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"dim": 0, "heads": 1}, "dim is 0"),
+        ({"dim": 8, "heads": 0}, "heads is 0"),
+        ({"dim": 8, "heads": -2}, "heads is -2"),
+        ({"dim": 8, "heads": 2, "head_dim": -4}, "head_dim is -4"),
+        ({"dim": 8, "heads": 2, "dropout": 2.0}, "dropout is 2.0"),
+    ],
+)
+def test_settings_that_no_attention_has_are_named(settings: dict, said: str):
+    with pytest.raises(SettingError, match=said):
+        Attention(**settings)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 6), (3, 8), (0, 3, 8)])
+def test_hidden_states_of_another_shape_are_named(shape: tuple[int, ...]):
+    positions = torch.arange(3)[None]
+    with pytest.raises(SettingError, match=rf"found shape \({shape[0]}, {shape[1]}"):
+        Attention(8, 2)(torch.zeros(shape), View(positions=positions, key_positions=positions))

@@ -25,9 +25,9 @@ SOURCES = [
     or path.name in ("__init__.py", "family.py", "names.py")
 ]
 SOURCES.append(PACKAGE / "study" / "explain" / "inspect.py")
-FAMILY = re.compile(
-    rf"(?:{'|'.join(NAMES)})(?!3)", re.IGNORECASE
-)  # llama3 is a way to scale rotary frequencies
+FAMILY = re.compile(rf"(?:{'|'.join(NAMES)})(?!3|_config\.json)", re.IGNORECASE)
+"""llama3 is a way to scale rotary frequencies, sentence_bert_config.json a file of sentence-transformers for
+networks of all families."""
 
 
 def code_words(path: Path) -> Iterator[str]:
@@ -103,7 +103,7 @@ def test_encodings_know_their_tables(name: str, kind: str):
         if part.startswith(f"{stack}.positions.")
     }
     assert encoding.tables(config) == shapes
-    assert config.max_length == (7 if name in ("learned", "rotary") else None)
+    assert config.max_length == (7 if name in ("learned", "learned-t5", "rotary") else None)
 
 
 def test_configs_by_dotted_names_and_by_parts():

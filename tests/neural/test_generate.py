@@ -11,8 +11,10 @@ import torch
 
 from inlaid.errors import SettingError
 from inlaid.neural.config import make_config
+from inlaid.neural.constraints import penalized
 from inlaid.neural.decoding import DecodingState
-from inlaid.neural.generate import GenerationSettings, generate, penalized, sample
+from inlaid.neural.generate import GenerationSettings, generate, sample
+from inlaid.neural.generation import Rules
 from inlaid.neural.model import Model
 from inlaid.neural.network import make_network
 
@@ -105,10 +107,7 @@ def test_sampling_draws_by_probability():
 
     def shares(**settings: Any) -> torch.Tensor:
         draws = [torch.Generator().manual_seed(seed) for seed in range(4000)]
-        return (
-            sample(scores, GenerationSettings(method="sample", **settings), draws).bincount(minlength=4)
-            / 4000
-        )
+        return sample(scores, Rules(method="sample", **settings), draws).bincount(minlength=4) / 4000
 
     torch.testing.assert_close(shares(), scores[0].softmax(0), atol=0.03, rtol=0)
     torch.testing.assert_close(shares(temperature=0.5), (2 * scores[0]).softmax(0), atol=0.03, rtol=0)
@@ -166,10 +165,38 @@ def test_padding_is_not_used():
         model().network,
         torch.tensor([[0, 0, 5, 2]]),
         torch.tensor([[0, 0, 1, 1]]),
-        4,
-        use_cache=True,
-        track_used=True,
+        GenerationSettings(max_new_tokens=4, repetition_penalty=1.3),
+        None,
     )
     assert state.used[0].nonzero().flatten().tolist() == [2, 5]
     state.append(torch.tensor([4]))
     assert state.used[0].nonzero().flatten().tolist() == [2, 4, 5]
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_each_token_costs_one_forward(method: Any):
+    made = model(**{"special.end": ()})
+    calls: list[int] = []
+    made.network.stack.register_forward_hook(lambda *_: calls.append(1))  # pyright: ignore
+    generate(made, torch.tensor([[3, 4]]), None, GenerationSettings(method=method, max_new_tokens=5))
+    assert len(calls) == 5
+
+
+def test_a_mask_that_was_given_is_believed():
+    """A prompt may end in an end token that is also the padding token."""
+    made = model(**{"special.padding": END})
+    settings = GenerationSettings(max_new_tokens=5)
+    ids = torch.tensor([[3, 4, END]])
+    found = generate(made, ids, torch.ones_like(ids), settings)
+    assert found == generate(made, ids, None, settings)
+    other = model(**{"special.padding": 0})
+    other.network.load_state_dict(made.network.state_dict())
+    assert found == generate(other, ids, None, settings)
+
+
+@pytest.mark.parametrize("kind", ["decoder", "seq2seq"])
+def test_padding_is_masked_where_no_mask_was_given(kind: str):
+    made = model(kind)
+    ids = torch.tensor([[0, 0, 5, 4]]) if kind == "decoder" else torch.tensor([[5, 4, 0, 0]])
+    settings = GenerationSettings(method="beam", max_new_tokens=5)
+    assert generate(made, ids, None, settings) == generate(made, torch.tensor([[5, 4]]), None, settings)

@@ -7,8 +7,11 @@ import torch
 from torch.nn import functional
 
 from inlaid.errors import SettingError
+from inlaid.kernels.loss import reference
 from inlaid.neural import loss
+from inlaid.neural.config import make_config
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
+from inlaid.neural.encoder import Encoder, MaskedHead
 from inlaid.neural.loss import cross_entropy_, word_loss
 
 WORDS = 37
@@ -70,19 +73,63 @@ def test_autocast_makes_the_products_in_its_type():
     assert [each.dtype for each in gradients(found, hidden, head)] == [torch.float32, torch.float32]
 
 
-def test_columns_beyond_the_words_have_no_gradient():
-    logits = torch.randn(4, 10)
-    wider = torch.cat([logits, torch.full((4, 3), 50.0)], 1)
-    targets = torch.tensor([1, -100, 9, 0])
-    share = torch.tensor(0.5)
+@pytest.mark.parametrize("words", [1, 10, 13])
+def test_logits_become_what_the_reference_says(words: int):
+    given = torch.randn(4, 13, dtype=torch.float64) * 20
+    targets = torch.tensor([0, -100, words - 1, words // 2])
+    expected = given.numpy().copy()
+    losses = reference.cross_entropy_(expected, targets.numpy(), 0.5, words)
+    found = given.clone()
     torch.testing.assert_close(
-        cross_entropy_(wider, targets, share, 10), cross_entropy_(logits, targets, share, 10)
+        cross_entropy_(found, targets, torch.tensor(0.5), words), torch.from_numpy(losses)
     )
-    torch.testing.assert_close(wider, functional.pad(logits, (0, 3)))
-    assert not wider[1].any()
+    torch.testing.assert_close(found, torch.from_numpy(expected))
+    assert not found[1].any()
+    assert not found[:, words:].any()
 
 
-def test_what_does_not_belong_together_is_named():
-    hidden, head, targets = make(True, False, 1.0)
-    with pytest.raises(SettingError, match=r"\(3, 5, 8\) and targets \(2, 5\)"):
-        word_loss(hidden, head, targets[:2])
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_head_of_masked_models_is_taken_too(tied: bool):
+    fields = {"kind": "encoder", "vocab_size": WORDS, "dim": DIM, "head.kind": "masked", "head.bias": True}
+    network = Encoder(make_config({**fields, "head.tied": tied})).double()
+    assert isinstance(network.head, MaskedHead)
+    torch.nn.init.normal_(network.head.output.bias)  # pyright: ignore[reportArgumentType]
+    targets = torch.tensor([[1, -100, 3]])
+    found = list[list[torch.Tensor]]()
+    for ours in (True, False):
+        output = network(torch.tensor([[5, 6, 7]]))
+        value = functional.cross_entropy(output.logits[0], targets[0])
+        if ours:
+            value = word_loss(output.hidden, network.head, targets)
+        found.append([value, *torch.autograd.grad(value, list(network.parameters()))])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "targets", "said"),
+    [
+        ((3, 5, DIM), torch.zeros(3, 4, dtype=torch.int64), "do not fit"),
+        ((2, DIM), torch.zeros(2), "targets that are integers; found torch.float32"),
+        ((2, DIM + 1), torch.zeros(2, dtype=torch.int64), f"dimension {DIM + 1}; this head takes {DIM}"),
+        (
+            (2, DIM),
+            torch.tensor([1, WORDS]),
+            r"Target 37 at position \[1\] is not one of 37 words \(0 to 36\)",
+        ),
+        ((2, DIM), torch.tensor([-1, 0]), r"Target -1 at position \[0\]"),
+    ],
+)
+def test_what_does_not_fit_is_named(hidden: tuple[int, ...], targets: torch.Tensor, said: str):
+    with pytest.raises(SettingError, match=said):
+        word_loss(torch.zeros(hidden), OutputEmbedding(WORDS, DIM), targets)
+
+
+def test_where_nothing_counts_the_gradients_are_zero():
+    hidden = torch.randn(2, DIM, requires_grad=True)
+    head = OutputEmbedding(WORDS, DIM, bias=True)
+    value = word_loss(hidden, head, torch.tensor([-100, -100]))
+    assert value.isnan()  # as in torch
+    value.backward()
+    for gradient in (hidden.grad, head.weight.grad, head.bias.grad):  # pyright: ignore
+        assert not gradient.any()  # pyright: ignore

@@ -10,13 +10,14 @@ import pytest
 import tokenizers
 import torch
 
+from inlaid import registry
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.neural.config import make_config
 from inlaid.neural.generate import GenerationSettings, generate, generate_texts
 from inlaid.neural.model import Model
 from inlaid.neural.network import grow_network, make_network
-from inlaid.neural.tokens import make_batch
+from inlaid.neural.tokens import check_texts, make_batch
 from inlaid.study.search.neighbors import neighbors
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##happy", "cat", "猫", "喜", "欢", "我", "sat", "."]
@@ -75,7 +76,7 @@ def test_tables_are_vectors_of_the_tokenizers_words():
     assert len(neighbors(vectors, "cat", n=3)) == 3
     tied = model(**{"head.kind": "masked"})
     assert np.array_equal(tied.input_vectors().table, tied.output_vectors().table)
-    with pytest.raises(SettingError, match="without an output layer"):
+    with pytest.raises(SettingError, match="without an output layer for words"):
         model(**{"head.kind": "none"}).output_vectors()
 
 
@@ -91,6 +92,53 @@ def test_texts_become_the_mean_or_the_first_of_a_layer(layer: int):
     np.testing.assert_allclose(first[0], hidden(made, ids, layer)[0], atol=1e-5)
     one_by_one = made.embed(["cat sat", "我喜欢猫."], layer=layer, batch=1)
     np.testing.assert_allclose(found, one_by_one, atol=1e-5)  # padding and batch change nothing
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq", "bilm"])
+@pytest.mark.parametrize("position", [entry.name for entry in registry.entries("position")])
+def test_a_text_has_the_same_vector_in_any_batch(kind: str, position: str):
+    rest: dict[str, Any] = {"positions.kind": position}
+    if kind == "bilm":
+        rest["dim"] = 4
+    made = model(kind, **rest)
+    texts = ["cat", "sat", "cat sat", "我喜欢猫.", "sat cat", "猫", "我喜欢 cat sat."]
+    alone = np.stack([made.embed(text) for text in texts])
+    for batch in (None, 1, 3):
+        np.testing.assert_allclose(made.embed(texts, batch=batch), alone, atol=1e-5)
+    bags = position == "none" and kind in ("encoder", "seq2seq")  # the order of words makes no difference
+    assert len(np.unique(alone.round(4), axis=0)) == len(texts) - bags
+
+
+def test_packed_texts_by_the_kernel_for_any_length(monkeypatch: pytest.MonkeyPatch):
+    """On a GPU, one kernel does the attention of all texts; here, its definition does."""
+
+    def attend(query: Any, keys: Any, values: Any, offsets: Any, _: Any, longest: int, __: int) -> Any:
+        assert offsets.dtype == torch.int32
+        assert longest == offsets.diff().max()
+        parts = zip(*(each.split(offsets.diff().tolist()) for each in (query, keys, values)), strict=True)
+        sdpa = torch.nn.functional.scaled_dot_product_attention
+        return torch.cat([sdpa(*(each.transpose(0, 1) for each in part)).transpose(0, 1) for part in parts])
+
+    made = model()
+    texts = ["cat", "我喜欢猫.", "sat", "cat sat"]
+    expected = made.embed(texts)
+    asked: list[int] = []
+    monkeypatch.setattr("inlaid.neural.stack.takes_any_length", lambda _, views: not asked.append(len(views)))
+    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", attend)
+    np.testing.assert_allclose(made.embed(texts), expected, atol=1e-5)
+    assert asked == [3]
+    model("decoder").embed(texts)  # causal: not by this kernel
+    assert asked == [3]
+
+
+def test_one_text_is_one_vector_and_any_iterable_is_taken():
+    made = model()
+    assert made.embed("cat").shape == (8,)
+    expected = made.embed(["cat", "我"])
+    np.testing.assert_array_equal(made.embed(text for text in ("cat", "我")), expected)
+    np.testing.assert_array_equal(made.embed(np.array(["cat", "我"])), expected)
+    found = made.embed_words(text for text in ("cat sat", "我"))
+    assert [each.words for each in found] == [["cat", "sat"], ["我"]]
 
 
 def test_tokens_are_merged_to_words_in_both_languages():
@@ -112,6 +160,22 @@ def test_attention_of_a_text(kind: str):
     assert shown.weights.keys() == {1}
     np.testing.assert_allclose(shown.weights[1].sum(-1), 1, atol=1e-5)
     assert made.attention("cat").weights.keys() == {0, 1}
+
+
+def test_attention_to_the_source():
+    made = model("seq2seq", decoder_layers=1)
+    assert not made.attention("cat").cross_weights
+    shown = made.attention("我 cat", target="猫 sat .")
+    assert shown.target_tokens == ["[CLS]", "[CLS]", "猫", "sat", "."]  # the start, then the text's own
+    assert shown.weights.keys() == {0, 1}
+    network: Any = made.network
+    source = network.encode(torch.tensor([[2, 10, 6, 3]]))
+    expected = network.decode(torch.tensor([[2, 2, 7, 11, 12]]), source, attention=[0])
+    np.testing.assert_allclose(shown.target_weights[0], expected.attention[0][0].detach(), atol=1e-6)
+    np.testing.assert_allclose(shown.cross_weights[0], expected.cross_attention[0][0].detach(), atol=1e-6)
+    assert shown.cross_weights[0].shape == (2, 5, 4)
+    with pytest.raises(SettingError, match="an encoder and a decoder"):
+        model().attention("cat", target="sat")
 
 
 @pytest.mark.parametrize(
@@ -176,6 +240,21 @@ def test_bad_input_is_named():
     made = model()
     with pytest.raises(SettingError, match="has 14 tokens; this model takes 12"):
         made.embed(["cat", "cat " * 12])
+    with pytest.raises(SettingError, match="No pooling is called 'maen'. Did you mean 'mean'"):
+        made.embed(["cat"], pooling="maen")
+    for batch in (0, -1):
+        with pytest.raises(SettingError, match="expected a number of texts"):
+            made.embed(["cat"], batch=batch)
+        with pytest.raises(SettingError, match="expected a number of texts"):
+            made.embed_words(["cat"], batch=batch)
+    with pytest.raises(SettingError, match="Text 1 has a lone surrogate, '.ud800', at character 1"):
+        made.embed(["cat", "s\ud800t"])
+    with pytest.raises(SettingError, match="Text 0 has a lone surrogate"):
+        made.embed("\udfff")
+    with pytest.raises(SettingError, match="A single text is a list of one"):
+        made.embed_words("cat")
+    with pytest.raises(SettingError, match="A single text is a list of one"):
+        make_batch(made.tokenizer, "cat", padding=0)
     with pytest.raises(SettingError, match="no layer 3"):
         made.embed(["cat"], layer=3)
     with pytest.raises(SettingError, match="no texts"):
@@ -185,6 +264,20 @@ def test_bad_input_is_named():
     with pytest.raises(SettingError, match=r"no tokenizer.json"):
         Model(made.network).embed(["cat"])
     assert list(Model(made.network).input_vectors().words)[:2] == ["<row 0>", "<row 1>"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        ([None], "Text 0 is None; expected a string"),
+        (["cat", 3], "Text 1 is 3; expected a string"),
+        (3, "Expected a list of texts; found 3"),
+        (b"cat", "Expected a list of texts"),
+    ],
+)
+def test_what_is_no_text_is_named(texts: Any, reason: str):
+    with pytest.raises(SettingError, match=reason):
+        check_texts(texts)
 
 
 def test_a_tokenizer_that_cannot_encode_is_named():

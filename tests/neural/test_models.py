@@ -3,21 +3,26 @@ batches are named."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import copy
+import warnings
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.utils.parametrizations import weight_norm
 
-from inlaid.errors import SettingError
+from inlaid import registry
+from inlaid.errors import SettingError, UnknownName
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import Encoder
+from inlaid.neural.generate import GenerationSettings, generate
+from inlaid.neural.model import Model
+from inlaid.neural.network import make_network
 from inlaid.neural.seq2seq import Seq2Seq
 
-KINDS = ["none", "learned", "sinusoidal", "shaw", "t5", "transformer-xl", "alibi", "rotary"]
+KINDS = [entry.name for entry in registry.entries("position")]
 
 
 def config(kind: str, **rest: Any) -> Config:
@@ -29,7 +34,7 @@ def config(kind: str, **rest: Any) -> Config:
         "layers": 2,
         "feed_forward.dim": 12,
         "positions.max_length": 12,
-        "positions.max_distance": 16,
+        "positions.max_distance": 20,
         **rest,
     }
     return make_config({"kind": kind, "decoder_layers": decoder_layers, **settings})
@@ -159,25 +164,44 @@ def test_asking_for_weights_changes_nothing():
     assert not shown.logits.isnan().any()
 
 
-COMPILED = """
-import torch
-from inlaid.neural.config import make_config
-from inlaid.neural.decoder import Decoder
-for positions in ("learned", "rotary", "t5"):
-    fields = {"kind": "decoder", "vocab_size": 20, "dim": 8, "attention.heads": 2, "special.padding": 0}
-    network = Decoder(make_config({**fields, "positions.kind": positions}))
-    batch = torch.tensor([[1, 2, 3, 0]])
-    compiled = torch.compile(network, backend="eager", fullgraph=True)(batch).logits
-    torch.testing.assert_close(compiled, network(batch).logits)
-    compiled.sum().backward()
-    print(positions, network.tokens.weight.grad[1].any().item())
-"""
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("positions", KINDS)
+def test_half_precision_with_weights(positions: str, dtype: torch.dtype):
+    """The path with weights gives what the fast path gives, to the rounding of the dtype."""
+    fields = {"kind": "decoder", "vocab_size": 20, "dim": 16, "attention.heads": 4}
+    network = make_network(make_config({**fields, "positions.kind": positions})).to(dtype).eval()
+    batch = torch.randint(0, 20, (2, 9))
+    shown = network(batch, attention=[0])
+    assert (shown.hidden.dtype, shown.attention[0].dtype) == (dtype, dtype)
+    torch.testing.assert_close(shown.hidden, network(batch).hidden, atol=0.05, rtol=0.05)
 
 
-def test_compiles_as_one_graph():
-    # in a process of its own: torch.compile cannot look through the tests' type checker
-    ran = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=False)
-    assert ran.stdout.splitlines() == ["learned True", "rotary True", "t5 True"], ran.stderr
+def test_computed_layers_are_used():
+    """Weight norm, as torch parametrizes a layer, in the forward pass and in decoding; also its old way."""
+    config = make_config({"kind": "decoder", "vocab_size": 20, "dim": 8, "attention.heads": 2})
+    network = make_network(config).eval()
+    assert isinstance(network, Decoder)
+    batch = torch.tensor([[1, 2, 3]])
+    settings = GenerationSettings(max_new_tokens=5)
+    before = generate(Model(network), batch, settings=settings)
+    logits = network(batch).logits
+    expected = copy.deepcopy(network)
+    block: Any = network.stack.blocks[0]
+    for layer in (block.attention.query, block.attention.output, block.feed_forward.down):
+        weight_norm(layer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.nn.utils.weight_norm(block.attention.value)
+    torch.testing.assert_close(network(batch).logits, logits)
+    assert generate(Model(network), batch, settings=settings) == before
+    changed: Any = expected.stack.blocks[0]
+    with torch.no_grad():
+        changed.feed_forward.down.weight.mul_(30)
+        block.feed_forward.down.parametrizations.weight.original0.mul_(30)
+    torch.testing.assert_close(network(batch).logits, expected(batch).logits)
+    assert generate(Model(network), batch, settings=settings) == generate(
+        Model(expected), batch, settings=settings
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,6 +222,47 @@ def test_bad_batches_are_named(batch: Tensor, mask: Tensor | None, said: str):
     for network in (Encoder(config("encoder")), Decoder(config("decoder"))):
         with pytest.raises(SettingError, match=said):
             network(batch, mask)
+
+
+def test_inputs_that_do_not_fit_each_other_are_named():
+    encoder = Encoder(config("encoder", segment_types=2))
+    with pytest.raises(
+        SettingError, match=r"segments have shape \(1, 2\); expected that of the ids, \(1, 3\)"
+    ):
+        encoder(torch.tensor([[1, 2, 3]]), segments=torch.tensor([[0, 1]]))
+    with pytest.raises(SettingError, match="2 sources and 4 targets"):
+        Seq2Seq(config("seq2seq"))(torch.ones(2, 3).long(), torch.ones(4, 3).long())
+    decoder = Decoder(config("decoder"))
+    cache = decoder.new_cache()
+    decoder(torch.tensor([[1, 2]]), cache=cache)
+    with pytest.raises(SettingError, match="cache holds 1 texts; found 2"):
+        decoder(torch.tensor([[1], [2]]), cache=cache)
+    with pytest.raises(SettingError, match="cache has 2 layers and the network 1"):
+        Decoder(config("decoder", layers=1))(torch.tensor([[1, 2]]), cache=cache)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"norm.eps": -1.0}, "eps is -1.0; expected at least 0"),
+        ({"positions.rotary.base": 0.0}, "base is 0.0"),
+        ({"positions.kind": "t5", "positions.buckets": 1}, "1 buckets"),
+        ({"positions.kind": "t5", "positions.max_distance": 8}, "max_distance of 8"),
+    ],
+)
+def test_settings_that_give_nan_are_named(fields: dict[str, Any], said: str):
+    with pytest.raises(SettingError, match=said):
+        Decoder(config("decoder", **fields))
+
+
+def test_an_unknown_field_to_replace_is_named():
+    with pytest.raises(UnknownName, match="'head'. Did you mean 'heads'"):
+        config("decoder").replace({"attention.head": 2})
+
+
+def test_a_network_without_memory_is_named():
+    with pytest.raises(SettingError, match=r"no memory for a network of [\d,]+ parameters"):
+        make_network(config("decoder", vocab_size=2**31 - 1, dim=2**30))
 
 
 def test_bad_configs_are_named():

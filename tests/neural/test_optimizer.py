@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from inlaid.errors import SettingError
+from inlaid.kernels.optimizer import reference
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.optimizer import RowAdagrad, RowAdam, RowSGD, rows_of
 
@@ -59,6 +62,30 @@ def test_each_row_moves_as_torch_moves_it_alone(
     torch.testing.assert_close(
         layer.weight.detach(), torch.stack([row.detach() for row in alone]), rtol=1e-6, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("rest", [{}, {"clip": 0.5, "weight_decay": 0.1}, {"beta1": 0.0, "beta2": 0.9}])
+def test_adam_moves_rows_as_the_reference_says(rest: dict[str, float]):
+    settings = reference.AdamSettings(learning_rate=0.1, **rest)
+    table = torch.nn.Parameter(torch.randn(ROWS, DIM, dtype=torch.float64))
+    expected = table.detach().numpy().copy()
+    state = reference.AdamState(np.zeros((ROWS, DIM)), np.zeros((ROWS, DIM)), np.zeros(ROWS, np.int32))
+    optimizer = RowAdam(
+        [table],
+        learning_rate=0.1,
+        betas=(settings.beta1, settings.beta2),
+        weight_decay=settings.weight_decay,
+        clip=settings.clip,
+    )
+    for ids in ([1, 4, 4, 1, 4], [0], [4, 5]):
+        gradients = torch.randn(len(ids), DIM, dtype=torch.float64)
+        table.grad = torch.sparse_coo_tensor(
+            torch.tensor([ids]), gradients, (ROWS, DIM), check_invariants=True
+        )
+        optimizer.step()
+        reference.adam_step(expected, state, np.array(ids), gradients.numpy(), settings)
+    torch.testing.assert_close(table.detach(), torch.from_numpy(expected))
+    assert optimizer.state[table]["steps"].flatten().tolist() == state.steps.tolist() == [1, 1, 0, 0, 2, 1]
 
 
 @pytest.mark.parametrize("kind", [RowSGD, RowAdagrad, RowAdam])
@@ -127,3 +154,21 @@ def test_wrong_settings_are_named():
         RowAdagrad([torch.nn.Parameter(torch.ones(2))])
     with pytest.raises(SettingError, match="betas"):
         RowAdam([torch.nn.Parameter(torch.ones(2, 2))], betas=(0.9, 1.0))
+
+
+@pytest.mark.parametrize("kind", [RowSGD, RowAdagrad, RowAdam])
+def test_settings_and_states_that_do_not_fit_are_named(kind: Any):
+    table = nn.Parameter(torch.randn(4, 2))
+    with pytest.raises(SettingError, match="at least one"):
+        kind([])
+    with pytest.raises(SettingError, match="at least one"):
+        kind(table)
+    if kind is not RowSGD:
+        with pytest.raises(SettingError, match="eps is -1.0"):
+            kind([table], eps=-1.0)
+    optimizer = kind([table])
+    table.grad = torch.ones(4, 2)
+    optimizer.step()
+    if kind is not RowSGD:
+        with pytest.raises(SettingError, match="state of table 0 has 4 rows of .*, and the table 5"):
+            kind([nn.Parameter(torch.randn(5, 2))]).load_state_dict(optimizer.state_dict())

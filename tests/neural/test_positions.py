@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inlaid.errors import SettingError
-from inlaid.neural.config import Layout, make_config
+from inlaid.neural.config import make_config
+from inlaid.neural.config_parts import Layout
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.positions import (
     Alibi,

@@ -20,5 +20,9 @@ def english() -> tuple[Vectors, Corpus]:
 
 @pytest.fixture(scope="session")
 def chinese() -> tuple[Vectors, Corpus]:
-    corpus = encode(world.sentences("zh", words=60_000), Encoding(dictionary=world.dictionary()), workers=1)
+    corpus = encode(
+        world.sentences("zh", words=60_000),
+        Encoding(dictionary=world.dictionary(), force_dictionary=True),
+        workers=1,
+    )
     return pipeline.train(corpus, "ppmi", dim=60, report=silent), corpus

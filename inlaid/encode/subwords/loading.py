@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ FORMS = (
     "tokenizer.json; vocab.json with merges.txt, or encoder.json with vocab.bpe (GPT-2); vocab.txt (BERT); "
     "a file with the suffix .model or .spm (SentencePiece)"
 )
+_SPECIAL_NAME = re.compile(r"\[.+\]|<.+>")
 PARTNERS = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}
 
 
@@ -34,7 +36,8 @@ def load(path: Path, *, lower: bool | None = None) -> Subwords:
     .model.
 
     In a folder, tokenizer.json comes first, because it is complete. A vocab.txt does not record whether text
-    is lower-cased first: a tokenizer_config.json beside it does, or `lower`.
+    is lower-cased first: a tokenizer_config.json beside it does, or `lower`. Without both, text is
+    lower-cased if no word of the vocabulary has a capital letter, as in bert-base-chinese.
     """
     path = _file_in(path) if path.is_dir() else path
     if not path.is_file():
@@ -48,11 +51,13 @@ def load(path: Path, *, lower: bool | None = None) -> Subwords:
         raise FormatError("{path}: {error}", path=path, error=error) from None
 
 
-def of_model(folder: Path, *, reads_both_ways: bool) -> Engine | marian.SentencePieces | None:
+def of_model(
+    folder: Path, *, reads_both_ways: bool, around: tuple[str, str] = ("[CLS]", "[SEP]")
+) -> Engine | marian.SentencePieces | None:
     """The tokenizer in a model's folder, as `transformers` builds it: names of special tokens become tokens.
 
-    None if the folder has no tokenizer. A vocab.txt is used for bidirectional models, as BERT's: "[CLS]" and
-    "[SEP]" surround a text, which is lower-cased unless a tokenizer_config.json says otherwise.
+    None if the folder has no tokenizer. A vocab.txt is used for bidirectional models, as BERT's: the two
+    tokens `around` surround a text, which is lower-cased unless a tokenizer_config.json says otherwise.
     """
     if marian.recognizes(folder) and not (folder / "tokenizer.json").is_file():
         return marian.SentencePieces(folder)
@@ -65,7 +70,7 @@ def of_model(folder: Path, *, reads_both_ways: bool) -> Engine | marian.Sentence
         return None
     if path.name == "vocab.txt":
         engine = _engine(path, bool(_config_beside(path).get("do_lower_case", True)))
-        engine.post_processor = _with_cls_and_sep(engine, path)
+        engine.post_processor = _surrounded(engine, path, around)
     else:
         engine = _engine(path, None)
     engine.no_padding()
@@ -73,14 +78,18 @@ def of_model(folder: Path, *, reads_both_ways: bool) -> Engine | marian.Sentence
     return engine
 
 
-def _with_cls_and_sep(engine: Engine, path: Path) -> processors.BertProcessing:
-    first = engine.token_to_id("[CLS]")
-    last = engine.token_to_id("[SEP]")
-    if first is None or last is None:
+def _surrounded(engine: Engine, path: Path, around: tuple[str, str]) -> processors.BertProcessing:
+    first, last = around
+    first_id = engine.token_to_id(first)
+    last_id = engine.token_to_id(last)
+    if first_id is None or last_id is None:
         raise FormatError(
-            "{path} is not BERT's vocabulary: expected [CLS] and [SEP] among its words.", path=path
+            "{path} is not this model's vocabulary: expected {first} and {last} among its words.",
+            path=path,
+            first=first,
+            last=last,
         )
-    return processors.BertProcessing(("[SEP]", last), ("[CLS]", first))
+    return processors.BertProcessing((last, last_id), (first, first_id))
 
 
 def _engine(path: Path, lower: bool | None) -> Engine:
@@ -209,7 +218,7 @@ def _read_bert(path: Path, lower: bool | None) -> Engine:
     config = _config_beside(path)
     engine = bert_like(
         models.WordPiece(vocabulary, unk_token=UNKNOWN),
-        lower=_lower_cases(path, config.get("do_lower_case"), lower),
+        lower=_lower_cases(path, vocabulary, config.get("do_lower_case"), lower),
         clean=True,
         chinese=config.get("tokenize_chinese_chars", True),
         accents=config.get("strip_accents"),
@@ -218,13 +227,7 @@ def _read_bert(path: Path, lower: bool | None) -> Engine:
     return engine
 
 
-def _lower_cases(path: Path, config: bool | None, lower: bool | None) -> bool:
-    if lower is None and config is None:
-        raise SettingError(
-            "{path} does not say whether text is lower-cased first. Pass lower=True (uncased) or lower=False "
-            "(cased).",
-            path=path,
-        )
+def _lower_cases(path: Path, words: Iterable[str], config: bool | None, lower: bool | None) -> bool:
     if None not in (lower, config) and lower != config:
         raise SettingError(
             "lower is {lower}, but the tokenizer_config.json beside {path} says {config}. Remove lower.",
@@ -232,7 +235,11 @@ def _lower_cases(path: Path, config: bool | None, lower: bool | None) -> bool:
             path=path,
             config=config,
         )
-    return bool(config if lower is None else lower)
+    known = config if lower is None else lower
+    if known is not None:
+        return known
+    # names of special tokens, as [CLS] and <S>, have capitals in every vocabulary
+    return all(word == word.lower() or _SPECIAL_NAME.fullmatch(word) for word in words)
 
 
 # ---- The words alone

@@ -57,6 +57,12 @@ class SentencePieces:
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
         return [self._encode(text) for text in texts]
 
+    def encode_target(self, text: str) -> list[int]:
+        """The ids of a text of the target language, and the end."""
+        words = self.target_vocabulary
+        pieces = self.target.encode(text, out_type=str)
+        return [*(words.get(piece, words[UNKNOWN]) for piece in pieces), words[END]]
+
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         return [self.target.decode_pieces(self._target_pieces(ids)) for ids in rows]
 

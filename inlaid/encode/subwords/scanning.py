@@ -26,6 +26,17 @@ BATCH = 50_000
 """Sentences encoded at once."""
 
 
+def make_repeatable(source: Source, name: str) -> None:
+    """Hold sentences that can be read once: text is read twice, to train the tokenizer and to encode it."""
+    if source.reads_stdin:
+        raise SourceError(
+            "{name} reads the text twice, and standard input can be read once. Save it to a file first.",
+            name=name,
+        )
+    if source.sentences() is not None and not isinstance(source.text, (list, tuple)):
+        source.text = cast("Text", list(cast("Iterable[str]", source.text)))
+
+
 def tokenizer_for(source: Source, name: str, file: Path | None, size: int, cleaner: Cleaner) -> Subwords:
     """The tokenizer of a file, or one trained on the beginning of the text."""
     if file is not None:
@@ -34,17 +45,9 @@ def tokenizer_for(source: Source, name: str, file: Path | None, size: int, clean
         return load(file)
     from inlaid.encode.subwords.training import train
 
-    if source.reads_stdin:
-        raise SourceError(
-            "{name} reads the text twice, and standard input can be read once. Save it to a file first.",
-            name=name,
-        )
-    if source.sentences() is not None and not isinstance(source.text, (list, tuple)):
-        # it is read twice: to train the tokenizer, and to encode the text
-        source.text = cast("Text", list(cast("Iterable[str]", source.text)))
     read = 0
     sample: list[str] = []
-    for line in _lines(Source(source.text, source.field), cleaner, {}):
+    for line in _lines(source.again(), cleaner, {}):
         sample.append(line)
         read += len(line)
         if read > TRAINING_CHARACTERS:

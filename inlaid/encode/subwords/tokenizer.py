@@ -14,6 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.encode.subwords.sentencepiece import SPACE
+from inlaid.encode.subwords.spelling import BYTE_LEVEL, WORDPIECE, follows_space, readable
 from inlaid.encode.tokenizers import Token
 from inlaid.errors import FormatError, SourceError, UnknownWord
 from inlaid.untrusted import library_errors, parse_json
@@ -31,7 +32,8 @@ BATCH = 16384
 class Subwords:
     """A tokenizer with a fixed vocabulary of words and parts of words, each with an id.
 
-    The name of a special token in a text ("[MASK]") is read as plain text by default. Nothing is added,
+    Words are written so that people can read them (see `spelling`): byte-level tokens as the text they stand
+    for. The name of a special token in a text ("[MASK]") is read as plain text by default. Nothing is added,
     truncated or padded, whatever the tokenizer file says.
 
     >>> gpt2 = load(Path("gpt2"))
@@ -52,19 +54,23 @@ class Subwords:
     def tokenize(self, text: str) -> list[Token]:
         """The tokens and their character offsets.
 
-        Tokens that are bytes of one character all have the offsets of that character. The "▁" that
-        SentencePiece puts before a text has an empty span.
+        Tokens that are bytes of one character all have the offsets of that character, and the "▁" that
+        SentencePiece puts before a text those of the first character.
         """
         with _naming_bad_text(text):
             encoding = self.engine.encode(text, add_special_tokens=False)
         spans = zip(encoding.ids, encoding.offsets, strict=True)
-        tokens = [Token(self.vocabulary[id], start, end) for id, (start, end) in spans]
-        if len(tokens) > 1 and tokens[0].text == SPACE and tokens[1].start == 0:
-            tokens[0] = Token(SPACE, 0, 0)
-        return tokens
+        return [Token(self.vocabulary[id], start, end) for id, (start, end) in spans]
 
     def words(self, text: str) -> list[str]:
         return [self.vocabulary[id] for id in self.ids(text)]
+
+    def pieces(self, word: str) -> list[str]:
+        """The tokens of a word as it is written in running text, so after a space in scripts that have them;
+        none for a word with characters that the tokenizer does not know."""
+        text = f" {word}" if self.mark == BYTE_LEVEL and follows_space(word) else word
+        found = [piece for piece in self.words(text) if piece != self.mark]
+        return [] if any(piece in (UNKNOWN, "<unk>") for piece in found) else found
 
     def ids(self, text: str, *, special: bool = False) -> list[int]:
         """With `special`, the name of a special token in the text becomes that token."""
@@ -94,7 +100,7 @@ class Subwords:
 
     @cached_property
     def vocabulary(self) -> list[str]:
-        """All words in the order of their ids; an id without a word is shown as "<id 7>"."""
+        """All words in the order of their ids, readable; an id without a word is shown as "<id 7>"."""
         known = self.engine.get_vocab()
         if not known:
             raise FormatError("The tokenizer has an empty vocabulary. Train it, or load a trained one.")
@@ -117,7 +123,18 @@ class Subwords:
                     id=id,
                 )
             words[id] = word
-        return words
+        return readable(words) if self.mark == BYTE_LEVEL else words
+
+    @cached_property
+    def mark(self) -> str:
+        """What the vocabulary writes before a word (Ġ, ▁) or before a piece that continues one (##)."""
+        if isinstance(self.engine.model, models.WordPiece):
+            return WORDPIECE if self.engine.model.continuing_subword_prefix == WORDPIECE else ""
+        parts: list[Any] = [self.engine.decoder, self.engine.pre_tokenizer]
+        state = b"".join(part.__getstate__() for part in parts if part is not None).decode()
+        if '"ByteLevel"' in state:
+            return BYTE_LEVEL
+        return SPACE if SPACE in state else ""
 
     @cached_property
     def special(self) -> Mapping[str, int]:

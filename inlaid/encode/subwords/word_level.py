@@ -27,14 +27,14 @@ PATTERNS = {
 
 
 @dataclass(frozen=True)
-class WordLevelTokenizer:
+class FolderTokenizer:
     """A tokenizer.json, and the rows its table needs: one more than there are words, unless [UNK] is one."""
 
     json: str
     rows: int
 
 
-def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> WordLevelTokenizer:
+def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> FolderTokenizer:
     """A WordLevel model for words that the tokenizer's pattern finds; all other words are added tokens.
 
     Added tokens are matched first, the longest at each position: Chinese words anywhere, others (new_york,
@@ -60,7 +60,17 @@ def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> 
         AddedToken(word, single_word=_is_single_word(word), normalized=True) for word in apart if word.strip()
     ]
     engine.add_tokens(added)
-    return WordLevelTokenizer(engine.to_str(), len(ids))
+    return FolderTokenizer(engine.to_str(), len(ids))
+
+
+def with_normalizer(tokenizer_json: str, encoding: Mapping[str, Any], report: Report) -> str:
+    """A tokenizer.json that also normalizes text as the encoding did, before its own normalization."""
+    engine = Engine.from_str(tokenizer_json)
+    before = _normalizer(encoding.get("normalize", ()), report)
+    steps = [each for each in (before, engine.normalizer) if each is not None]
+    if steps:
+        engine.normalizer = normalizers.Sequence(steps)
+    return engine.to_str()
 
 
 def _is_single_word(word: str) -> bool:

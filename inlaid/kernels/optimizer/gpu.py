@@ -192,7 +192,7 @@ def _adam(
     sums,
     count,
     shrink,
-    rate,
+    learning_rate,
     keep,
     GUARD: tl.constexpr,
     ONE: tl.constexpr,
@@ -230,7 +230,7 @@ def _adam(
                 square = square * TWO + (1 - TWO) * gradient * gradient
                 tl.store(means + at, mean, mask=inside)
                 tl.store(squares + at, square, mask=inside)
-                speed = tl.div_rn(rate, _one_minus_exp(step * LOG_ONE))
+                speed = tl.div_rn(learning_rate, _one_minus_exp(step * LOG_ONE))
                 width = tl.sqrt_rn(_one_minus_exp(step * LOG_TWO))
                 moved = old * keep - tl.div_rn(mean * speed, tl.div_rn(tl.sqrt_rn(square), width) + GUARD)
                 tl.store(table + at, moved, mask=inside)
@@ -280,7 +280,8 @@ def adam_step(
     another."""
     one, two = group["betas"]
     logs = [math.log(beta) if beta else -1e4 for beta in (one, two)]  # the powers of 0 are 0
-    keep = 1 - group["lr"] * group["weight_decay"]
+    learning_rate = group["lr"]  # torch's name for it
+    keep = 1 - learning_rate * group["weight_decay"]
     _adam[(triton.cdiv(runs.count, EACH),)](
         table,
         state["means"],
@@ -292,7 +293,7 @@ def adam_step(
         runs.sums,
         runs.count,
         runs.sums if shrink is None else shrink,
-        group["lr"],
+        learning_rate,
         keep,
         group["eps"],
         one,

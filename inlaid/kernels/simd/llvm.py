@@ -41,10 +41,15 @@ class Table:
         columns = builder.extract_value(array.shape, 1)
         self.vectors = builder.udiv(columns, int64(SIMD_WIDTH))
         """Vectors in a row."""
+        self.last = builder.sub(builder.extract_value(array.shape, 0), int64(1))
 
     def row(self, row: Any) -> Any:
         """The address of a row, in bytes."""
         return self.builder.add(self.start, self.builder.mul(row, self.stride))
+
+    def at_most_last(self, row: Any) -> Any:
+        """The row, or the last one where there is none."""
+        return self.builder.select(self.builder.icmp_signed("<", row, self.last), row, self.last)
 
     def row_of(self, ids: Any, n: Any) -> Any:
         """The address of row ids[n]."""

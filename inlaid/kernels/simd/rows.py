@@ -36,6 +36,12 @@ from inlaid.kernels.simd.llvm import (
 READ_TO_L2 = (0, 2, 1)
 """Prefetch to read, into the second-level cache: the first has no space for more than the rows in use."""
 
+TILE_ROWS = 8
+TILE_COLUMNS = 3
+"""The 24 sums of a tile, three vectors and their addresses fill the registers of AVX-512."""
+AHEAD = 8 * TILE_COLUMNS
+"""Rows of a matrix that are on their way from memory, and that all tiles use before the next are needed."""
+
 
 def row_width(dim: int) -> int:
     """Columns of a table whose rows are whole vectors."""
@@ -108,6 +114,61 @@ def dots_plain(table: Any, ids: Any, first: int, other: Any, others: Any, begin:
     for q in range(begin, begin + GROUP):
         for i in range(GROUP):
             scores[GROUP * q + i] = table[ids[first + i]] @ other[others[q]]
+
+
+def _tile(*, prefetching: bool) -> Any:
+    """sums[4 i + q] = table[first + i] . other[begin + q], for eight i and three q, over the columns of
+    `other`; beyond its end, a table's last row is taken again. With `prefetching`, the rows of `other` that
+    are AHEAD of these are on their way from memory meanwhile, one cache line for each that is used."""
+
+    def tile(typing_context, table, first, other, begin, sums):
+        def build(context, builder, signature, arguments):
+            left, right = (Table(context, builder, signature.args[n], arguments[n]) for n in (0, 2))
+            out = data_of(context, builder, signature.args[4], arguments[4])
+            a = [left.row(left.at_most_last(builder.add(arguments[1], int64(i)))) for i in range(TILE_ROWS)]
+            b = [
+                right.row(right.at_most_last(builder.add(arguments[3], int64(q))))
+                for q in range(TILE_COLUMNS)
+            ]
+            ahead = builder.mul(right.stride, int64(AHEAD))
+
+            def body(n, totals):
+                offset = builder.mul(n, int64(CACHE_LINE))
+                if prefetching:
+                    for row in b:
+                        prefetch(builder, builder.add(builder.add(row, offset), ahead), READ_TO_L2)
+                y = [load(builder, row, offset) for row in b]
+                found = []
+                for i, row in enumerate(a):
+                    x = load(builder, row, offset)
+                    found += [
+                        multiply_add(builder, x, y[q], totals[TILE_COLUMNS * i + q])
+                        for q in range(TILE_COLUMNS)
+                    ]
+                return found
+
+            totals = loop(builder, right.vectors, [ZEROS] * (TILE_ROWS * TILE_COLUMNS), body)
+            for i in range(0, TILE_ROWS, GROUP):
+                group = totals[TILE_COLUMNS * i : TILE_COLUMNS * (i + GROUP)]
+                columns = [group[q::TILE_COLUMNS] for q in range(TILE_COLUMNS)]
+                vectors = [*(each for column in columns for each in column), *[ZEROS] * GROUP]
+                store_at(builder, _horizontal_sums(builder, vectors), out, int64(GROUP * i))
+            return context.get_dummy_value()
+
+        return types.void(table, types.intp, other, types.intp, sums), build
+
+    return intrinsic(tile)
+
+
+tile = _tile(prefetching=False)
+tile_and_prefetch = _tile(prefetching=True)
+
+
+def tile_plain(table: Any, first: int, other: Any, begin: int, sums: Any) -> None:
+    for i in range(TILE_ROWS):
+        row = table[min(first + i, len(table) - 1)]
+        for q in range(TILE_COLUMNS):
+            sums[GROUP * i + q] = row[: other.shape[1]] @ other[min(begin + q, len(other) - 1)]
 
 
 @intrinsic

@@ -17,9 +17,10 @@ import numpy as np
 from inlaid.kernels.compile import kernel, part
 from inlaid.kernels.simd.byte_vectors import between, copy, lowest_bit, put_words
 
-BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD = range(7)
+BLANK, LETTER, DIGIT, APOSTROPHE, POINT, HAN, HARD, WIDE_POINT = range(8)
 """Classes of characters: between words; in words; in words and numbers; in a word if inside it; in a number
-if inside it; Chinese; handled by the plain tokenizer."""
+if inside it; Chinese; handled by the plain tokenizer; a full-width comma or point, which is so handled inside
+a number and is between words elsewhere."""
 
 MARK = 1
 """Takes the place of a run of Chinese in the cleaned text."""
@@ -49,7 +50,7 @@ class CleanOutput(NamedTuple):
     runs: np.ndarray
     """(size + 65,) u1: the Chinese runs, a newline before each."""
     hard: np.ndarray
-    """(lines, 2) i8: hard line n is text[hard[n, 0]:hard[n, 1]]."""
+    """(lines, 2) i8: hard line n is text[hard[n, 0]:hard[n, 1]]. Those beyond its end are counted only."""
 
 
 class Lines(NamedTuple):
@@ -115,6 +116,10 @@ def _clean_characters(text, here, until, before, lines, characters, output):
         else:
             if kind == HARD:
                 lines = _hard_line(lines)
+            elif kind == WIDE_POINT:
+                if before == DIGIT and _class_at(text, here + width, kinds) == DIGIT:
+                    lines = _hard_line(lines)
+                kind = BLANK
             elif kind >= APOSTROPHE:
                 following = _class_at(text, here + width, kinds)
                 joins = DIGIT if kind == POINT else LETTER
@@ -136,8 +141,9 @@ def _end_line(lines, end, hard):
     hard_lines = lines.hard_lines
     run_bytes = lines.run_bytes
     if not lines.easy:
-        hard[hard_lines, 0] = lines.start
-        hard[hard_lines, 1] = end
+        if hard_lines < hard.shape[0]:
+            hard[hard_lines, 0] = lines.start
+            hard[hard_lines, 1] = end
         hard_lines += 1
         run_bytes = lines.run_bytes_before
     return Lines(end + 1, True, hard_lines, run_bytes, run_bytes)

@@ -58,6 +58,14 @@ class Bert(Family):
         "add_cross_attention": False,
         "position_embedding_type": "absolute",
     }
+    also_read: ClassVar = ("hidden_act",)
+    no_effect: ClassVar = (
+        "bos_token_id",
+        "classifier_dropout",
+        "eos_token_id",
+        "initializer_range",
+        "use_cache",
+    )
     classes: ClassVar = {"masked": "BertForMaskedLM", "none": "BertModel"}
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
@@ -72,8 +80,16 @@ class Bert(Family):
     def write_more(self, config: Config) -> dict[str, Any]:
         return {"hidden_act": THEIR_ACTIVATIONS[config.feed_forward.activation]}
 
+    def fits(self, config: Config) -> bool:
+        """Theirs always has segments. The config does not say whether a network without a head has a pooler:
+        the tensors do."""
+        if "segment_types" in self.keys and not config.segment_types:
+            return False
+        poolers = {config.pooler, True} if config.head.kind == "none" else {config.pooler}
+        return any(super(Bert, self).fits(config.replace({"pooler": pooler})) for pooler in poolers)
+
     def names(self, config: Config) -> Names:
-        return Names(
+        names = Names(
             prefix="bert.",
             without_prefix=("cls.",),
             parts={
@@ -94,6 +110,7 @@ class Bert(Family):
             unused=r"bert\.embeddings\.position_ids|cls\.seq_relationship\..*|bert\.pooler\.dense\..*",
             old_names=OLD_NAMES,
         )
+        return names if config.head.tied else names.with_own_bias()
 
     def read_tokenizer(self, path: Path, config: Config) -> Any:
         """A vocab.txt counts too: "[CLS]" and "[SEP]" are put around the text."""

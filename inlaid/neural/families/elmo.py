@@ -72,7 +72,7 @@ class Elmo(Family):
 
         config = self.read_folder(path)
         arrays = elmo.read_weights(path)
-        check_parameters(path, config, sum(array.size for array in arrays.values()))
+        check_parameters(path, config, [array.size for array in arrays.values()])
         places = {ours: _place(ours) for ours in parameter_shapes(config)}
         expected = {place.name for place in places.values()}
         if expected != arrays.keys():

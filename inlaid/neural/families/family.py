@@ -16,6 +16,7 @@ from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.families.names import Names
+from inlaid.neural.generation import ALL_KEYS as GENERATION_KEYS
 from inlaid.neural.tables import config_by_tensors
 
 JSON = Mapping[str, Any]
@@ -32,6 +33,36 @@ ACTIVATIONS = {
 THEIR_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
 MAY_BE_NONE = ("special.padding", "special.start")
 SHARED = "share_encoder_decoder_embeddings"
+
+WITHOUT_EFFECT = (
+    "_attn_implementation",
+    "_name_or_path",
+    "architectures",
+    "attn_implementation",
+    "auto_map",
+    "chunk_size_feed_forward",
+    "dtype",
+    "finetuning_task",
+    "gradient_checkpointing",
+    "id2label",
+    "is_causal",
+    "is_encoder_decoder",
+    "label2id",
+    "model_type",
+    "output_attentions",
+    "output_hidden_states",
+    "prefix",
+    "problem_type",
+    "return_dict",
+    "task_specific_params",
+    "tokenizer_class",
+    "torch_dtype",
+    "torchscript",
+    "transformers_version",
+    "use_bfloat16",
+    "use_cache",
+)
+"""Keys of any config.json that change no number, or that are read for every family."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +85,15 @@ class Family:
     """Our fields that are the same in the whole family."""
     required: ClassVar[Mapping[str, Any]] = {}
     """Their keys that must have this value, or be absent: other values are not supported."""
+    also_read: ClassVar[tuple[str, ...]] = ()
+    """Their keys that `read_more` reads."""
+    no_effect: ClassVar[tuple[str, ...]] = ()
+    """Their keys that change no number of the network: how it is initialized, other heads, speed."""
+    aliases: ClassVar[Mapping[str, str]] = {}
+    """Other names of their keys -> the key, as in their `attribute_map`."""
+    generation: ClassVar[Mapping[str, Any]] = {}
+    """Their keys about generating text, and the defaults of these in folders without a
+    generation_config.json."""
     has_config_json: ClassVar[bool] = True
     """Folders have a config.json with this model type; otherwise `recognizes` tells by other files."""
     classes: ClassVar[Mapping[str, str]] = {}
@@ -62,7 +102,7 @@ class Family:
     def read(self, raw: JSON) -> Config:
         """The config that a config.json describes; one that is not supported raises FormatError."""
         try:
-            return self._read(raw).resolved()
+            return self._read(self._with_keys(raw)).resolved()
         except FormatError:
             raise
         except (
@@ -82,6 +122,7 @@ class Family:
 
     def write(self, config: Config) -> dict[str, Any]:
         """A config.json that `read` turns back into `config`."""
+        config = config.resolved()
         return {
             **{key: config.field(name) for name, (key, _) in self.keys.items()},
             "model_type": self.model_type,
@@ -98,6 +139,15 @@ class Family:
             return self.read(self.write(config)) == config.resolved()
         except InlaidError:
             return False
+
+    def unknown_keys(self, raw: JSON) -> list[str]:
+        """Their keys with a value that nothing here reads, and that are not known to have no effect."""
+        known = {key for key, _ in self.keys.values()} | {*self.required, *self.also_read, *self.no_effect}
+        known |= {*self.aliases, *self.aliases.values(), *WITHOUT_EFFECT, *GENERATION_KEYS}
+        return sorted(key for key, value in raw.items() if key not in known and value is not None)
+
+    def check_tensors(self, folder: Folder, config: Config) -> None:
+        """Raise FormatError for stored tensors that are not needed, and are not what they should be."""
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
         """Our fields that `keys` cannot express."""
@@ -120,7 +170,8 @@ class Family:
         return self.read(huggingface.read_config(path))
 
     def config_by_tensors(self, config: Config, folder: Folder) -> Config:
-        """The config, completed with what only the tensors tell: a pooler, a second input table."""
+        """The config, completed with what only the tensors tell: a head, a pooler, a second input
+        table."""
         return config_by_tensors(config, self.names, folder)
 
     def load(self, path: Path, *, tied: bool | None) -> Loaded:
@@ -140,6 +191,20 @@ class Family:
         """The tokenizer of a folder, or None."""
         return of_model(path, reads_both_ways=False)
 
+    def _with_keys(self, raw: JSON) -> JSON:
+        """With the keys that are given by another name."""
+        given = {key: raw[alias] for alias, key in self.aliases.items() if alias in raw}
+        for alias, key in self.aliases.items():
+            if alias in raw and raw.get(key, raw[alias]) != raw[alias]:
+                raise FormatError(
+                    "config.json: {key} is {found!r} and {alias}, another name of it, {other!r}. Remove one.",
+                    key=key,
+                    found=raw[key],
+                    alias=alias,
+                    other=raw[alias],
+                )
+        return {**raw, **given}
+
     def _read(self, raw: JSON) -> Config:
         for key, value in self.required.items():
             if raw.get(key, value) != value:
@@ -153,7 +218,20 @@ class Family:
         fields = {name: raw.get(key, default) for name, (key, default) in self.keys.items()}
         fields |= {"head.kind": self._head(raw), **self.fixed, **self.read_more(raw)}
         given = {name: value for name, value in fields.items() if value is not None or name in MAY_BE_NONE}
-        return make_config(given)
+        config = make_config(given)
+        self._check_causal(raw, config)
+        return config
+
+    def _check_causal(self, raw: JSON, config: Config) -> None:
+        """`is_causal` turns decoders into encoders there, encoders into decoders, and both sides of a
+        seq2seq into one of them."""
+        usual = {"decoder": True, "encoder": False}.get(config.kind)
+        if "is_causal" in raw and "is_causal" not in self.also_read and raw["is_causal"] is not usual:
+            raise FormatError(
+                "config.json: is_causal is {found!r}; {model_type} is only supported without it.",
+                found=raw["is_causal"],
+                model_type=self.model_type,
+            )
 
     def class_name(self, raw: JSON) -> str:
         """The class a folder was saved from."""

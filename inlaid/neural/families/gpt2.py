@@ -51,6 +51,23 @@ class Gpt2(Family):
         "scale_attn_weights": True,
         "add_cross_attention": False,
     }
+    also_read: ClassVar = ("activation_function", "embd_pdrop", "eos_token_id")
+    no_effect: ClassVar = (
+        "initializer_range",
+        "n_ctx",
+        "reorder_and_upcast_attn",
+        "summary_activation",
+        "summary_first_dropout",
+        "summary_proj_to_labels",
+        "summary_type",
+        "summary_use_proj",
+    )
+    aliases: ClassVar = {
+        "hidden_size": "n_embd",
+        "max_position_embeddings": "n_positions",
+        "num_attention_heads": "n_head",
+        "num_hidden_layers": "n_layer",
+    }
     classes: ClassVar = {"linear": "GPT2LMHeadModel", "none": "GPT2Model"}
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
@@ -59,12 +76,13 @@ class Gpt2(Family):
             "feed_forward.activation": read_activation(raw.get(key, "gelu_new"), key),
             "special.end": read_end(raw, 50256),
             "special.padding": read_padding(raw),
+            "embedding_dropout": _embedding_dropout(raw),
         }
 
     def write_more(self, config: Config) -> dict[str, Any]:
         return {
             "activation_function": THEIR_ACTIVATIONS[config.feed_forward.activation],
-            "embd_pdrop": config.dropout,
+            "embd_pdrop": config.dropout if config.embedding_dropout is None else config.embedding_dropout,
             "eos_token_id": write_end(config),
         }
 
@@ -83,6 +101,12 @@ class Gpt2(Family):
             output_table="lm_head.weight",
             unused=r"transformer\.h\.\d+\.attn\.(masked_)?bias",
         )
+
+
+def _embedding_dropout(raw: JSON) -> float | None:
+    """None if it is the same as that of the sublayers."""
+    found = raw.get("embd_pdrop", 0.1)
+    return None if found == raw.get("resid_pdrop", 0.1) else found
 
 
 GPT2 = Gpt2()

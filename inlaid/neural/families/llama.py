@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
+from inlaid.encode.subwords.loading import of_model
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import (
     JSON,
@@ -16,19 +19,26 @@ from inlaid.neural.families.family import (
     write_end,
 )
 from inlaid.neural.families.names import Names, blocks
-from inlaid.neural.families.rope import read_rotary, write_rotary
+from inlaid.neural.families.pieces import llama_pieces, of_pieces
+from inlaid.neural.families.rope import ROPE_KEYS, read_rotary, write_rotary
 
 BLOCK = {
     "attention.query": "self_attn.q_proj",
     "attention.key": "self_attn.k_proj",
     "attention.value": "self_attn.v_proj",
     "attention.output": "self_attn.o_proj",
+    "attention.query_norm": "self_attn.q_norm",
+    "attention.key_norm": "self_attn.k_norm",
     "attention_norm": "input_layernorm",
     "feed_forward.up": "mlp.up_proj",
     "feed_forward.gate": "mlp.gate_proj",
     "feed_forward.down": "mlp.down_proj",
     "feed_forward_norm": "post_attention_layernorm",
 }
+
+TORCH_ACTIVATIONS = {**THEIR_ACTIVATIONS, "gelu_tanh": "gelu_pytorch_tanh"}
+"""With torch's own GELU, as here: `gelu_new` is the same function and differs in the last bits."""
+BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
 
 
 class Llama(Family):
@@ -52,32 +62,58 @@ class Llama(Family):
         "feed_forward.bias": ("mlp_bias", False),
     }
     fixed: ClassVar = {
-        "kind": "decoder",
         "norm.kind": "rms",
         "feed_forward.gated": True,
         "positions.kind": "rotary",
         "positions.layout": "halves",
     }
     required: ClassVar = {"pretraining_tp": 1}
+    also_read: ClassVar = ("eos_token_id", "hidden_act", "is_causal", *ROPE_KEYS)
+    no_effect: ClassVar = ("initializer_range", "use_cache")
     classes: ClassVar = {"linear": "LlamaForCausalLM", "none": "LlamaModel"}
     default_end: ClassVar[int | None] = 2
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
         return {
+            "kind": "decoder" if raw.get("is_causal", True) else "encoder",
             "positions.rotary": read_rotary(raw),
             "feed_forward.activation": read_activation(raw.get("hidden_act", "silu"), "hidden_act"),
             "special.end": read_end(raw, self.default_end),
-            "special.padding": read_padding(raw),
+            "special.padding": read_padding(raw, default=self.keys["special.padding"][1]),
         }
 
+    def our_window(self, raw: JSON, window: int | None) -> int:
+        """A token sees those fewer than `sliding_window` places before it, or, where it sees later ones too,
+        up to and with that many places on both sides."""
+        if window is None:
+            return 0
+        return window if raw.get("is_causal", True) else window + 1
+
+    def their_window(self, config: Config) -> int | None:
+        window = config.attention.window
+        if not window:
+            return None
+        return window if config.kind == "decoder" else window - 1
+
     def write_more(self, config: Config) -> dict[str, Any]:
-        return {
-            "hidden_act": THEIR_ACTIVATIONS[config.feed_forward.activation],
+        more = {
+            "hidden_act": TORCH_ACTIVATIONS[config.feed_forward.activation],
             "rope_parameters": write_rotary(config.positions.rotary),
             "eos_token_id": write_end(config),
         }
+        if config.kind == "encoder":
+            more["is_causal"] = False
+        return more
+
+    def read_tokenizer(self, path: Path, config: Config) -> Any:
+        """A tokenizer.model does not say what is put around a text: tokenizer_config.json does."""
+        tokenizer = of_model(path, reads_both_ways=False)
+        return of_pieces(path / "tokenizer.model", llama_pieces) if tokenizer is None else tokenizer
 
     def names(self, config: Config) -> Names:
+        return self.names_of(BLOCK)
+
+    def names_of(self, block: Mapping[str, str]) -> Names:
         return Names(
             prefix="model.",
             without_prefix=("lm_head.",),
@@ -85,10 +121,13 @@ class Llama(Family):
                 "tokens": "model.embed_tokens",
                 "stack.final_norm": "model.norm",
                 "head.table": "lm_head.weight",
-                **blocks("stack", "model.layers", BLOCK),
+                **blocks("stack", "model.layers", block),
             },
             input_table="model.embed_tokens.weight",
             output_table="lm_head.weight",
+            # Llama's own code has a bias in all four projections or in none; models converted to it from
+            # others often store three
+            zero=r"model\.layers\.\d+\.self_attn\.o_proj\.bias",
             unused=r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq",
         )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from inlaid.errors import FormatError
+from inlaid.formats.huggingface import Folder
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import (
     JSON,
@@ -25,6 +28,10 @@ SAME_ON_BOTH_SIDES = (
 )
 
 
+SINUSOID_ERROR = 4e-3
+"""Of sinusoids stored in bfloat16."""
+
+
 class Marian(Family):
     model_type = "marian"
     keys: ClassVar = {
@@ -37,6 +44,7 @@ class Marian(Family):
         "positions.max_length": ("max_position_embeddings", 1024),
         "dropout": ("dropout", 0.1),
         "attention.dropout": ("attention_dropout", 0.0),
+        "feed_forward.dropout": ("activation_dropout", 0.0),
         "embedding_scale": ("scale_embedding", False),
         "head.tied": ("tie_word_embeddings", True),
         "special.padding": ("pad_token_id", 58100),
@@ -48,7 +56,41 @@ class Marian(Family):
         "positions.kind": "sinusoidal",
         "positions.layout": "halves",
     }
-    required: ClassVar = {"normalize_before": False, "normalize_embedding": False}
+    required: ClassVar = {
+        "normalize_before": False,
+        "normalize_embedding": False,
+        "add_final_layer_norm": False,
+        "static_position_embeddings": True,
+        "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0,
+        "is_decoder": False,
+    }
+    also_read: ClassVar = (
+        "activation_dropout",
+        "activation_function",
+        "bad_words_ids",
+        "decoder_attention_heads",
+        "decoder_ffn_dim",
+        "decoder_start_token_id",
+        "decoder_vocab_size",
+        "eos_token_id",
+        "forced_eos_token_id",
+        SHARED,
+    )
+    no_effect: ClassVar = (
+        "add_bias_logits",
+        "bos_token_id",
+        "classif_dropout",
+        "classifier_dropout",
+        "extra_pos_embeddings",
+        "init_std",
+    )
+    aliases: ClassVar = {
+        "hidden_size": "d_model",
+        "num_attention_heads": "encoder_attention_heads",
+        "num_hidden_layers": "encoder_layers",
+    }
+    generation: ClassVar = {"forced_eos_token_id": 0}
     classes: ClassVar = {"linear": "MarianMTModel", "none": "MarianModel"}
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
@@ -80,12 +122,27 @@ class Marian(Family):
             "decoder_vocab_size": config.output_vocab_size,
             SHARED: not config.target_vocab_size,
             "is_encoder_decoder": True,
-            "forced_eos_token_id": special.end[0] if special.end else None,
+            "forced_eos_token_id": None,  # the settings for generating are in a file of their own
             "eos_token_id": write_end(config),
         }
         if special.banned:
             more["bad_words_ids"] = [[id] for id in special.banned]
         return more
+
+    def fits(self, config: Config) -> bool:
+        return config.special.start is not None and super().fits(config)  # theirs must have one
+
+    def check_tensors(self, folder: Folder, config: Config) -> None:
+        """Positions that are stored are used there; here they are computed, so they must be sinusoids."""
+        for name in folder.tensors:
+            if name.endswith("embed_positions.weight"):
+                stored = folder.read(name, once=True).float().numpy()
+                if not np.allclose(stored, _sinusoids(*stored.shape), rtol=0, atol=SINUSOID_ERROR):
+                    raise FormatError(
+                        "{path}: {name} holds other positions than sinusoids; only sinusoids are supported.",
+                        path=folder.path,
+                        name=name,
+                    )
 
     def names(self, config: Config) -> Names:
         names = Names(
@@ -109,6 +166,11 @@ class Marian(Family):
         return names.separated() if config.target_vocab_size else names
 
 
+def _sinusoids(length: int, dim: int) -> np.ndarray:
+    angles = np.arange(length)[:, None] / 10_000 ** (np.arange(0, dim, 2) / dim)
+    return np.concatenate([np.sin(angles), np.cos(angles)[:, : dim // 2]], 1)
+
+
 def _target_vocab_size(raw: JSON) -> int:
     """0 where one table serves both sides."""
     size = raw.get("vocab_size", 58101)
@@ -128,12 +190,7 @@ def _target_vocab_size(raw: JSON) -> int:
 
 def _banned(raw: JSON) -> tuple[int, ...]:
     """Their files ban the padding token."""
-    banned = raw.get("bad_words_ids") or []
-    if any(len(ids) != 1 for ids in banned):
-        raise FormatError(
-            "config.json: bad_words_ids is {found}; only single ids are supported.", found=banned
-        )
-    return tuple(ids[0] for ids in banned)
+    return tuple(word[0] for word in raw.get("bad_words_ids") or () if len(word) == 1)
 
 
 def _side(side: str) -> dict[str, str | Place]:

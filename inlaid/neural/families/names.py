@@ -15,7 +15,9 @@ class Place:
     transposed: bool = False
     """Matrices are stored (in, out)."""
     part: int | None = None
-    """It is this third of a tensor that holds query, key and value side by side."""
+    """It is this part of a tensor that holds several of ours side by side, such as query, key and value."""
+    parts: int = 3
+    """How many of ours that tensor holds."""
     row: bool = False
     """A vector is stored as a matrix of one row."""
 
@@ -37,8 +39,13 @@ class Names:
     """The input table of the target, where the source and the target have one each."""
     copies: Mapping[str, str] = field(default_factory=dict[str, str])
     """Tensors that repeat another one, where a file has them at all; a seq2seq's two sides come first."""
+    spare: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tensors they store and never use -> the one they use instead. The first is read where a file lacks the
+    second, and repeats it in what is written."""
     unused: str = "(?!)"
     """A pattern of known tensors that are not needed: counters, sinusoids, heads for other tasks."""
+    zero: str = "(?!)"
+    """A pattern of biases that are zero where a file lacks them."""
     old_names: Mapping[str, str] = field(default_factory=dict[str, str])
     """Ends of names in old files -> what they are called now."""
     fallback: str = ""
@@ -77,6 +84,24 @@ class Names:
             for name, file in known.items()
         }
 
+    def renamed(self, old: str, new: str) -> Names:
+        """The names of a family that has another prefix, and the same names after it."""
+        pattern = re.compile(f"^{re.escape(old)}")
+
+        def rename(name: str) -> str:
+            return pattern.sub(new, name)
+
+        places = {ours: _as_place(place) for ours, place in self.parts.items()}
+        return replace(
+            self,
+            prefix=rename(self.prefix),
+            parts={ours: replace(place, name=rename(place.name)) for ours, place in places.items()},
+            input_table=rename(self.input_table),
+            output_table=rename(self.output_table),
+            copies={rename(copy): rename(original) for copy, original in self.copies.items()},
+            unused=self.unused.replace(re.escape(old), re.escape(new)),
+        )
+
     def separated(self) -> Names:
         """The names of a seq2seq whose source and target have an input table each."""
         source, target = list(self.copies)[:2]
@@ -90,6 +115,12 @@ class Names:
             unused=f"{self.unused}|{re.escape(self.input_table)}",
             fallback=self.input_table if self.tied_by_tensors else "",
         )
+
+    def with_own_bias(self) -> Names:
+        """The names of a masked head that is not tied: it uses the bias of its output layer, not the one that
+        this repeats where it is tied."""
+        used, spare = next(iter(self.copies.items()))
+        return replace(self, parts={**self.parts, "head.output.bias": used}, copies={}, spare={spare: used})
 
     def _present_day(self, name: str) -> str:
         for old, new in self.old_names.items():

@@ -11,11 +11,16 @@ from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import JSON
-from inlaid.neural.families.llama import Llama
+from inlaid.neural.families.llama import BIAS, Llama
+from inlaid.neural.families.windows import (
+    SLIDING,
+    check_layer_types,
+    make_layer_types,
+    read_windows,
+    write_layer_types,
+)
 from inlaid.untrusted import read_json_object
 
-BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
-FULL = "full_attention"
 ADDED = "added_tokens_decoder"
 WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
@@ -40,22 +45,39 @@ class Qwen2(Llama):
         "attention.output_bias": False,
         "feed_forward.bias": False,
     }
-    required: ClassVar = {"use_sliding_window": False}
+    required: ClassVar = {}
+    also_read: ClassVar = (
+        *Llama.also_read,
+        "layer_types",
+        "max_window_layers",
+        "sliding_window",
+        "use_sliding_window",
+    )
     classes: ClassVar = {"linear": "Qwen2ForCausalLM", "none": "Qwen2Model"}
     default_end = None
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
-        other = sorted(set(raw.get("layer_types") or ()) - {FULL})
-        if other:
+        """Sliding windows are those of the later layers, unless `layer_types` says otherwise."""
+        layers = raw.get(*self.keys["layers"])
+        window = raw.get("sliding_window", 4096) if raw.get("use_sliding_window", False) else None
+        types = raw.get("layer_types")
+        if types is None:
+            last_full = raw.get("max_window_layers", 28)
+            types = make_layer_types(layers, lambda layer: window is not None and layer >= last_full)
+        check_layer_types(types, layers)
+        if window is None and SLIDING in types:
             raise FormatError(
-                "config.json: layer_types has {found}; only {expected} is supported.",
-                found=", ".join(map(str, other)),
-                expected=FULL,
+                "config.json: layer_types has {sliding}, but use_sliding_window is false or sliding_window "
+                "null. Make them agree.",
+                sliding=SLIDING,
             )
-        return super().read_more(raw)
+        return {**super().read_more(raw), **read_windows(types, self.our_window(raw, window))}
 
     def write_more(self, config: Config) -> dict[str, Any]:
-        return {**super().write_more(config), "layer_types": [FULL] * config.layers}
+        more = {**super().write_more(config), "layer_types": write_layer_types(config)}
+        if not config.attention.window:
+            return {**more, "use_sliding_window": False}
+        return {**more, "use_sliding_window": True, "sliding_window": self.their_window(config)}
 
     def read_tokenizer(self, path: Path, config: Config) -> Any:
         """vocab.json and merges.txt do not say how text is split, nor which special tokens there are."""

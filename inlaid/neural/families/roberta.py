@@ -27,8 +27,8 @@ class Roberta(Bert):
         "special.start": ("bos_token_id", 0),
     }
     fixed: ClassVar = {**Bert.fixed, "positions.skip_padding": True}
-    # the head always uses GELU, whatever hidden_act says
-    required: ClassVar = {**Bert.required, "hidden_act": "gelu"}
+    also_read: ClassVar = (*Bert.also_read, "eos_token_id", "max_position_embeddings")
+    no_effect: ClassVar = ("classifier_dropout", "initializer_range", "use_cache")
     classes: ClassVar = {"masked": "RobertaForMaskedLM", "none": "RobertaModel"}
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
@@ -37,8 +37,11 @@ class Roberta(Bert):
         if padding is None:
             raise FormatError("config.json: pad_token_id is null; RoBERTa counts its positions from it.")
         rows = raw.get("max_position_embeddings", 512)
+        has_head = self.class_name(raw) != self.classes["none"]
         return {
             **super().read_more(raw),
+            # the head always uses GELU, whatever hidden_act says
+            "head.activation": "gelu" if has_head else None,
             "special.padding": padding,
             "special.end": read_end(raw, 2),
             "positions.offset": padding + 1,
@@ -53,7 +56,7 @@ class Roberta(Bert):
         }
 
     def names(self, config: Config) -> Names:
-        return Names(
+        names = Names(
             prefix="roberta.",
             without_prefix=("lm_head.",),
             parts={
@@ -74,22 +77,24 @@ class Roberta(Bert):
             unused=r"roberta\.embeddings\.position_ids|roberta\.pooler\.dense\..*",
             old_names=OLD_NAMES,
         )
+        return names if config.head.tied else names.with_own_bias()
 
     def read_tokenizer(self, path: Path, config: Config) -> Any:
         """vocab.json and merges.txt say nothing of the "<s>" and "</s>" around a text: they are added
         here."""
         tokenizer = of_model(path, reads_both_ways=False)
         if isinstance(tokenizer, Tokenizer) and not (path / "tokenizer.json").is_file():
-            tokenizer.post_processor = _around(tokenizer, path)
+            tokenizer.post_processor = between(tokenizer, path)
         return tokenizer
 
 
-def _around(tokenizer: Tokenizer, path: Path) -> processors.RobertaProcessing:
+def between(tokenizer: Tokenizer, path: Path) -> processors.RobertaProcessing:
+    """A text is put between "<s>" and "</s>"."""
     start = tokenizer.token_to_id(START)
     end = tokenizer.token_to_id(END)
     if start is None or end is None:
         raise FormatError(
-            "{path}: the vocabulary has no {start} and {end}, so it is not RoBERTa's. Get the files again.",
+            "{path}: the vocabulary has no {start} and {end}, which surround a text. Get the files again.",
             path=path,
             start=START,
             end=END,

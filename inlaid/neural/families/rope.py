@@ -16,6 +16,9 @@ YARN_RAMP = (1.0, 32.0)
 """The defaults of beta_slow and beta_fast."""
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 
+ROPE_KEYS = ("rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor", ORIGINAL_LENGTH)
+"""Keys of a config.json that say something about rotary embeddings."""
+
 
 def read_rotary(raw: Mapping[str, Any]) -> RotaryConfig:
     """The rotary embeddings of a config.json; a type that is not supported raises FormatError.
@@ -56,6 +59,13 @@ def read_rotary(raw: Mapping[str, Any]) -> RotaryConfig:
         ramp=read_ramp(rope),
         attention_factor=_attention_factor(rope) if kind == "yarn" else 1.0,
     )
+
+
+def read_rotary_of(layer_type: str, raw: Mapping[str, Any], base: float) -> RotaryConfig:
+    """The rotary embeddings of the layers of one type, where `rope_parameters` lists them by type."""
+    rope = dict((raw.get("rope_parameters") or {}).get(layer_type) or {})
+    rope.setdefault("rope_theta", base)
+    return read_rotary({**raw, "rope_scaling": None, "rope_parameters": rope})
 
 
 def write_rotary(rotary: RotaryConfig) -> dict[str, Any]:

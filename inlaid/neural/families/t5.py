@@ -1,9 +1,14 @@
-"""T5: pre-norm seq2seq with RMSNorm, bucketed relative positions, unscaled scores (Raffel et al. 2020)."""
+"""T5: pre-norm seq2seq with RMSNorm, bucketed relative positions, unscaled scores (Raffel et al. 2020).
+
+Sentence encoders such as gtr and sentence-t5 are its encoder alone.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
+from inlaid.encode.subwords.loading import of_model
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import (
     JSON,
@@ -16,8 +21,13 @@ from inlaid.neural.families.family import (
     write_end,
 )
 from inlaid.neural.families.names import Names, Place, blocks
+from inlaid.neural.families.pieces import of_pieces, t5_pieces
 
 GATED = "gated-"
+ENCODER = "encoder"
+"""The class of the encoder alone."""
+DROPOUTS = ("attention.dropout", "feed_forward.dropout", "final_dropout")
+"""One rate serves everywhere."""
 PROJECTIONS = ("query", "key", "value", "output")
 
 
@@ -29,7 +39,6 @@ class T5Family(Family):
         "attention.head_dim": ("d_kv", 64),
         "feed_forward.dim": ("d_ff", 2048),
         "layers": ("num_layers", 6),
-        "decoder_layers": ("num_decoder_layers", None),
         "attention.heads": ("num_heads", 8),
         "positions.buckets": ("relative_attention_num_buckets", 32),
         "positions.max_distance": ("relative_attention_max_distance", 128),
@@ -39,7 +48,6 @@ class T5Family(Family):
         "special.padding": ("pad_token_id", 0),
     }
     fixed: ClassVar = {
-        "kind": "seq2seq",
         "norm.kind": "rms",
         "positions.kind": "t5",
         "attention.bias": False,
@@ -47,51 +55,119 @@ class T5Family(Family):
         "feed_forward.bias": False,
         "attention.scaled": False,
     }
-    classes: ClassVar = {"linear": "T5ForConditionalGeneration", "none": "T5Model"}
+    required: ClassVar = {"is_decoder": False}
+    also_read: ClassVar = (
+        "decoder_start_token_id",
+        "dense_act_fn",
+        "eos_token_id",
+        "feed_forward_proj",
+        "is_gated_act",
+        "num_decoder_layers",
+        "scale_decoder_outputs",
+        SHARED,
+    )
+    no_effect: ClassVar = (
+        "bos_token_id",
+        "classifier_dropout",
+        "initializer_factor",
+        "is_encoder_decoder",  # the class says it
+        "use_cache",
+    )
+    aliases: ClassVar = {
+        "head_dim": "d_kv",
+        "hidden_size": "d_model",
+        "num_attention_heads": "num_heads",
+        "num_hidden_layers": "num_layers",
+    }
+    classes: ClassVar = {
+        "linear": "T5ForConditionalGeneration",
+        "none": "T5Model",
+        ENCODER: "T5EncoderModel",  # no head either
+    }
+    default_projection: ClassVar = "relu"
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
-        projection = raw.get("feed_forward_proj", "relu")
-        name = projection.removeprefix(GATED)
-        if projection == "gated-gelu":
-            name = "gelu_new"  # a gated GELU is the tanh approximation here
         padding = raw.get("pad_token_id", 0)
-        return {
-            "feed_forward.activation": read_activation(name, "feed_forward_proj"),
-            "feed_forward.gated": projection.startswith(GATED),
-            "decoder_layers": raw.get("num_decoder_layers") or raw.get("num_layers", 6),
-            # in older files `tie_word_embeddings` says whether to scale
-            "head.scaled": raw.get("scale_decoder_outputs", raw.get("tie_word_embeddings", True)),
-            "target_vocab_size": 0 if raw.get(SHARED, True) else raw.get("vocab_size", 32128),
+        more = {
+            **self._feed_forward(raw),
             "special.start": raw.get("decoder_start_token_id", padding),
             "special.end": read_end(raw, 1),
             "special.padding": read_padding(raw, default=0),
+            **dict.fromkeys(DROPOUTS, raw.get("dropout_rate", 0.1)),
         }
+        if self.class_name(raw) == self.classes[ENCODER]:
+            return {**more, "kind": "encoder", "head.kind": "none"}
+        layers = self.keys["layers"]
+        return {
+            **more,
+            "kind": "seq2seq",
+            "decoder_layers": raw.get("num_decoder_layers") or raw.get(*layers),
+            "head.scaled": self._scales_head(raw),
+            "target_vocab_size": 0 if raw.get(SHARED, True) else raw.get(*self.keys["vocab_size"]),
+        }
+
+    def _feed_forward(self, raw: JSON) -> dict[str, Any]:
+        projection = raw.get("feed_forward_proj", self.default_projection)
+        key = "dense_act_fn"  # derived from feed_forward_proj, but where a file has it, it decides
+        derived = projection.removeprefix(GATED)
+        if projection == "gated-gelu":
+            derived = "gelu_new"  # a gated GELU is the tanh approximation here
+        return {
+            "feed_forward.activation": read_activation(
+                raw.get(key, derived), key if key in raw else "feed_forward_proj"
+            ),
+            "feed_forward.gated": raw.get("is_gated_act", projection.startswith(GATED)),
+        }
+
+    def _scales_head(self, raw: JSON) -> bool:
+        """In older files `tie_word_embeddings` says whether to scale."""
+        return raw.get("scale_decoder_outputs", raw.get("tie_word_embeddings") is not False)
 
     def write_more(self, config: Config) -> dict[str, Any]:
         settings = config.feed_forward
         activation = THEIR_ACTIVATIONS[settings.activation]
+        projection = activation
         if settings.gated:
-            activation = "gated-gelu" if settings.activation == "gelu_tanh" else GATED + activation
+            projection = "gated-gelu" if settings.activation == "gelu_tanh" else GATED + activation
         more = {
-            "feed_forward_proj": activation,
+            "feed_forward_proj": projection,
+            "dense_act_fn": activation,
+            "is_gated_act": settings.gated,
+            "num_decoder_layers": config.decoder_layers or config.layers,
             "decoder_start_token_id": config.special.start,
-            "scale_decoder_outputs": config.head.scaled,
-            "is_encoder_decoder": True,
+            "is_encoder_decoder": config.kind == "seq2seq",
             "eos_token_id": write_end(config),
         }
+        if config.kind == "encoder":
+            return {**more, "architectures": [self.classes[ENCODER]]}
         if config.target_vocab_size:
             more[SHARED] = False  # our own key: `transformers` goes by the tensors
-        return more
+        return {**more, "scale_decoder_outputs": config.head.scaled}
+
+    def read_tokenizer(self, path: Path, config: Config) -> Any:
+        """spiece.model says nothing of the "</s>" after a text, nor of the sentinels after the vocabulary."""
+        tokenizer = of_model(path, reads_both_ways=False)
+        return of_pieces(path / "spiece.model", t5_pieces) if tokenizer is None else tokenizer
 
     def names(self, config: Config) -> Names:
         gated = config.feed_forward.gated
+        if config.kind == "encoder":
+            return Names(
+                prefix="",
+                parts={"tokens": "shared", **_side("stack", "encoder", gated=gated)},
+                input_table="shared.weight",
+                output_table="",
+                copies={"encoder.embed_tokens.weight": "shared.weight"},
+                unused=r"decoder\..*|lm_head\.weight",
+                fallback="encoder.embed_tokens.weight",
+            )
         names = Names(
             prefix="",
             parts={
                 "tokens": "shared",
                 "head.table": "lm_head.weight",
-                **_side("encoder", cross=False, gated=gated),
-                **_side("decoder", cross=True, gated=gated),
+                **_side("encoder", "encoder", gated=gated),
+                **_side("decoder", "decoder", cross=True, gated=gated),
             },
             input_table="shared.weight",
             output_table="lm_head.weight",
@@ -105,7 +181,7 @@ class T5Family(Family):
         return names.separated() if config.target_vocab_size else names
 
 
-def _side(side: str, *, cross: bool, gated: bool) -> dict[str, str | Place]:
+def _side(ours: str, theirs: str, *, gated: bool, cross: bool = False) -> dict[str, str | Place]:
     last = 2 if cross else 1
     dense = f"layer.{last}.DenseReluDense"
     parts = {f"attention.{part}": f"layer.0.SelfAttention.{part[0]}" for part in PROJECTIONS}
@@ -121,9 +197,9 @@ def _side(side: str, *, cross: bool, gated: bool) -> dict[str, str | Place]:
     if gated:
         parts["feed_forward.gate"] = f"{dense}.wi_0"
     return {
-        **blocks(side, f"{side}.block", parts),
-        f"{side}.positions.table": f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-        f"{side}.final_norm": f"{side}.final_layer_norm",
+        **blocks(ours, f"{theirs}.block", parts),
+        f"{ours}.positions.table": f"{theirs}.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+        f"{ours}.final_norm": f"{theirs}.final_layer_norm",
     }
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from inlaid.config import Count, Fraction, Positive, Seed, check
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
 from inlaid.study.analysis import Row, analysis, plain
@@ -110,16 +111,22 @@ class Alignment:
         return self.joint((names[0], names[1]), report=report)
 
     def rows(self) -> list[Row]:
-        learned = f"learned from {self.pairs:,} pairs"
+        learned = Message("learned from {pairs:,} pairs", pairs=self.pairs)
         if self.refinement:
-            learned = f"learned from {self.pairs:,} pairs; refinement found {self.refinement[-1]:,}"
-        rows: list[Row] = [learned]
+            learned = Message(
+                "learned from {pairs:,} pairs; refinement found {found:,}",
+                pairs=self.pairs,
+                found=self.refinement[-1],
+            )
+        rows: list[Row] = [str(learned)]
         if self.precision:
             rows.append(("mapping", "by", "precision at", "share right", "95 %", "tested"))
         for each in self.precision:
-            interval = f"{each.low:.3f} to {each.high:.3f}"
-            tested = f"{each.used:,} of {each.total:,}"
-            rows.append((each.mapping, each.by, str(each.at), f"{each.value:.3f}", interval, tested))
+            interval = Message("{low:.3f} to {high:.3f}", low=each.low, high=each.high)
+            tested = Message("{used:,} of {total:,}", used=each.used, total=each.total)
+            rows.append(
+                (each.mapping, each.by, str(each.at), f"{each.value:.3f}", str(interval), str(tested))
+            )
         if self.words:
             rows += self.words.rows()
         return rows

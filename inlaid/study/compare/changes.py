@@ -90,7 +90,7 @@ def changes(
     after = _Neighborhood.of(second, word, settings.n)
     shares: dict[str, float] = {}
     if seeds:
-        shares = {each.word: each.share for each in stability([first, *seeds], word, n=settings.n)}
+        shares = {each.word: each.share for each in stability(word, [first, *seeds], n=settings.n)}
 
     def ranked(words: list[str]) -> tuple[Ranked, ...]:
         return tuple(
@@ -141,20 +141,20 @@ class Stability(Sequence[StableNeighbor]):
 
 @analysis
 def stability(
-    runs: Sequence[Vectors], word: str, settings: ChangesSettings | None = None, *, report: Report = silent
+    word: str, runs: Sequence[Vectors], settings: ChangesSettings | None = None, *, report: Report = silent
 ) -> Stability:
     """Which neighbors of a word several runs of one method agree on.
 
-    >>> stability([run1, run2, run3], "mouse", n=5)[0].share
+    >>> stability("mouse", [run1, run2, run3], n=5)[0].share
 
     Args:
-        runs: two or more files of vectors, trained with other seeds or on other samples of text
         word: the word whose neighbors are compared
+        runs: two or more files of vectors, trained with other seeds or on other samples of text
     """
     settings = settings or ChangesSettings()
     if len(runs) < 2:
         raise SettingError(
-            "Stability needs two or more runs, {given} given. Train the same method with other seeds.",
+            "Expected two or more runs, found {given}. Train the same method with other seeds.",
             given=len(runs),
         )
     ranks: dict[str, list[int]] = {}

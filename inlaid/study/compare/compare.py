@@ -16,6 +16,7 @@ import numpy as np
 
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError, SourceError
+from inlaid.messages import Message
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.compare.changes import Changes, changes, nearest_ids
@@ -60,7 +61,11 @@ class Overlap:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} (95 %: {self.low:.3f} to {self.high:.3f})"
+        return str(
+            Message(
+                "{value:.3f} (95 %: {low:.3f} to {high:.3f})", value=self.value, low=self.low, high=self.high
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -100,14 +105,25 @@ class Comparison:
         return sum(each.p is not None and each.p < SIGNIFICANT for each in self.moved)
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [
-            f"{self.common:,} words in common, {self.only_first:,} only in the first, "
-            f"{self.only_second:,} only in the second",
-            f"of {self.settings.n} neighbors both give a word {self.overlap}, on {self.compared:,} words",
-        ]
+        common = Message(
+            "{common:,} words in common, {first:,} only in the first, {second:,} only in the second",
+            common=self.common,
+            first=self.only_first,
+            second=self.only_second,
+        )
+        overlap = Message(
+            "of {n} neighbors both give a word {overlap}, on {compared:,} words",
+            n=self.settings.n,
+            overlap=self.overlap,
+            compared=self.compared,
+        )
+        rows: list[Row] = [str(common), str(overlap)]
         if self.chance is not None:
-            rows.append(f"between runs of the first: {self.chance}")
-            rows.append(f"{self.significant:,} words moved further than chance moves them")
+            moved = Message(
+                "{count:,} words moved further than chance moves them", count=self.significant or 0
+            )
+            rows.append(str(Message("between runs of the first: {chance}", chance=self.chance)))
+            rows.append(str(moved))
         shown = self.moved[: self.settings.moved]
         if self.chance is None:
             rows.append(("moved most", "distance"))
@@ -195,6 +211,11 @@ def common_words(spaces: Sequence[Vectors]) -> list[str]:
     return [word.decode("utf-8") for word in first.all_bytes() if all(word in other for other in others)]
 
 
+def _ids(space: Vectors, words: Sequence[str]) -> list[int]:
+    """The ids of words as the vocabulary writes them; `find` would take "Ġking" for "king"."""
+    return [id for word in words if (id := space.words.find(word)) is not None]
+
+
 def _common_rows(spaces: Sequence[Vectors], among: int, report: Report) -> tuple[list[str], list[np.ndarray]]:
     """The first words that all spaces have, and their rows in each; words with a zero vector are left out."""
     words = common_words(spaces)
@@ -205,7 +226,7 @@ def _common_rows(spaces: Sequence[Vectors], among: int, report: Report) -> tuple
             count=len(words),
         )
     words = words[:among]
-    tables = [space.rows([space.id(word) for word in words]) for space in spaces]
+    tables = [space.rows(_ids(space, words)) for space in spaces]
     nonzero = np.all([table.any(axis=1) for table in tables], axis=0)
     if nonzero.all():
         return words, tables

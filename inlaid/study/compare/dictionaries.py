@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from inlaid.collect.charsets import AUTO, UTF8, not_decodable, report_charset
 from inlaid.collect.compression import DecompressedFile
 from inlaid.errors import FormatError, SourceError
-from inlaid.report import Note, Report
+from inlaid.report import Note, Report, silent
 from inlaid.vectors import Vectors
 
 Pairs = list[tuple[str, str]]
@@ -22,11 +23,11 @@ CEDICT_LINE = re.compile(r"(\S+) (\S+) \[[^\]]*\] /(.+)/\s*")
 GLOSS = re.compile(r"(?:to |an? )?([A-Za-z]+(?:['-][A-Za-z]+)*)")
 
 
-def read_dictionary(path: Path) -> Pairs:
-    """All pairs of a file (may be compressed: .gz, .bz2, .xz, .zst), in its order, without duplicates."""
+def read_dictionary(path: Path, report: Report = silent) -> Pairs:
+    """All pairs of a file (may be compressed), in its order, without duplicates. The charset is found."""
     if not path.is_file():
         raise SourceError("There is no dictionary '{path}'.", path=path)
-    lines = list(_lines(path))
+    lines = list(_lines(path, report))
     pairs = Pairs()
     if lines and all(CEDICT_LINE.fullmatch(line) for _, line in lines[:10]):
         for _, line in lines:
@@ -41,19 +42,17 @@ def read_dictionary(path: Path) -> Pairs:
     return list(dict.fromkeys(pairs))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, report: Report) -> Iterator[tuple[int, str]]:
     """Non-empty lines with their numbers, without the comments at the top: further down, # may be a word."""
     top = True
     with DecompressedFile(path) as file:
+        file.recode(AUTO)
+        report_charset(path, file.charset, AUTO, report)
         for number, raw in enumerate(file, 1):
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n")
-            except UnicodeDecodeError:
-                raise FormatError(
-                    "{path}:{line}: bytes that are not UTF-8. Convert the file to UTF-8.",
-                    path=path,
-                    line=number,
-                ) from None
+            except UnicodeDecodeError as error:
+                raise not_decodable(path, raw, error.start, UTF8, number) from None
             top = top and line.startswith("#")
             if line.strip() and not top:
                 yield number, line
@@ -91,7 +90,7 @@ def _cedict_pairs(line: str) -> Iterator[tuple[str, str]]:
 
 def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, report: Report) -> Pairs:
     """The pairs, each with its source word first: a dictionary that fits better reversed is reversed."""
-    pairs = read_dictionary(dictionary) if isinstance(dictionary, Path) else list(dictionary)
+    pairs = read_dictionary(dictionary, report) if isinstance(dictionary, Path) else list(dictionary)
     swapped = [(translation, word) for word, translation in pairs]
     fit = len(set(in_vocabulary(source, target, pairs)))
     fit_swapped = len(set(in_vocabulary(source, target, swapped)))

@@ -54,9 +54,14 @@ class Diagnosis:
         return Message("Nothing serious: {found}.", found=found)
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [f"{self.words:,} words x {self.dim}. {self.verdict}"]
+        summary = Message(
+            "{words:,} words x {dim}. {verdict}", words=self.words, dim=self.dim, verdict=self.verdict
+        )
+        rows: list[Row] = [str(summary)]
         for each in self.shown:
-            examples = f" Examples: {'; '.join(each.examples)}." if each.examples else ""
+            examples = Message("")
+            if each.examples:
+                examples = Message(" Examples: {examples}.", examples="; ".join(each.examples))
             rows.append(f"\n{each.severity}: {each.message}{examples}")
             rows.append(f"  {each.advice}")
         return rows

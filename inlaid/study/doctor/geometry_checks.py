@@ -11,8 +11,8 @@ from inlaid.messages import Message
 from inlaid.report import silent
 from inlaid.study.doctor.findings import FEWEST, DoctorSettings, Finding, Space
 from inlaid.study.evaluate.statistics import spearman, value_of
-from inlaid.study.search.csls import index_of
 from inlaid.study.search.geometry import Geometry
+from inlaid.study.search.index import index_of
 from inlaid.vectors import Vectors
 
 QUERIES = 500

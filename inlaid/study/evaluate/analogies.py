@@ -13,6 +13,7 @@ import numpy as np
 
 from inlaid.report import Progress, Report, silent
 from inlaid.shapes import Table
+from inlaid.study.evaluate.oov import rows_of
 
 HELD = 1 << 26
 """Cosines in memory at a time: 256 MB."""
@@ -37,8 +38,17 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.where(lengths == 0, 1, lengths)
 
 
-def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report = silent) -> Solved:
+def solve(
+    table: Table,
+    given: np.ndarray,
+    left_out: np.ndarray,
+    report: Report = silent,
+    *,
+    composed: np.ndarray | None = None,
+) -> Solved:
     """Answer "a is to b as c is to ?" for ids `given` (question, 3), never with `left_out` (question, any).
+
+    Ids from the length of the table on are rows of `composed`: words to ask about that cannot be answers.
 
     3CosAdd: the word d with the greatest cos(d, b) - cos(d, a) + cos(d, c).
     3CosMul: the greatest cos(d, b) cos(d, c) / (cos(d, a) + epsilon), with cosines shifted to be between 0
@@ -47,7 +57,7 @@ def solve(table: Table, given: np.ndarray, left_out: np.ndarray, report: Report 
     asked, places = np.unique(given, return_inverse=True)
     places = places.reshape(given.shape)
     order = np.lexsort(places.T[::-1])
-    asked_units = unit(table[asked])
+    asked_units = unit(table[asked] if composed is None else rows_of(table, composed, asked))
     best = np.full((2, len(given)), -np.inf, np.float32)
     answers = np.full((2, len(given)), -1, np.int64)
     step = min(max(HELD // (2 * max(len(asked), 1)), 1), WIDEST)

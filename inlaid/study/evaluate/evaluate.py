@@ -11,6 +11,7 @@ import numpy as np
 
 from inlaid import registry
 from inlaid.collect import world
+from inlaid.collect.charset_detection import UTF8
 from inlaid.config import Seed
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Report, counted, silent
@@ -18,6 +19,7 @@ from inlaid.study.analysis import analysis
 from inlaid.study.evaluate import statistics
 from inlaid.study.evaluate.oov import KnownWords, OOVSettings
 from inlaid.study.evaluate.scores import (
+    IN_VOCABULARY,
     Difference,
     Differences,
     Score,
@@ -26,12 +28,15 @@ from inlaid.study.evaluate.scores import (
     Summary,
     flattened,
 )
-from inlaid.study.evaluate.statistics import Statistic, interval, paired, student, value_of
+from inlaid.study.evaluate.statistics import NONE, Statistic, interval, paired, student, value_of
 from inlaid.study.evaluate.task_files import read_tasks
 from inlaid.study.evaluate.tasks import Measurement, Task
+from inlaid.study.evaluate.world_tasks import is_of_world
 from inlaid.vectors import Vectors
 
 LANGUAGES: tuple[world.Language, ...] = ("zh", "en")
+ENOUGH = 10
+"""Items from which a bootstrap interval means something: that of two pairs may be 1.000 to 1.000."""
 Named = str | Path | Task
 """The name of a task, a file or folder of tasks, or a task."""
 
@@ -44,10 +49,26 @@ class EvaluateSettings(OOVSettings):
     """Also show the sections of each task."""
     seed: Seed = 1
     """Seed of the bootstrap, which gives the intervals."""
+    charset: str = UTF8
+    """Character encoding of task files and of text files of vectors: utf-8, gb18030 (also for gbk and
+    gb2312), big5, utf-16 or another codec of Python; auto decides for each file. In TOML and Python:
+    charset."""
 
 
-GENSIM = EvaluateSettings(top=300_000, fold_case=True)
+GENSIM = EvaluateSettings(top=300_000, fold_case=True, subwords=False)
 """The defaults of gensim's evaluate_word_pairs and evaluate_word_analogies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Which items of a task count, each as a mask over all items."""
+
+    known: np.ndarray
+    """Their words have vectors."""
+    counts: np.ndarray
+    """The metric is computed over them."""
+    in_vocabulary: np.ndarray
+    """Their words are in the vocabulary."""
 
 
 @overload
@@ -92,12 +113,15 @@ def evaluate(
     """Score vectors on tasks with known answers.
 
     One score for each task, with its further metrics and sections in `others`; tasks without a known item are
-    left out. With `against`, two models are compared on the items both know, by the paired bootstrap; with
-    `also`, the mean over all models and its interval.
+    left out. Vectors with subwords are scored on out-of-vocabulary words too; their scores over the
+    vocabulary alone are in `others`, under the metric with " in vocabulary" after it. With `against`, two
+    models are compared on the items both know, by the paired bootstrap; with `also`, the mean over all models
+    and its interval.
 
     Args:
         vectors: a file of vectors
-        tasks: names of tasks, or files and folders of task files; all named tasks when none is given
+        tasks: names of tasks, or files and folders of task files; when none is given, all tasks of the
+            embedded world, for vectors trained on its text
         against: other vectors, compared on the items both know
         also: more vectors of the same kind, such as other seeds; means and their intervals are shown
     """
@@ -129,54 +153,81 @@ def summarize(runs: Sequence[Sequence[Score]]) -> Summaries:
 
 
 def _scored(vectors: Vectors, tasks: Sequence[Named], settings: EvaluateSettings, report: Report) -> Scores:
-    asked = _asked(tasks, report)
-    space = KnownWords(vectors, settings)
+    asked = _asked(tasks, settings, report, vectors)
+    spaces = _spaces(vectors, settings)
     scores: list[Score] = []
     for task in counted(asked, "evaluating", unit="tasks", report=report, every=1):
-        known = task.known(space)
-        if known.any():
-            scores.append(_score(task, space, known, settings, report))
+        known = [task.known(space) for space in spaces]
+        if known[0].any():
+            scores.append(_score(task, spaces, known, settings, report))
         elif tasks:
             report(
                 Note(
                     "{task} ({language}): none of its {count:,} items is known; left out.",
                     task=task.name,
                     language=task.language,
-                    count=len(known),
+                    count=len(known[0]),
                 )
             )
     _refuse_nothing(scores, asked)
     return Scores(tuple(scores), settings.sections)
 
 
+def _spaces(vectors: Vectors, settings: EvaluateSettings) -> list[KnownWords]:
+    """All words with vectors; then, where some of these are out of the vocabulary, the vocabulary alone."""
+    every = KnownWords(vectors, settings)
+    return [every, KnownWords(vectors, replace(settings, subwords=False))] if every.composes else [every]
+
+
 def _compared(
     first: Vectors, second: Vectors, tasks: Sequence[Named], settings: EvaluateSettings, report: Report
 ) -> Differences:
     """Every metric of every task: the difference on the items both models know, its interval and its p."""
-    asked = _asked(tasks, report)
-    spaces = [KnownWords(each, settings) for each in (first, second)]
-    wrong = settings.oov == "wrong"
+    asked = _asked(tasks, settings, report, first, second)
+    every = [KnownWords(each, settings) for each in (first, second)]
+    vocabularies = [_spaces(each, settings)[-1] for each in (first, second)]
+    composing = any(space.composes for space in every)
     found: list[Difference] = []
     for task in counted(asked, "comparing", unit="tasks", report=report, every=1):
-        known = [task.known(space) for space in spaces]
-        both = known[0] & known[1]
-        if both.any():
-            measured = [
-                task.measure(space, own if wrong else both, report)
-                for space, own in zip(spaces, known, strict=True)
-            ]
-            for one, two in zip(*measured, strict=True):
-                found.append(_difference(task, one, two, both, both | wrong, settings.seed))
+        found += _differences(task, every, settings, "", report)
+        if composing:
+            found += _differences(task, vocabularies, settings, IN_VOCABULARY, report)
     _refuse_nothing(found, asked)
     return Differences(tuple(found))
 
 
-def _asked(tasks: Sequence[Named], report: Report) -> list[Task]:
+def _differences(
+    task: Task, spaces: Sequence[KnownWords], settings: EvaluateSettings, suffix: str, report: Report
+) -> Iterator[Difference]:
+    """Every metric of a task on the items that both spaces know; none where there is no such item."""
+    wrong = settings.oov == "wrong"
+    known = [task.known(space) for space in spaces]
+    both = known[0] & known[1]
+    if not both.any():
+        return
+    measured = [
+        task.measure(space, own if wrong else both, report) for space, own in zip(spaces, known, strict=True)
+    ]
+    for one, two in zip(*measured, strict=True):
+        named = replace(one, metric=one.metric + suffix)
+        yield _difference(task, named, two, both, both | wrong, settings.seed)
+
+
+def _asked(
+    tasks: Sequence[Named], settings: EvaluateSettings, report: Report, *vectors: Vectors
+) -> list[Task]:
     """Names select both languages; paths are read together, so that train and test files find each
-    other."""
+    other. Without any, all named tasks, which are about the text of the embedded world."""
     if isinstance(tasks, (str, Path)):
         raise SettingError("tasks is {tasks!r}; expected a list: [{tasks!r}].", tasks=str(tasks))
     named = [entry.name for entry in registry.entries("task")]
+    if not tasks and not any(map(is_of_world, vectors)):
+        raise SettingError(
+            "The tasks that come with Inlaid are for vectors trained on the text of the embedded world, and "
+            "these are not. Name a file of tasks, such as word pairs with grades, or one of these tasks: "
+            "{names}.",
+            names=", ".join(named),
+        )
     asked: list[Task] = []
     paths: list[Path] = []
     for each in tasks or named:
@@ -188,53 +239,68 @@ def _asked(tasks: Sequence[Named], report: Report) -> list[Task]:
             paths.append(Path(each))
         else:
             registry.entry("task", each)  # raises UnknownName with the task that was meant
-    return asked + (read_tasks(paths, report) if paths else [])
+    return asked + (read_tasks(paths, report, charset=settings.charset) if paths else [])
 
 
 def _score(
-    task: Task, space: KnownWords, known: np.ndarray, settings: EvaluateSettings, report: Report
+    task: Task,
+    spaces: Sequence[KnownWords],
+    known: Sequence[np.ndarray],
+    settings: EvaluateSettings,
+    report: Report,
 ) -> Score:
-    counts = known | (settings.oov == "wrong")
-    made = [
-        score
-        for each in task.measure(space, known, report)
-        for score in _with_sections(task, each, known, counts, settings.seed)
-    ]
+    """The first metric over all words with vectors; all others, and those over the vocabulary, beside it."""
+    made: list[Score] = []
+    for space, own, suffix in zip(spaces, known, ("", IN_VOCABULARY), strict=False):
+        if own.any():
+            items = Items(own, own | (settings.oov == "wrong"), known[-1])
+            for each in task.measure(space, own, report):
+                named = replace(each, metric=each.metric + suffix)
+                made += _with_sections(task, named, items, settings.seed)
     return replace(made[0], others=tuple(made[1:]))
 
 
-def _with_sections(
-    task: Task, measured: Measurement, known: np.ndarray, counts: np.ndarray, seed: int
-) -> Iterator[Score]:
+def _with_sections(task: Task, measured: Measurement, items: Items, seed: int) -> Iterator[Score]:
     """The whole; then, where there is more than one section, the mean over sections and each section."""
-    names, numbers = _numbered(measured.sections, len(known))
+    counts = items.counts
+    names, numbers = _numbered(measured.sections, len(counts))
 
     def made(
-        metric: str, items: np.ndarray, statistic: Statistic, section: str, members: np.ndarray
+        metric: str, values: np.ndarray, statistic: Statistic, section: str, members: np.ndarray
     ) -> Score:
-        found = interval(items, statistic, seed=seed, strata=numbers[counts & members])
+        too_few = len(values) < ENOUGH
+        found = NONE if too_few else interval(values, statistic, seed=seed, strata=numbers[counts & members])
         return Score(
             task=task.name,
             language=task.language,
             metric=metric,
-            value=value_of(items, statistic),
+            value=value_of(values, statistic),
             low=found.low,
             high=found.high,
-            used=int((known & members).sum()),
+            used=int((items.known & members).sum()),
             total=int(members.sum()),
             denominator=int((counts & members).sum()),
+            in_vocabulary=int((items.in_vocabulary & members).sum()),
+            too_few=too_few,
             kind=task.kind,
             section=section,
         )
 
-    everything = np.ones(len(known), bool)
+    everything = np.ones(len(counts), bool)
     yield made(measured.metric, measured.items[counts], measured.statistic, "", everything)
     if len(names) > 1:
         by_section = np.column_stack([measured.items[:, 0], numbers])[counts]
-        yield made(f"{measured.metric} macro", by_section, statistics.macro, "", everything)
+        yield made(_macro(measured.metric), by_section, statistics.macro, "", everything)
         for number, name in enumerate(names):
             members = numbers == number
             yield made(measured.metric, measured.items[counts & members], measured.statistic, name, members)
+
+
+def _macro(metric: str) -> str:
+    """The name of the mean over sections: 3CosAdd macro in vocabulary."""
+    if metric.endswith(IN_VOCABULARY):
+        return f"{metric.removesuffix(IN_VOCABULARY)} macro{IN_VOCABULARY}"
+    return f"{metric} macro"
 
 
 def _numbered(sections: tuple[str, ...] | None, count: int) -> tuple[list[str], np.ndarray]:

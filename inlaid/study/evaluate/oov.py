@@ -1,20 +1,21 @@
-"""Which words of a task are in the vocabulary, and what to do about the others; vectors of sentences."""
+"""Which words of a task have vectors, in the vocabulary or made from subwords; vectors of sentences."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from inlaid.collect.normalize import Step, normalizer
-from inlaid.config import Positive, check, settings_of
-from inlaid.encode.corpus import Encoding
+from inlaid.config import Positive, check
+from inlaid.encode.corpus import tokenizer_of
+from inlaid.encode.subwords.spelling import forms
 from inlaid.encode.tokenizers import Word
-from inlaid.shapes import Rows, Table
+from inlaid.shapes import Rows, Table, Vector
 from inlaid.vectors import Vectors
 
 
@@ -27,36 +28,85 @@ class OOVSettings:
     fold_case: bool = False
     """Treat words that differ only in case as one word: the first of them."""
     oov: Literal["skip", "wrong"] = "skip"
-    """Items with an out-of-vocabulary word: skip them, or count them as wrong (as similarity 0)."""
+    """Items with a word that has no vector: skip them, or count them as wrong (as similarity 0)."""
+    subwords: bool = True
+    """Make vectors of out-of-vocabulary words from their subwords, where the vectors have subwords. The
+    scores over the vocabulary alone are reported beside. `--no-subwords`: these alone."""
 
     def __post_init__(self) -> None:
         check(self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class KnownWords:
-    """The words and rows of some vectors that take part in a task."""
+    """The words and rows of some vectors that take part in a task. It grows as it is asked.
+
+    Words have the ids of their rows. Out-of-vocabulary words whose vectors are made from subwords have the
+    ids after those of the table, in the order in which they were asked for; `rows` knows both. No score
+    depends on that order.
+    """
 
     vectors: Vectors
     settings: OOVSettings = OOVSettings()
+    _composed_ids: dict[str, int] = field(default_factory=dict[str, int])
+    _composed_rows: list[Vector] = field(default_factory=list[Vector])
 
     @property
     def table(self) -> Table:
         return self.vectors.table[: self.settings.top]
 
+    @property
+    def composes(self) -> bool:
+        """Whether out-of-vocabulary words may have vectors."""
+        return self.settings.subwords and self.vectors.composes
+
     def find(self, word: str) -> int | None:
         """The id of a word as `vectors.find` has it or, with `fold_case`, of the first word that differs only
         in case."""
         if self.settings.fold_case:
-            found = self._folded.get(word.upper())
-            return self._folded.get(self._normalize(word).upper()) if found is None else found
-        found = self.vectors.find(word)
-        return found if found is not None and found < len(self.table) else None
+            texts = (word, self._normalize(word))
+            written = (form for text in texts for form in forms(self.vectors.mark, text))
+            return next((id for form in written if (id := self._folded.get(form.upper())) is not None), None)
+        return self._within_top(self.vectors.find(word))
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
-        """The ids of words; -1 for out-of-vocabulary ones."""
+        """The ids of words in the vocabulary; -1 for all others."""
         found = {word: self.find(word) for word in dict.fromkeys(words)}
         return np.array([-1 if (id := found[word]) is None else id for word in words], np.int64)
+
+    def all_ids(self, words: Sequence[str]) -> np.ndarray:
+        """The ids of words in the vocabulary, and of those whose vectors are made from subwords; -1 for words
+        without a vector."""
+        ids = self.ids(words)
+        if self.composes:
+            for place in np.flatnonzero(ids < 0).tolist():
+                ids[place] = self._compose(words[place])
+        return ids
+
+    def rows(self, ids: np.ndarray) -> Rows:
+        """The vectors of the ids that `all_ids` gives."""
+        return rows_of(self.table, self.composed, ids)
+
+    @property
+    def composed(self) -> Rows:
+        """The vectors made from subwords so far."""
+        if not self._composed_rows:
+            return np.zeros((0, self.vectors.dim), np.float32)
+        return np.stack(self._composed_rows)
+
+    def _compose(self, word: str) -> int:
+        """The id of a word whose vector is made from subwords; -1 where that is impossible, or where the word
+        is in the vocabulary, beyond `top`."""
+        if word not in self._composed_ids:
+            vector = None if word in self.vectors else self.vectors.composed(word)
+            self._composed_ids[word] = -1
+            if vector is not None and vector.any():
+                self._composed_ids[word] = len(self.table) + len(self._composed_rows)
+                self._composed_rows.append(vector)
+        return self._composed_ids[word]
+
+    def _within_top(self, id: int | None) -> int | None:
+        return id if id is not None and id < len(self.table) else None
 
     def variants(self, ids: np.ndarray) -> np.ndarray:
         """Ids (item, any) with those of all their case variants; rows are filled up by repeating their first
@@ -76,28 +126,38 @@ class KnownWords:
         return np.array([first_of.get(id, id) for id in ids.tolist()], np.int64)
 
     def sentences(self, texts: Sequence[str]) -> tuple[Rows, np.ndarray]:
-        """The mean of the word vectors of each text, and whether any word of it is known."""
+        """The mean of the word vectors of each text, and whether any word of it has one."""
+        cut = [self._tokenize(text) for text in texts]
+        ids = {word: self._id_in_text(word) for word in dict.fromkeys(itertools.chain.from_iterable(cut))}
+        composed = self.composed
         rows = np.zeros((len(texts), self.vectors.dim), np.float32)
         known = np.zeros(len(texts), bool)
-        ids: dict[str, int | None] = {}
-        for number, text in enumerate(texts):
-            words = self._tokenize(text)
-            for word in words:
-                if word not in ids:
-                    found = self.find(word)
-                    ids[word] = self.find(word.lower()) if found is None else found
-            held = [id for word in words if (id := ids[word]) is not None]
+        for number, words in enumerate(cut):
+            held = [id for word in words if (id := ids[word]) >= 0]
             if held:
-                rows[number] = self.table[held].mean(axis=0)
+                rows[number] = rows_of(self.table, composed, np.array(held)).mean(axis=0)
                 known[number] = True
         return rows, known
+
+    def _id_in_text(self, word: str) -> int:
+        """The id of a token of a text; -1 for one without a vector. Subword tokens are looked up as they are:
+        "king" is not "Ġking"."""
+        if self.vectors.mark:
+            found = self._within_top(self.vectors.words.find(word))
+            return -1 if found is None else found
+        found = self.find(word)
+        if found is None:
+            found = self.find(word.lower())
+        if found is None and self.composes:
+            return self._compose(word)
+        return -1 if found is None else found
 
     @functools.cached_property
     def _tokenize(self) -> Callable[[str], list[str]]:
         """As the training text was tokenized; by the word tokenizer where nothing is known about that."""
         if not self.vectors.card.encoding:
             return Word().words
-        tokenizer = settings_of(Encoding, self.vectors.card.encoding).make_tokenizer()
+        tokenizer = self.vectors.tokenizer or tokenizer_of(self.vectors.card.encoding)
         return lambda text: tokenizer.words(self._normalize(text))
 
     @functools.cached_property
@@ -121,3 +181,13 @@ class KnownWords:
                 if first != id:
                     others.setdefault(first, []).append(id)
         return others
+
+
+def rows_of(table: Table, composed: np.ndarray, ids: np.ndarray) -> Rows:
+    """The rows of ids (any), of which those from the length of the table on are in `composed` (n, dim)."""
+    outside = ids >= len(table)
+    if not outside.any():
+        return table[ids]
+    rows = table[np.where(outside, 0, ids)]
+    rows[outside] = composed[ids[outside] - len(table)]
+    return rows

@@ -6,9 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
+from inlaid.messages import Message
 from inlaid.study.analysis import Row, plain
 
 T = TypeVar("T")
+WORLD = "world-"
+"""How the names of the tasks of the embedded world start."""
+IN_VOCABULARY = " in vocabulary"
+"""Ends the name of a metric over the items whose words are in the vocabulary, where others are scored too:
+vectors with subwords have vectors for out-of-vocabulary words."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +29,15 @@ class Score:
     low: float
     high: float
     used: int
-    """Items whose words all have vectors."""
+    """Items whose words all have vectors, made from subwords or not."""
     total: int
     denominator: int
     """Items the value is computed over: those used, or all of them where out-of-vocabulary ones count as
     wrong."""
+    in_vocabulary: int = 0
+    """Items whose words are all in the vocabulary; for sentences, those with a word that is."""
+    too_few: bool = False
+    """Whether it is computed over so few items that the interval says nothing: `low` and `high` are NaN."""
     kind: str = ""
     section: str = ""
     others: tuple[Score, ...] = ()
@@ -91,6 +101,13 @@ class Scores(_Listed[Score]):
     """Whether `rows` shows the sections of tasks too."""
 
     def rows(self) -> Sequence[Row]:
+        of_world = [score for score in self.items if score.task.startswith(WORLD)]
+        others = [score for score in self.items if not score.task.startswith(WORLD)]
+        rows = self._table(others) if others else []
+        line = Message("Tasks of the embedded world, for vectors trained on its text (`inlaid world`):")
+        return [*rows, str(line), *self._table(of_world)] if of_world else rows
+
+    def _table(self, scores: Sequence[Score]) -> list[Row]:
         shown = [
             (
                 each.task,
@@ -98,13 +115,14 @@ class Scores(_Listed[Score]):
                 f"{each.metric} {each.section}".strip(),
                 _cell(each.value),
                 _interval(each),
-                f"{each.used:,} of {each.total:,}",
+                str(Message("{known:,} of {total:,}", known=each.in_vocabulary, total=each.total)),
+                str(Message("{used:,} of {total:,}", used=each.used, total=each.total)),
             )
-            for score in self.items
-            for each in (score, *score.others)
+            for score in scores
+            for each in _differing(score)
             if self.sections or not each.section
         ]
-        return [("task", "language", "metric", "score", "95 %", "known"), *shown]
+        return [("task", "language", "metric", "score", "95 %", "in vocabulary", "scored"), *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"scores": plain(self.items)}
@@ -127,7 +145,7 @@ class Differences(_Listed[Difference]):
                 _cell(each.difference),
                 _interval(each),
                 _cell(each.p),
-                f"{each.used:,} of {each.total:,}",
+                str(Message("{used:,} of {total:,}", used=each.used, total=each.total)),
             )
             for each in self.items
         ]
@@ -172,9 +190,22 @@ def flattened(scores: Sequence[Score]) -> Iterator[Score]:
         yield from score.others
 
 
+def _differing(score: Score) -> Iterator[Score]:
+    """A score and its others, without those over the vocabulary that equal the score over all words."""
+    everything = {(each.metric, each.section): (each.value, each.used) for each in (score, *score.others)}
+    for each in (score, *score.others):
+        whole = everything.get((each.metric.removesuffix(IN_VOCABULARY), each.section))
+        if not each.metric.endswith(IN_VOCABULARY) or whole != (each.value, each.used):
+            yield each
+
+
 def _cell(value: float) -> str:
     return "undefined" if value != value else f"{value:.3f}"
 
 
 def _interval(each: Score | Difference | Summary) -> str:
-    return f"{_cell(each.low)} to {_cell(each.high)}" if each.low == each.low else "none"
+    if isinstance(each, Score) and each.too_few:
+        return str(Message("too few items"))
+    if each.low != each.low:
+        return str(Message("none"))
+    return str(Message("{low} to {high}", low=_cell(each.low), high=_cell(each.high)))

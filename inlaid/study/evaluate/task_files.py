@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from inlaid.collect.charset_detection import UTF8, codec_of
+from inlaid.collect.charsets import decide, decoded
 from inlaid.collect.world import Language
 from inlaid.encode.chinese import HAN
 from inlaid.errors import FormatError, SourceError
@@ -66,7 +68,7 @@ class Labelled:
         return self.path.resolve().parent / rest
 
 
-def read_tasks(paths: Sequence[str | Path], report: Report = silent) -> list[Task]:
+def read_tasks(paths: Sequence[str | Path], report: Report = silent, *, charset: str = UTF8) -> list[Task]:
     """The tasks of files and folders. Of a folder all recognized files are read; a note names the others.
 
     `train` and `test` (or `dev`) files of one name are one classification task. A file without such parts is
@@ -75,7 +77,8 @@ def read_tasks(paths: Sequence[str | Path], report: Report = silent) -> list[Tas
     found: list[Task] = []
     labelled: list[Labelled] = []
     for path in map(Path, paths):
-        for held in _read_folder(path, report) if path.is_dir() else [read_file(path)]:
+        read = _read_folder if path.is_dir() else _read_one
+        for held in read(path, charset, report):
             if isinstance(held, Labelled):
                 labelled.append(held)
             else:
@@ -91,23 +94,27 @@ def read_tasks(paths: Sequence[str | Path], report: Report = silent) -> list[Tas
     return found + _classifications(labelled, report)
 
 
-def read_file(path: Path) -> Task | Labelled:
+def read_file(path: Path, charset: str = UTF8, report: Report = silent) -> Task | Labelled:
     """What one file holds; SourceError if no task is recognized, FormatError for a line that does not fit."""
     if not path.is_file():
         raise SourceError("There is no file or folder '{path}'.", path=path)
-    layout = _layout(path)
+    layout = _layout(path, charset)
     if layout is None:
         raise SourceError(
             "{path}: no task is recognized. Expected pairs of words or sentences with a score, analogies, "
             "words with categories, or texts with labels; `docs/evaluate.md` shows each.",
             path=path,
         )
-    return _made(path, layout, list(_records(path, layout)))
+    return _made(path, layout, list(_records(path, layout, charset, report)))
 
 
-def _read_folder(folder: Path, report: Report) -> Iterator[Task | Labelled]:
+def _read_one(path: Path, charset: str, report: Report) -> Iterator[Task | Labelled]:
+    yield read_file(path, charset, report)
+
+
+def _read_folder(folder: Path, charset: str, report: Report) -> Iterator[Task | Labelled]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    layouts = {path: _layout(path) for path in paths}
+    layouts = {path: _layout(path, charset) for path in paths}
     left = [str(path.relative_to(folder)) for path in paths if layouts[path] is None]
     if len(left) == len(paths):
         raise SourceError(
@@ -125,25 +132,26 @@ def _read_folder(folder: Path, report: Report) -> Iterator[Task | Labelled]:
         )
     for path, layout in layouts.items():
         if layout is not None:
-            yield _made(path, layout, list(_records(path, layout)))
+            yield _made(path, layout, list(_records(path, layout, charset, report)))
 
 
-def _layout(path: Path) -> Layout | None:
+def _layout(path: Path, charset: str) -> Layout | None:
     with path.open("rb") as file:
         head = file.read(HEAD)
-    if b"\0" in head:
+    text = head.decode(codec_of(decide(head, charset)), "replace")
+    if "\0" in text:
         return None
-    lines = head.decode("utf-8-sig", "replace").splitlines()
+    lines = text.removeprefix("\ufeff").splitlines()
     return recognize(lines[:-1] if len(head) == HEAD else lines)
 
 
 # --- lines into records
 
 
-def _records(path: Path, layout: Layout) -> Iterator[Record]:
+def _records(path: Path, layout: Layout, charset: str, report: Report) -> Iterator[Record]:
     """Each line split as the layout says; FormatError names the first line that does not fit."""
     section = ""
-    for line, row in _rows(path, layout):
+    for line, row in _rows(path, layout, decoded(path, path.read_bytes(), charset, report)):
         text = row if isinstance(row, str) else ""
         if layout is SECTIONS and text.startswith(":"):
             section = text[1:].strip()
@@ -161,15 +169,8 @@ def _records(path: Path, layout: Layout) -> Iterator[Record]:
         yield Record(line, cells | ({"section": section} if layout is SECTIONS else {}))
 
 
-def _rows(path: Path, layout: Layout) -> Iterator[tuple[int, str | list[str]]]:
+def _rows(path: Path, layout: Layout, text: str) -> Iterator[tuple[int, str | list[str]]]:
     """Non-empty lines with their numbers; comma-separated ones as lists of cells."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise FormatError(
-            "{path}:{line}: not UTF-8. Convert the file to UTF-8.", path=path, line=line
-        ) from None
     # Not splitlines, which also splits at Unicode separators inside a text.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if layout.delimiter == ",":

@@ -43,7 +43,7 @@ class Task(Protocol):
     @property
     def language(self) -> world.Language: ...
     def known(self, space: KnownWords) -> np.ndarray:
-        """For each item, whether its words are in the vocabulary."""
+        """For each item, whether its words have vectors."""
         ...
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
@@ -68,7 +68,7 @@ class WordPairs:
         ids = _ids(space, self.pairs, 2)[known]
         items = np.zeros((len(self.pairs), 2))
         items[:, 0] = self.scores
-        items[known, 1] = _cosines(space.table[ids[:, 0]], space.table[ids[:, 1]])
+        items[known, 1] = _cosines(space.rows(ids[:, 0]), space.rows(ids[:, 1]))
         return [
             Measurement("spearman", items, statistics.spearman),
             Measurement("pearson", items, statistics.pearson),
@@ -77,7 +77,10 @@ class WordPairs:
 
 @dataclass(frozen=True)
 class Analogies:
-    """a is to b as c is to d: is d the first answer of 3CosAdd and 3CosMul, without a, b and c?"""
+    """a is to b as c is to d: is d the first answer of 3CosAdd and 3CosMul, without a, b and c?
+
+    The vectors of a, b and c may be made from subwords; answers are words of the vocabulary, so d is one.
+    """
 
     kind: ClassVar[str] = "analogies"
     name: str
@@ -86,11 +89,13 @@ class Analogies:
     sections: tuple[str, ...]
 
     def known(self, space: KnownWords) -> np.ndarray:
-        return _ids(space, self.questions, 4).min(axis=1) >= 0
+        ids = _ids(space, self.questions, 4)
+        return (ids.min(axis=1) >= 0) & (ids[:, 3] < len(space.table))
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
         ids = _ids(space, self.questions, 4)[known]
-        solved = analogies.solve(space.table, ids[:, :3], space.variants(ids[:, :3]), report)
+        given = ids[:, :3]
+        solved = analogies.solve(space.table, given, space.variants(given), report, composed=space.composed)
         return [
             Measurement(metric, filled(known, space.first(answers) == ids[:, 3]), sections=self.sections)
             for metric, answers in (("3CosAdd", solved.add), ("3CosMul", solved.multiply))
@@ -108,7 +113,7 @@ class Categories:
     categories: tuple[str, ...]
 
     def known(self, space: KnownWords) -> np.ndarray:
-        return space.ids(self.words) >= 0
+        return space.all_ids(self.words) >= 0
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
         right = np.zeros(int(known.sum()))
@@ -121,7 +126,7 @@ class Categories:
             # The order of a file must not change the clusters.
             order = sorted(range(len(items)), key=items.__getitem__)
             categories = [items[number][0] for number in order]
-            points = unit(space.table[space.ids([items[number][1] for number in order])])
+            points = unit(space.rows(space.all_ids([items[number][1] for number in order])))
             right[order] = grouping.right_of(grouping.kmeans(points, len(set(categories))), categories)
         return [Measurement("purity", filled(known, right))]
 
@@ -136,13 +141,13 @@ class Outliers:
     sets: tuple[tuple[str, ...], ...]
 
     def known(self, space: KnownWords) -> np.ndarray:
-        return np.array([(space.ids(words) >= 0).all() for words in self.sets], bool)
+        return np.array([(space.all_ids(words) >= 0).all() for words in self.sets], bool)
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
         found = np.zeros(len(self.sets))
         place = np.zeros(len(self.sets))
         for number in np.flatnonzero(known).tolist():
-            rows = unit(space.table[space.ids(self.sets[number])]).astype(np.float64)
+            rows = unit(space.rows(space.all_ids(self.sets[number]))).astype(np.float64)
             cosines = rows @ rows.T
             similarity = cosines.sum(axis=1) - np.diag(cosines)
             place[number] = (similarity[:-1] > similarity[-1]).mean()
@@ -235,7 +240,7 @@ def columns(pairs: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def _ids(space: KnownWords, items: tuple[tuple[str, ...], ...], width: int) -> np.ndarray:
-    return space.ids([word for item in items for word in item]).reshape(-1, width)
+    return space.all_ids([word for item in items for word in item]).reshape(-1, width)
 
 
 def filled(known: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.shapes import Vector
 from inlaid.study.analysis import Row, analysis, plain
@@ -79,19 +80,24 @@ class Axis:
     seed: int
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [("place", "95 %", "word", "")]
+        rows: list[Row] = [("projection", "95 %", "word", "")]
         for each in self.words:
-            interval = "none" if math.isnan(each.low) else f"{each.low:+.3f} to {each.high:+.3f}"
+            interval = Message("none")
+            if not math.isnan(each.low):
+                interval = Message("{low:+.3f} to {high:+.3f}", low=each.low, high=each.high)
             member = f"({each.member})" if each.member else ""
-            rows.append((f"{each.value:+.3f}", interval, each.word, member))
+            rows.append((f"{each.value:+.3f}", str(interval), each.word, member))
         if math.isnan(self.p):
             rows.append("\nOne word on a side cannot be left out: whether the lists differ was not tested.")
             return rows
-        rows.append(
-            f"\nleave-one-out: {self.accuracy:.0%} of the lists are on their own side; permutation test p = "
-            f"{self.p:.3g} (smallest possible with so few words: {self.smallest_p:.2g})"
+        test = Message(
+            "leave-one-out: {accuracy:.0%} of the lists are on their own side; permutation test p = {p:.3g} "
+            "(smallest possible with so few words: {smallest:.2g})",
+            accuracy=self.accuracy,
+            p=self.p,
+            smallest=self.smallest_p,
         )
-        return rows
+        return [*rows, "", str(test)]
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self)

@@ -11,6 +11,7 @@ import numpy as np
 from inlaid.collect.normalize import normalizer
 from inlaid.config import Positive, Window, check
 from inlaid.encode.corpus import Corpus
+from inlaid.encode.subwords.spelling import forms
 from inlaid.errors import SettingError, UnknownWord, did_you_mean
 from inlaid.report import Note, Report, silent
 from inlaid.study.analysis import Row, analysis, plain
@@ -111,10 +112,11 @@ def cooccurrence(
 def _id(corpus: Corpus, word: str) -> int:
     """The id of a word as written or, failing that, as the encoding would have written it."""
     words = corpus.vocabulary.words
-    found = words.find(word)
-    if found is None:
-        steps = corpus.manifest.get("encoding", {}).get("normalize") or ()
-        found = words.find(normalizer(steps)(word))
+    encoding = corpus.manifest.get("encoding", {})
+    normalized = normalizer(encoding.get("normalize") or ())(word)
+    mark = encoding.get("spelling", "")
+    written = [form for text in (word, normalized) for form in forms(mark, text)]
+    found = next((id for form in written if (id := words.find(form)) is not None), None)
     if found is None:
         raise UnknownWord(
             "'{word}' is not among the {count:,} words of the corpus.{hint}",

@@ -11,6 +11,7 @@ import numpy as np
 
 from inlaid.config import Positive, Seed, check
 from inlaid.encode.vocabulary import Words
+from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.evaluate.evaluate import Named, Score, evaluate
@@ -71,9 +72,11 @@ class Dimensions:
     def rows(self) -> list[Row]:
         rows: list[Row] = [("task", "metric", "removed first", "left", "score", "95 %")]
         for each in self.ablation:
-            interval = f"{each.low:.3f} to {each.high:.3f}" if each.low == each.low else "none"
+            interval = Message("none")
+            if each.low == each.low:
+                interval = Message("{low:.3f} to {high:.3f}", low=each.low, high=each.high)
             task = f"{each.task} {each.language}"
-            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", interval))
+            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", str(interval)))
         rows += ["", ("correlation", "p", "dimension", "correlates with")]
         for each in self.traits[: self.settings.n]:
             rows.append((f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait))

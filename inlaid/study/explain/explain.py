@@ -15,10 +15,12 @@ import numpy as np
 from inlaid.config import Fraction, Positive, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
+from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Vector
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.explain.contexts import Sentence, cooccurring_sentences, count_contexts, heaviest_sentences
+from inlaid.study.search.queries import note_words
 from inlaid.vectors import Vectors
 
 WINDOW = 5
@@ -103,20 +105,31 @@ class TextEvidence:
     of_second: tuple[Sentence, ...]
 
     def rows(self, first: str, second: str) -> list[Row]:
-        rows: list[Row] = [
-            f"in the text: {first} {self.first_count:,} times, {second} {self.second_count:,} times; "
-            f"in one sentence {self.cooccurrences:,} times",
-            f"\nshared contexts: {self.shared:,}, their weights sum to {self.cosine:.3f}",
-            ("  weight", "context", f"pmi {first}", f"pmi {second}", f"near {first}", f"near {second}"),
-        ]
+        counts = Message(
+            "counts in the text: {first} {first_count:,}, {second} {second_count:,}; both in one sentence "
+            "{both:,}",
+            first=first,
+            first_count=self.first_count,
+            second=second,
+            second_count=self.second_count,
+            both=self.cooccurrences,
+        )
+        shared = Message(
+            "shared contexts: {shared:,}, their weights sum to {cosine:.3f}",
+            shared=self.shared,
+            cosine=self.cosine,
+        )
+        columns = [Message("pmi {word}", word=word) for word in (first, second)]
+        columns += [Message("near {word}", word=word) for word in (first, second)]
+        rows: list[Row] = [str(counts), "", str(shared), ("  weight", "context", *map(str, columns))]
         for each in self.contexts:
             pmi = (f"{each.first_pmi:.2f}", f"{each.second_pmi:.2f}")
-            counts = (f"{each.first_count:,.0f}", f"{each.second_count:,.0f}")
-            rows.append((f"  {each.weight:.3f}", each.word, *pmi, *counts))
+            near = (f"{each.first_count:,.0f}", f"{each.second_count:,.0f}")
+            rows.append((f"  {each.weight:.3f}", each.word, *pmi, *near))
         titles = {
-            "sentences of both": self.of_both,
-            f"sentences of {first}": self.of_first,
-            f"sentences of {second}": self.of_second,
+            Message("sentences of both"): self.of_both,
+            Message("sentences of {word}", word=first): self.of_first,
+            Message("sentences of {word}", word=second): self.of_second,
         }
         for title, sentences in titles.items():
             if sentences:
@@ -151,10 +164,19 @@ class Explanation:
 
     def rows(self) -> list[Row]:
         n = self.settings.n
-        rows: list[Row] = [f"{self.first} ~ {self.second}: cosine {self.cosine:.3f}"]
+        head = Message(
+            "{first} ~ {second}: cosine {cosine:.3f}",
+            first=self.first,
+            second=self.second,
+            cosine=self.cosine,
+        )
+        rows: list[Row] = [str(head)]
         if self.text is not None:
             rows += self.text.rows(self.first, self.second)
-        rows.append(f"\ndimensions (half of the shares in {self.half} of {len(self.dimensions)})")
+        title = Message(
+            "dimensions (half of the shares in {half} of {dim})", half=self.half, dim=len(self.dimensions)
+        )
+        rows += ["", str(title)]
         rows += [(f"  {each.share:+.3f}", str(each.dimension)) for each in self.dimensions[:n]]
         if self.ngrams:
             rows.append("\nn-grams")
@@ -188,6 +210,7 @@ def explain(
     """
     settings = settings or ExplainSettings()
     shares = cosine_shares(vectors[first], vectors[second], first, second)
+    note_words(vectors, [first, second], report)
     order = np.argsort(-np.abs(shares), kind="stable")
     text = None
     notes: tuple[Note, ...] = ()
@@ -244,8 +267,12 @@ def _notes(vectors: Vectors, corpus: Corpus, text: TextEvidence) -> list[Note]:
 def _ngram_shares(vectors: Vectors, first: str, second: str) -> tuple[NgramShare, ...]:
     if not isinstance(vectors.subwords, HasParts):
         return ()
-    first_ngrams = vectors.subwords.parts(first, vectors.find(first))
-    second_ngrams = vectors.subwords.parts(second, vectors.find(second))
+    ids = [vectors.find(word) for word in (first, second)]
+    # A word that was found has the n-grams of the vocabulary's spelling, not of the one that was typed.
+    first_ngrams, second_ngrams = (
+        vectors.subwords.parts(word if id is None else vectors.words[id], id)
+        for word, id in zip((first, second), ids, strict=True)
+    )
     if not first_ngrams or not second_ngrams:
         return ()
     left = np.stack([row for _, row in first_ngrams]).astype(np.float64)

@@ -7,17 +7,20 @@ It learns two vectors for each word: one as a center, in `vectors.table`, and on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from inlaid.collect.charsets import AUTO
 from inlaid.collect.normalize import normalizer
-from inlaid.config import Positive, check, settings_of
-from inlaid.encode.tokenizers import Word, read_dictionary
+from inlaid.config import Positive, check
+from inlaid.encode.dictionary import normalized, words_of
+from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.vectors import LazyTable, Vectors
@@ -72,7 +75,7 @@ class Filled:
     def rows(self) -> list[Row]:
         rows: list[Row] = [(f"{each.score:+.3f}", each.word) for each in self.words]
         if self.unknown:
-            rows.append(f"without a vector: {' '.join(self.unknown)}")
+            rows.append(str(Message("without a vector: {words}", words=" ".join(self.unknown))))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +88,7 @@ def fill(
     text: str,
     settings: FillSettings | None = None,
     *,
-    dictionary: Path | Collection[str] | None = None,
+    dictionary: str | Path | Sequence[str | Path] = (),
     report: Report = silent,
 ) -> Filled:
     """The words that best fit a blank, by the two tables of a method such as sgns: "这是一个___的苹果".
@@ -103,7 +106,8 @@ def fill(
     Args:
         vectors: a file of vectors of a method with two tables, such as sgns
         text: a sentence with a blank, written ___
-        dictionary: Chinese words that are always one token, one a line; as in training when not given
+        dictionary: words for the segmenter: files with one a line, words, or both; as in training when
+            not given
     """
     settings = settings or FillSettings()
     if vectors.contexts is None:
@@ -112,7 +116,7 @@ def fill(
             "Train with sgns, or keep both tables when saving."
         )
     objective = settings.objective or _training_objective(vectors)
-    before, after = _around_blank(vectors, text, _words_of(dictionary))
+    before, after = _around_blank(vectors, text, words_of(dictionary, AUTO))
     window = int(vectors.card.settings.get("window") or WINDOW)
     # A corpus drops unknown words before windows are drawn.
     left = _known(vectors, before)[-window:]
@@ -133,7 +137,7 @@ def fill(
     return Filled(
         words=_best(vectors, scores, settings.n),
         context=tuple(word for word, _ in left + right),
-        unknown=tuple(word for word in before + after if vectors.find(word) is None),
+        unknown=tuple(word for word in before + after if _find(vectors, word) is None),
         objective=objective,
         prior=prior,
     )
@@ -143,14 +147,13 @@ def _training_objective(vectors: Vectors) -> Objective:
     return "cbow" if vectors.card.settings.get("objective") == "cbow" else "skipgram"
 
 
-def _words_of(dictionary: Path | Collection[str] | None) -> tuple[str, ...]:
-    if dictionary is None:
-        return ()
-    return read_dictionary(dictionary) if isinstance(dictionary, Path) else tuple(dictionary)
-
-
 def _known(vectors: Vectors, words: list[str]) -> list[tuple[str, int]]:
-    return [(word, id) for word in words if (id := vectors.find(word)) is not None]
+    return [(word, id) for word in words if (id := _find(vectors, word)) is not None]
+
+
+def _find(vectors: Vectors, word: str) -> int | None:
+    """The id of a word of the tokenized text. Tokens are looked up as they are: "king" is not "Ġking"."""
+    return vectors.words.find(word) if vectors.mark else vectors.find(word)
 
 
 def _scores(vectors: Vectors, ids: np.ndarray, weights: np.ndarray, objective: Objective) -> np.ndarray:
@@ -224,10 +227,10 @@ def _tokenize(vectors: Vectors, dictionary: tuple[str, ...]) -> Callable[[str], 
     encoding = dict(vectors.card.encoding)
     if not encoding:
         return Word(dictionary=dictionary).words
-    from inlaid.encode.corpus import Encoding  # it imports Numba
+    from inlaid.encode.corpus import tokenizer_of  # it imports Numba
 
-    if dictionary:
-        encoding["dictionary"] = dictionary
-    tokenizer = settings_of(Encoding, encoding).make_tokenizer()
     normalize = normalizer(encoding.get("normalize", ()))
+    if dictionary:
+        encoding["dictionary"] = normalized(dictionary, normalize)
+    tokenizer = vectors.tokenizer or tokenizer_of(encoding)
     return lambda text: tokenizer.words(normalize(text))

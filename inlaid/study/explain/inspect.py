@@ -114,7 +114,7 @@ def inspect(path: str | Path, *, report: Report = silent) -> Inspection:
         return _unknown_family(huggingface.open_folder(path))
     config = family.read_folder(path)
     if not path.is_dir() or not any((path / name).is_file() for name in WEIGHT_FILES):
-        tie = Tie(config.head.tied if config.head.kind != "none" else None)
+        tie = Tie(config.head.tied if config.head.has_table else None)
         return Inspection(str(path), family.model_type, config, parameters(config), None, {}, (), tie)
     return _from_folder(huggingface.open_folder(path), family, config)
 
@@ -192,7 +192,7 @@ def _roles(source: Source, names: Names) -> dict[str, str]:
 def _tie(source: Source, names: Names, config: Config) -> Tie:
     output = source.name(names.output_table)
     head_table = source.name(names.head_table)
-    if config.head.kind == "none" or head_table not in source.files:
+    if not config.head.has_table or head_table not in source.files:
         return Tie()
     by_config = None if names.tied_by_tensors and config.head.tied else config.head.tied
     if output not in source.files or output == head_table:

@@ -19,6 +19,7 @@ from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Places, Rows
 from inlaid.study.analysis import analysis
 from inlaid.study.map.quality import MapQuality, measure_map
+from inlaid.study.search.queries import note_words
 from inlaid.vectors import Vectors, lengths
 
 FEWEST = 4
@@ -97,6 +98,7 @@ def map_words(
     if words:
         named = _named(words)
         table = np.stack([vectors[word] for word in named])
+        note_words(vectors, named, report)
     else:
         ids = _chosen_ids(vectors, settings)
         named = [vectors.words[id] for id in ids.tolist()]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
+import logging
+import os
 import re
+import shutil
+import sys
+import tempfile
 import unicodedata
 import warnings
 from importlib.resources import files as resources
@@ -63,9 +69,10 @@ def draw_map(
     """
     path = writable(Path(path), overwrite=overwrite)
     if path.suffix.lower() == ".html":
-        files.write_text(path, page(map, title))
+        content = page(map, title).encode()
     else:
-        files.write_bytes(path, picture(map, title, report))
+        content = picture(map, title, report)
+    files.write_bytes(path, places.sealed(content))
 
 
 def writable(path: Path, *, overwrite: bool = False) -> Path:
@@ -109,6 +116,17 @@ def page(map: Map, title: str = "") -> str:
 def picture(map: Map, title: str = "", report: Report = silent) -> bytes:
     """The bytes of a PNG: a dot for each word, coloured by its share of true neighbors, and as many labels
     as fit."""
+    logger = logging.getLogger("matplotlib.font_manager")
+    before = logger.level
+    logger.setLevel(logging.ERROR)  # it would say on the terminal which weight of a font it takes instead
+    try:
+        return _drawn(map, title, report)
+    finally:
+        logger.setLevel(before)
+
+
+def _drawn(map: Map, title: str, report: Report) -> bytes:
+    _find_place_for_fonts()
     matplotlib = need("matplotlib", extra="explore")
     figures = need("matplotlib.figure", extra="explore")
     backend = need("matplotlib.backends.backend_agg", extra="explore")
@@ -144,6 +162,23 @@ def picture(map: Map, title: str = "", report: Report = silent) -> bytes:
         # The name, by which it is recognized, without a version: the same map gives the same bytes.
         figure.savefig(buffer, format="png", metadata={"Software": "Inlaid"})
         return buffer.getvalue()
+
+
+def _find_place_for_fonts() -> None:
+    """Without a home that can be written, give matplotlib a temporary folder: it would warn about it."""
+    if "matplotlib" in sys.modules or "MPLCONFIGDIR" in os.environ:
+        return
+    try:
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "matplotlib"
+        existing = next(each for each in (folder, *folder.parents) if each.exists())
+        if Path.home().is_dir() and os.access(existing, os.W_OK):  # it makes the rest itself
+            return
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        pass
+    with contextlib.suppress(OSError):  # nothing can be written: let it warn
+        temporary = tempfile.mkdtemp(prefix="inlaid-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        os.environ["MPLCONFIGDIR"] = temporary
 
 
 def _drawable_characters(text: str, missing: set[str]) -> dict[int, str]:

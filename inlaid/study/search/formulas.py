@@ -1,13 +1,14 @@
 """Formulas of words, read without eval: "king - man + woman", "2 * 国王 - (男人 + 女人)".
 
-    formula = [sign] term {sign term}          sign = + -      also ＋ － −
-    term    = [number *] (word | ( formula ))  *    also ＊ ×   ( ) also （ ）
+    formula = [sign] term {sign term}
+    term    = [number *] (word | ( formula )) {* number}
+    sign    = + or -, also ＋ － −; * also ＊ ×; ( ) also （ ）
 
-Signs have spaces around them, so that e-mail is a word; parentheses need none, and neither does the * after a
-number and before a parenthesis. A word with spaces or parentheses goes between double quotes ("new york",
-“new york” or 「new york」), where a backslash takes the next character literally. A number is a weight only
-before *; elsewhere it is a word. Signs without spaces (国王-男人+女人) are read as signs only where the
-whole is not a known word and every piece is one.
+Signs have spaces around them, so that e-mail is a word; parentheses need none, and neither does a * between a
+number and a parenthesis, nor a sign before a number and its *. A word with spaces or parentheses goes between
+double quotes ("new york", “new york” or 「new york」), where a backslash takes the next character literally.
+A number is a weight only beside *; elsewhere it is a word, and "2 * 7" is twice the word 7. Signs without
+spaces (国王-男人+女人) are read as signs only where the whole is not a known word and every piece is one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from inlaid.errors import SettingError
 from inlaid.messages import Message
@@ -30,6 +32,12 @@ WEIGHT = re.compile(
     rf"(?P<sign>[+＋\-－−]?)(?P<number>{NUMBER.pattern})(?P<times>[*＊×])", re.ASCII | re.IGNORECASE
 )
 """A number and its *, without a space between them."""
+SIGNED = re.compile(
+    rf"(?P<sign>[+＋\-－−])(?P<number>{NUMBER.pattern})(?=\s+[*＊×](?:[\s(（]|$))", re.ASCII | re.IGNORECASE
+)
+"""A sign and a number without a space between them, and a * after a space: -1 * man."""
+FACTOR = re.compile(rf"(?P<times>[*＊×])(?P<number>{NUMBER.pattern})", re.ASCII | re.IGNORECASE)
+"""A * and the number after it, without a space between them."""
 SPECIAL = re.compile(rf"[\s{re.escape(''.join([*SIGNS, *PARENTHESES, *QUOTES, *QUOTES.values()]))}\\]")
 END_OF_CHUNK = re.compile(rf"[\s{re.escape(''.join(PARENTHESES))}]")
 QUOTED = {
@@ -82,6 +90,7 @@ def parse(formula: str, known: Callable[[str], bool] | None = None) -> Formula:
             most=LONGEST,
         )
     tokens = [*_tokens(formula, known), _Token("end", "", len(formula))]
+    products = _products(formula, tokens)
     terms: list[Term] = []
     # What each open parenthesis is multiplied by: a list, so that no depth exhausts the stack.
     factors: list[float] = []
@@ -95,10 +104,11 @@ def parse(formula: str, known: Callable[[str], bool] | None = None) -> Formula:
         elif not opening:
             raise _cannot_read(formula, tokens[here], Message("+ or - between words"))
         if tokens[here].kind == "number" and tokens[here + 1].kind == "*":
-            weight *= float(tokens[here].text)
-            if not math.isfinite(weight):
-                raise _cannot_read(formula, tokens[here], Message("weights whose product is finite"))
+            weight = _finite(weight * float(tokens[here].text), formula, tokens[here])
             here += 2
+        product = products.get(here)
+        if product is not None:
+            weight = _finite(weight * product.value, formula, tokens[here])
         opening = tokens[here].kind == "("
         if opening:
             factors.append(weight)
@@ -107,15 +117,56 @@ def parse(formula: str, known: Callable[[str], bool] | None = None) -> Formula:
         if tokens[here].kind not in ("word", "number"):
             raise _cannot_read(formula, tokens[here], Message("a word"))
         terms.append(Term(weight, tokens[here].text))
-        here += 1
+        here = products[here].end
         while factors and tokens[here].kind == ")":
             factors.pop()
-            here += 1
+            here = products[here].end
         if tokens[here].kind == "end":
             break
     if factors:
         raise _cannot_read(formula, tokens[here], Message("{count} more ')'", count=len(factors)))
     return Formula(tuple(terms))
+
+
+class _Product(NamedTuple):
+    """The numbers that a term is multiplied by after it, and the token that follows them."""
+
+    value: float
+    end: int
+
+
+def _products(formula: str, tokens: list[_Token]) -> dict[int, _Product]:
+    """The factors after each word, by the number of its token; those after a parenthesis, by both of its
+    tokens: they are known when it opens, so no term is multiplied twice."""
+    found = dict[int, _Product]()
+    opened = list[int]()
+    for number, token in enumerate(tokens):
+        if token.kind == "(":
+            opened.append(number)
+        elif token.kind in ("word", "number", ")"):
+            found[number] = _product_after(formula, tokens, number)
+            if token.kind == ")" and opened:
+                found[opened.pop()] = found[number]
+    return found
+
+
+def _product_after(formula: str, tokens: list[_Token], number: int) -> _Product:
+    value = 1.0
+    here = number + 1
+    if tokens[number].kind == "number" and tokens[here].kind == "*":
+        return _Product(value, here)  # a weight, not a word
+    while tokens[here].kind == "*":
+        if tokens[here + 1].kind != "number":
+            raise _cannot_read(formula, tokens[here + 1], Message("a number"))
+        value = _finite(value * float(tokens[here + 1].text), formula, tokens[here + 1])
+        here += 2
+    return _Product(value, here)
+
+
+def _finite(weight: float, formula: str, token: _Token) -> float:
+    if not math.isfinite(weight):
+        raise _cannot_read(formula, token, Message("weights whose product is finite"))
+    return weight
 
 
 def reads_alone(formula: str, read: Formula) -> bool:
@@ -128,21 +179,26 @@ def reads_alone(formula: str, read: Formula) -> bool:
 
 def _tokens(formula: str, known: Callable[[str], bool] | None) -> Iterator[_Token]:
     here = 0
+    after_term = False  # whether a word or a parenthesis ends before `here`
     while here < len(formula):
         letter = formula[here]
         if letter.isspace():
             here += 1
         elif letter in PARENTHESES:
             yield _Token(PARENTHESES[letter], letter, here)
+            after_term = PARENTHESES[letter] == ")"
             here += 1
         elif letter in QUOTES:
             word, end = _read_quoted(formula, here)
             yield _Token("word", word, here)
+            after_term = True
             here = end
         else:
             chunk_end = END_OF_CHUNK.search(formula, here)
             end = len(formula) if chunk_end is None else chunk_end.start()
-            yield from _chunk(formula[here:end], here, known)
+            for token in _chunk(formula, here, end, known, after_term):
+                yield token
+                after_term = token.kind in ("word", "number")
             here = end
 
 
@@ -156,20 +212,31 @@ def _read_quoted(formula: str, start: int) -> tuple[str, int]:
     return ESCAPED.sub(r"\1", found[1]), found.end()
 
 
-def _chunk(text: str, place: int, known: Callable[[str], bool] | None) -> Iterator[_Token]:
+def _chunk(
+    formula: str, start: int, end: int, known: Callable[[str], bool] | None, after_term: bool
+) -> Iterator[_Token]:
     """What is between spaces and parentheses: a sign, a number, a word, or words and signs without
     spaces."""
-    for piece in _pieces(text, known):
+    text = formula[start:end]
+    signed = SIGNED.match(formula, start)
+    weight = WEIGHT.fullmatch(text)
+    factor = FACTOR.fullmatch(text) if after_term else None
+    if signed and signed.end() == end:
+        pieces = [*signed.group("sign", "number")]
+    elif weight:
+        pieces = [piece for piece in weight.group("sign", "number", "times") if piece]
+    elif factor:
+        pieces = [*factor.group("times", "number")]
+    else:
+        pieces = _pieces(text, known)
+    place = start
+    for piece in pieces:
         yield _token(piece, place)
         place += len(piece)
 
 
 def _pieces(text: str, known: Callable[[str], bool] | None) -> list[str]:
-    """A weight is always cut from its *; signs elsewhere only where the whole is no word and every piece is
-    one."""
-    weight = WEIGHT.fullmatch(text)
-    if weight:
-        return [piece for piece in weight.group("sign", "number", "times") if piece]
+    """Words and signs without spaces are cut only where the whole is no word and every piece is one."""
     pieces = [piece for piece in GLUED.split(text) if piece]
     if text in SIGNS or NUMBER.fullmatch(text) or len(pieces) == 1 or known is None or known(text):
         return [text]
@@ -184,14 +251,21 @@ def _token(text: str, place: int) -> _Token:
 
 
 def _cannot_read(formula: str, token: _Token, expected: Message) -> SettingError:
+    if token.kind == "end":
+        return SettingError(
+            "Cannot read the formula: it ends at character {place}, where {expected} is expected. Write "
+            "words joined by + and -, with spaces around the signs: king - man + woman.",
+            place=token.place + 1,
+            expected=expected,
+        )
     before = formula[max(0, token.place - 30) : token.place]
     after = formula[token.place : token.place + 30]
     return SettingError(
-        "Cannot read the formula at character {place}: expected {expected}, found {found}: {shown} "
+        "Cannot read the formula at character {place}: expected {expected}, found '{found}': {shown} "
         "Write words joined by + and -, with spaces around the signs: king - man + woman.",
         place=token.place + 1,
         expected=expected,
-        found=f"'{token.text}'" if token.text else Message("the end"),
+        found=token.text,
         shown=f"{before} >>> {after}".strip(),
     )
 

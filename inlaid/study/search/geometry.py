@@ -10,6 +10,7 @@ import numpy as np
 
 from inlaid.config import Positive, Range, Seed, check
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.search import ranking
@@ -80,22 +81,27 @@ class Geometry:
 
     def rows(self) -> Sequence[Row]:
         directions = ", ".join(f"{share:.1%}" for share in self.variance[:3])
+        summary = Message(
+            "{words:,} words x {dim}, measured on {sampled:,} words",
+            words=self.words,
+            dim=self.dim,
+            sampled=self.sampled,
+        )
+        hubness = Message("skewness of the {k}-occurrence; above 1: marked hubs", k=self.k)
+        antihubs = Message("of words are among the {k} nearest of none", k=self.k)
+        pairs = Message("of random pairs ({low:+.3f} to {high:+.3f})", low=self.low, high=self.high)
         return [
-            f"{self.words:,} words x {self.dim}, measured on {self.sampled:,} words",
+            str(summary),
             "",
-            ("hubness", f"{self.skewness:.2f}", f"skewness of the {self.k}-occurrence; above 1: marked hubs"),
-            ("anti-hubs", f"{self.antihubs:.1%}", f"of words are among the {self.k} nearest of none"),
-            (
-                "mean cosine",
-                f"{self.mean_cosine:+.3f}",
-                f"of random pairs ({self.low:+.3f} to {self.high:+.3f})",
-            ),
+            ("hubness", f"{self.skewness:.2f}", str(hubness)),
+            ("anti-hubs", f"{self.antihubs:.1%}", str(antihubs)),
+            ("mean cosine", f"{self.mean_cosine:+.3f}", str(pairs)),
             ("mean vector", f"{self.mean_length:.3f}", "length of the mean unit vector; 0: isotropic"),
             ("variance", directions, "along the first principal directions"),
             ("zero vectors", f"{self.zeros:,}", ""),
             "",
-            (f"among the {self.k} nearest of", "hub"),
-            *((f"{hub.times:,} words", hub.word) for hub in self.hubs),
+            (str(Message("among the {k} nearest of", k=self.k)), "hub"),
+            *((str(Message("{times:,} words", times=hub.times)), hub.word) for hub in self.hubs),
         ]
 
     def to_dict(self) -> dict[str, Any]:

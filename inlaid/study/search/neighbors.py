@@ -15,8 +15,9 @@ from inlaid.shapes import Rows, Vector
 from inlaid.study.analysis import analysis
 from inlaid.study.search import ranking
 from inlaid.study.search.approximate import ApproximateSettings, approximate
-from inlaid.study.search.csls import By, CSLSSettings, index_of
+from inlaid.study.search.csls import By, CSLSSettings
 from inlaid.study.search.found import Neighbor, NeighborLists, Neighbors
+from inlaid.study.search.index import index_of
 from inlaid.study.search.queries import Asked, Query, asked_for
 from inlaid.vectors import Vectors
 

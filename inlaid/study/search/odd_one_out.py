@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis
-from inlaid.study.search.queries import note_out_of_vocabulary, unit_rows
+from inlaid.study.search.queries import note_words, unit_rows
 from inlaid.vectors import Vectors
 
 
@@ -36,7 +37,8 @@ class OddOneOut:
 
     def rows(self) -> Sequence[Row]:
         shown = [(f"{each.mean_cosine:+.3f}", each.word) for each in self.words]
-        return [f"{self.word} does not belong", ("mean cosine with the others", "word"), *shown]
+        answer = Message("{word} does not belong", word=self.word)
+        return [str(answer), ("mean cosine with the others", "word"), *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"word": self.word, "words": [vars(each) for each in self.words]}
@@ -56,9 +58,9 @@ def odd_one_out(vectors: Vectors, words: Sequence[str], *, report: Report = sile
     if isinstance(words, str):
         raise SettingError("words is {words!r}; expected a list of at least three words.", words=words)
     if len(words) < 3:
-        raise SettingError("{count} words given; expected at least three.", count=len(words))
+        raise SettingError("Expected at least three words, found {count}.", count=len(words))
     rows = unit_rows(vectors, words)
-    note_out_of_vocabulary([word for word in words if word not in vectors], report)
+    note_words(vectors, words, report)
     cosines = rows @ rows.T
     means = (cosines.sum(axis=1) - np.diag(cosines)) / (len(words) - 1)
     order = np.argsort(means, kind="stable").tolist()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inlaid.encode.subwords.spelling import WORDPIECE
 from inlaid.errors import SettingError
 from inlaid.report import Note, Report
 from inlaid.study.search.formulas import Formula
@@ -25,7 +26,7 @@ class Asked:
     row: np.ndarray
     """float32, of length 1."""
     ids: tuple[int, ...]
-    """Rows of the words in the query; a vector, or an out-of-vocabulary word, has none."""
+    """Rows of the words in the query, which it must not find; a vector has none."""
 
 
 def asked_for(vectors: Vectors, query: Query, report: Report) -> Asked:
@@ -35,28 +36,30 @@ def asked_for(vectors: Vectors, query: Query, report: Report) -> Asked:
     if not isinstance(query, str):
         raise SettingError("A query is a word or a NumPy vector; found {kind}.", kind=type(query).__name__)
     id = vectors.find(query)
-    if id is None:
-        row = vectors[query]  # from its subwords, or UnknownWord
-        note_out_of_vocabulary([query], report)
-        return Asked(query, pointing(row, query), ())
-    return Asked(query, pointing(vectors.table[id], query), (id,))
+    row = vectors[query] if id is None else vectors.table[id]  # from its subwords, or UnknownWord
+    if id is None or vectors.mark:
+        note_words(vectors, [query], report)
+    return Asked(query, pointing(row, query), own_ids(vectors, query) if id is None else (id,))
 
 
 def asked_by_formula(vectors: Vectors, formula: Formula, report: Report) -> Asked:
     """The weighted sum of unit vectors. Unit vectors as in Mikolov et al. 2013: otherwise the longest
     decides."""
-    ids = [vectors.find(term.word) for term in formula.terms]
-    note_out_of_vocabulary(
-        [
-            term.word
-            for term, id in zip(formula.terms, ids, strict=True)
-            if id is None and vectors[term.word] is not None
-        ],
-        report,
-    )
     weights = np.array([term.weight for term in formula.terms])
-    row = weights @ unit_rows(vectors, [term.word for term in formula.terms])
-    return Asked(str(formula), pointing(row, str(formula)), tuple(id for id in ids if id is not None))
+    words = [term.word for term in formula.terms]
+    row = weights @ unit_rows(vectors, words)
+    note_words(vectors, words, report)
+    ids = tuple(id for word in words for id in own_ids(vectors, word))
+    return Asked(str(formula), pointing(row, str(formula)), ids)
+
+
+def own_ids(vectors: Vectors, word: str) -> tuple[int, ...]:
+    """The row of a word or, out of the vocabulary, those of the tokens that its vector is the mean of."""
+    id = vectors.find(word)
+    if id is not None:
+        return (id,)
+    pieces = [] if vectors.subwords is not None else vectors.pieces(word)
+    return tuple(id for piece in pieces if (id := vectors.words.find(piece)) is not None)
 
 
 def unit_rows(vectors: Vectors, words: Sequence[str]) -> np.ndarray:
@@ -81,10 +84,34 @@ def pointing(row: np.ndarray, name: str) -> np.ndarray:
     return (wide / np.linalg.norm(wide)).astype(np.float32)
 
 
-def note_out_of_vocabulary(words: Sequence[str], report: Report) -> None:
-    """Say which vectors were made from subwords: a typo would go unnoticed otherwise."""
-    if words:
-        report(Note("Out of vocabulary, vector made from subwords: {words}.", words=", ".join(words)))
+def note_words(vectors: Vectors, words: Sequence[str], report: Report) -> None:
+    """Say which vectors were made from subwords (a typo would go unnoticed otherwise), and which of several
+    tokens a word was read as."""
+    composed = [_with_pieces(vectors, word) for word in words if word not in vectors]
+    if composed:
+        report(Note("Out of vocabulary, vector made from subwords: {words}.", words=", ".join(composed)))
+    if not vectors.mark:
+        return
+    for word in dict.fromkeys(words):
+        found, *others = vectors.forms(word) or [word]
+        for other in others[:1]:
+            typed = other if vectors.forms(other)[0] == other else WORDPIECE + other
+            report(
+                Note(
+                    "'{word}' is read as the token '{found}'. '{other}' is another token: type '{typed}' to "
+                    "ask for it.",
+                    word=word,
+                    found=found,
+                    other=other,
+                    typed=typed,
+                )
+            )
+
+
+def _with_pieces(vectors: Vectors, word: str) -> str:
+    """A word and the tokens its vector is the mean of; the n-grams of fastText would be too many to list."""
+    pieces = [] if vectors.subwords is not None else vectors.pieces(word)
+    return f"{word} ({len(pieces)} tokens: {' '.join(pieces)})" if pieces else word
 
 
 def _of_vector(vectors: Vectors, query: np.ndarray) -> Asked:

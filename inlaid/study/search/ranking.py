@@ -218,8 +218,9 @@ class _Best:
 
 def _cosines(table: Table, lengths: Lengths, queries: Rows) -> np.ndarray:
     """(query, word), in float32. Rows are not copied: their lengths divide the dot products."""
-    with np.errstate(divide="ignore"):
-        factors = np.where(lengths > 0, 1 / lengths, 0).astype(np.float32)
+    with np.errstate(divide="ignore", over="ignore"):
+        # The reciprocal of a denormal length is infinity: such a row counts as zeros.
+        factors = np.where(lengths >= np.finfo(np.float32).tiny, 1 / lengths, 0).astype(np.float32)
     fast = len(queries) <= FEW and table.size * len(queries) >= SMALL and _kernels()
     if fast:
         out = np.empty((len(queries), len(table)), np.float32)

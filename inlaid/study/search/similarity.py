@@ -13,7 +13,7 @@ import numpy as np
 from inlaid.errors import FormatError, SettingError, SourceError, UnknownWord
 from inlaid.report import Note, Report, silent
 from inlaid.study.analysis import Row, analysis
-from inlaid.study.search.queries import unit_rows
+from inlaid.study.search.queries import note_words, unit_rows
 from inlaid.vectors import Vectors
 
 
@@ -79,7 +79,9 @@ def similarity(
         return _of_file(vectors, pairs, report)
     if len(words) < 2:
         raise SettingError("Only '{word}' was named; expected at least two words.", word=words[0])
-    return Similarities(tuple(_cosine(vectors, one, two) for one, two in itertools.combinations(words, 2)))
+    found = tuple(_cosine(vectors, one, two) for one, two in itertools.combinations(words, 2))
+    note_words(vectors, words, report)
+    return Similarities(found)
 
 
 def _of_file(vectors: Vectors, path: Path, report: Report) -> Similarities:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from inlaid.config import check
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.search.analogy import read_formula
 from inlaid.study.search.formulas import Formula, Term
-from inlaid.study.search.queries import note_out_of_vocabulary
+from inlaid.study.search.queries import note_words
 from inlaid.vectors import Vectors
 
 
@@ -47,8 +48,13 @@ class WordVector:
         return len(self.values)
 
     def rows(self) -> Sequence[Row]:
-        head = f"{self.name}: {len(self.values)} dimensions, length {self.length:.4f}"
-        return [head, " ".join(f"{value:.6g}" for value in self.values.tolist())]
+        head = Message(
+            "{name}: {dim} dimensions, length {length:.4f}",
+            name=self.name,
+            dim=len(self.values),
+            length=self.length,
+        )
+        return [str(head), " ".join(f"{value:.6g}" for value in self.values.tolist())]
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "length": self.length, "vector": plain(self.values)}
@@ -73,7 +79,7 @@ def vector(
     else:
         read = read_formula(vectors, formula, report)
     rows = np.stack([vectors[term.word] for term in read.terms]).astype(np.float64)
-    note_out_of_vocabulary([term.word for term in read.terms if term.word not in vectors], report)
+    note_words(vectors, [term.word for term in read.terms], report)
     if settings is not None and settings.unit:
         sizes = np.linalg.norm(rows, axis=1, keepdims=True)
         rows /= np.where(sizes == 0, 1, sizes)

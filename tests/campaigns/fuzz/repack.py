@@ -16,7 +16,7 @@ import numpy as np
 
 from fuzz.bytes import raw
 from fuzz.structure import Pairs, changed_json, json_text
-from inlaid import arrays
+from inlaid import array_writer, arrays
 
 Content = dict[str, Any]
 """Arrays by name."""
@@ -163,7 +163,7 @@ def resealed(data: bytes, random: Random) -> bytes:
     if random.random() < 0.05 and content:
         shape = [0, random.choice(HUGE)]
         random.shuffle(shape)
-        content[random.choice(list(content))] = arrays.Stream([], np.dtype("<f4"), tuple(shape))
+        content[random.choice(list(content))] = array_writer.Stream([], np.dtype("<f4"), tuple(shape))
     return _sealed(content, metadata)
 
 
@@ -189,7 +189,7 @@ def _opened(data: bytes) -> tuple[Content, dict[str, str]]:
 def _sealed(content: Content, metadata: dict[str, str]) -> bytes:
     with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
         path = Path(folder) / "sealed"
-        arrays.write(path, content, metadata)
+        array_writer.write(path, content, metadata)
         return path.read_bytes()
 
 

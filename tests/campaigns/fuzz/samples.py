@@ -222,7 +222,11 @@ MODELS: dict[str, dict[str, Any]] = {
     "gpt2": {"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 64},
     "llama": {"model_type": "llama", **SIZES},
     "qwen2": {"model_type": "qwen2", "num_key_value_heads": 1, **SIZES},
+    "qwen3": {"model_type": "qwen3", "num_key_value_heads": 1, "head_dim": 4, **SIZES},
+    "mistral": {"model_type": "mistral", "num_key_value_heads": 1, "sliding_window": 3, **SIZES},
+    "gemma3_text": {"model_type": "gemma3_text", "num_key_value_heads": 1, "head_dim": 4, **SIZES},
     "t5": T5,
+    "mt5": {**T5, "model_type": "mt5"},
     "marian": MARIAN,
 }
 OWN = {"kind": "decoder", "dim": 8, "attention.heads": 2, "positions.kind": "alibi", "norm.kind": "rms"}

@@ -14,7 +14,7 @@ from inlaid.collect import world
 from inlaid.encode.subwords.tokenizer import Subwords
 from inlaid.encode.subwords.training import train
 
-SIZES = {"bpe": 500, "wordpiece": 1200, "unigram": 1500}
+SIZES = {"bpe": 500, "wordpiece": 2000, "unigram": 2000}
 
 
 class Trained:

@@ -38,10 +38,12 @@ def test_gpt2_under_its_other_names(data: Path, tmp_path: Path):
     assert load(tmp_path) == load(tmp_path / "vocab.json") == load(data / "vocab_gpt2")
 
 
-def test_lower_case_of_bert_comes_from_its_config_or_from_the_caller(data: Path):
+def test_lower_case_of_bert_comes_from_its_config_the_caller_or_its_words(data: Path, tmp_path: Path):
     path = data / "vocab_bert_chinese" / "vocab.txt"
-    with pytest.raises(SettingError, match="does not say whether text is lower-cased"):
-        load(path)
+    assert load(path).words("我喜欢 NLP") == ["我", "喜", "欢", "n", "##lp"]
+    cased = tmp_path / "vocab.txt"
+    cased.write_text("[UNK]\n[CLS]\n<S>\nNLP\n##lp\nn\n", "utf-8")
+    assert load(cased).words("NLP nlp") == ["NLP", "n", "##lp"]
     assert load(path, lower=True).words("我喜欢 NLP") == ["我", "喜", "欢", "n", "##lp"]
     assert load(path, lower=False).words("我喜欢 NLP") == ["我", "喜", "欢", "[UNK]"]
     assert len(load(path, lower=True).vocabulary) == 21128
@@ -106,7 +108,7 @@ BYTES = {character: id for id, character in enumerate(sorted(pre_tokenizers.Byte
 def test_the_tokenizer_of_a_models_folder(data: Path, tmp_path: Path, odd: str, trained: Any):
     assert of_model(tmp_path, reads_both_ways=True) is None
     (tmp_path / "vocab.txt").write_text("[UNK]\n我\n")
-    with pytest.raises(FormatError, match=r"not BERT's vocabulary: expected \[CLS\] and \[SEP\]"):
+    with pytest.raises(FormatError, match=r"not this model's vocabulary: expected \[CLS\] and \[SEP\]"):
         of_model(tmp_path, reads_both_ways=True)
     assert of_model(tmp_path, reads_both_ways=False) is None
     (tmp_path / "vocab.txt").write_text("[UNK]\n我\n[CLS]\n[SEP]\n")

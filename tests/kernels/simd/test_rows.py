@@ -136,3 +136,24 @@ def test_a_row_that_occurs_twice_is_updated_twice():
     old = other[0].copy()
     _update(table, table, ids, 0, other, others, 1, gradients)
     np.testing.assert_allclose(table[1], before + 2 * old, rtol=1e-5)
+
+
+@kernel
+def _tile(table, first, other, begin, sums):
+    rows.tile(table, first, other, begin, sums)
+
+
+@kernel
+def _tile_and_prefetch(table, first, other, begin, sums):
+    rows.tile_and_prefetch(table, first, other, begin, sums)
+
+
+@pytest.mark.parametrize("tile", [_tile, _tile_and_prefetch])
+@pytest.mark.parametrize(("first", "begin"), [(0, 0), (1, 6), (5, 8)])
+def test_tiles(tile: Any, first: int, begin: int):
+    table, other, _ = _tables()
+    found = np.zeros(32, np.float32)
+    expected = np.zeros(32, np.float32)
+    tile(table, first, other, begin, found)
+    rows.tile_plain(table, first, other, begin, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

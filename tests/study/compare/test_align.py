@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlaid import pipeline
+from inlaid import pipeline, storage
 from inlaid.collect import world
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Event, Note, Progress, silent
@@ -87,9 +87,9 @@ def test_reweighting_translates_better_and_leaves_the_joint_space_as_it_is():
 def test_a_joint_space_is_written_without_a_table_of_its_own(tmp_path: Path):
     made = align(*rotated_copy())
     joint = made.joint(("left", "right"))
-    pipeline.save(joint, tmp_path / "joint.inlaid")
+    storage.save(joint, tmp_path / "joint.inlaid")
     assert "table" not in vars(joint)
-    back = pipeline.load(tmp_path / "joint.inlaid")
+    back = storage.load(tmp_path / "joint.inlaid")
     assert list(back.words) == list(joint.words)
     np.testing.assert_array_equal(back.table, joint.table)
     np.testing.assert_array_equal(joint["w7"], made.source["w7"])
@@ -130,7 +130,8 @@ def test_the_world_in_two_languages(bilingual: Alignment):
     assert found["refinement", "csls", 1] > 0.5
     assert found["refinement", "csls", 10] > 0.9
     joint = bilingual.joint(("zh", "en"))
-    assert neighbors(joint, "男人", n=1)[0].word == "man"
+    found = [each.word for each in neighbors(joint, "男人", n=5)]
+    assert next(word for word in found if word.isascii()) == "man"
     assert "男人" in [each.word for each in analogy(joint, "女人 - woman + man", n=1)]
     assert len(joint) == len(bilingual.source) + len(bilingual.target)
     assert set(joint.words[:4]) == {*bilingual.source.words[:2], *bilingual.target.words[:2]}

@@ -31,7 +31,7 @@ def made(seed: int, swapped: dict[str, str] | None = None) -> Vectors:
     words = re.compile(rf"\b({'|'.join(both) or '(?!)'})\b", re.IGNORECASE)
     text = [
         words.sub(lambda found: both[found[0].lower()], line)
-        for line in world.sentences("en", words=20_000, seed=seed)
+        for line in world.sentences("en", words=25_000, seed=seed)
     ]
     return pipeline.train(text, "ppmi", dim=30, report=silent)
 
@@ -136,7 +136,7 @@ def test_neighbors_kept_lost_and_gained():
 
 def test_neighbors_that_all_runs_find():
     runs = [on_a_circle({"sun": 0, "moon": 10, "star": 20, "sky": place}) for place in (5, 15, 90)]
-    found = stability(runs, "sun", n=2)
+    found = stability("sun", runs, n=2)
     assert [(each.word, each.share, each.rank) for each in found] == [
         ("moon", 1.0, 4 / 3),
         ("sky", 2 / 3, 1.5),
@@ -186,6 +186,6 @@ def test_too_few_runs():
     with pytest.raises(SettingError, match="same space"):
         compare(space(rows()), space(rows()), seeds=[space(rows())] * 2)
     with pytest.raises(SettingError, match="two or more runs"):
-        stability([space(rows())], "w1")
+        stability("w1", [space(rows())])
     with pytest.raises(UnknownWord, match="x1"):
         changes(space(rows()), space(rows()), "x1")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from inlaid.errors import FormatError, SourceError
+from inlaid.report import Event, Note
 from inlaid.study.compare.dictionaries import read_dictionary
 
 CEDICT = """# CC-CEDICT
@@ -44,13 +45,23 @@ def test_cedict_gives_single_words_of_both_scripts(tmp_path: Path):
     [
         (b"cat \xe7\x8c\xab\ndog\n", ":2: expected a word and its translation, found 'dog'"),
         (b"cat \xe7\x8c\xab a\n", ":1: expected"),
-        (b"cat \xff\n", ":1: bytes that are not UTF-8"),
+        (b"cat \xff\n", ":1: byte 5 of the line is not UTF-8"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: bytes, said: str):
     (tmp_path / "pairs.txt").write_bytes(text)
-    with pytest.raises(FormatError, match=said):
+    with pytest.raises((FormatError, SourceError), match=said):
         read_dictionary(tmp_path / "pairs.txt")
+
+
+def test_the_charset_is_recognized(tmp_path: Path):
+    lines = "cat 猫\ndog 狗\ncity 城市\nschool 学校\nperson 人\n"
+    (tmp_path / "pairs.txt").write_bytes(lines.encode("gbk"))
+    notes: list[Event] = []
+    assert read_dictionary(tmp_path / "pairs.txt", notes.append)[0] == ("cat", "猫")
+    assert [each.text for each in notes if isinstance(each, Note)] == [
+        f"{tmp_path / 'pairs.txt'} is read as GB18030."
+    ]
 
 
 def test_nothing_to_read(tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inlaid import pipeline
+from inlaid import storage
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import FormatError, SettingError
 from inlaid.report import silent
@@ -220,7 +220,7 @@ def test_too_few_words_for_a_regression():
 )
 def test_well_known_spaces_give_no_alarm(data: Path, path: str):
     """Every tenth word, rare ones too."""
-    whole = pipeline.load(data / path, report=silent)
+    whole = storage.load(data / path, report=silent)
     vectors = Vectors.of(list(whole.words)[::10], whole.table[::10])
     assert {each.check for each in doctor(vectors).findings if each.severity != "note"} <= {
         "markup"

@@ -76,7 +76,7 @@ def test_planted_analogies_are_solved_exactly():
 
 def test_vectors_that_know_nothing_are_refused():
     with pytest.raises(SourceError, match="know no word of world-fields or world-analogies"):
-        evaluate(Vectors.of(["xyzzy"], [[1.0]]))
+        evaluate(Vectors.of(["xyzzy"], [[1.0]]), ["world-fields", "world-analogies"])
 
 
 def test_an_unknown_task_is_refused():

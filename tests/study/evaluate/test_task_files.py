@@ -150,7 +150,7 @@ def test_a_line_that_does_not_fit_is_named(name: str, tmp_path: Path):
 
 def test_bytes_that_are_not_text_are_named(tmp_path: Path):
     (tmp_path / "x.txt").write_bytes(b"car\tauto\t3\n" * 20 + b"\xff\tb\t1\n")
-    with pytest.raises(FormatError, match="x.txt:21: not UTF-8"):
+    with pytest.raises(SourceError, match="x.txt:21: byte 1 of the line is not UTF-8"):
         read_file(tmp_path / "x.txt")
 
 

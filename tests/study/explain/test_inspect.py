@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from inlaid import registry
 from inlaid.errors import SourceError, UnknownName
 from inlaid.neural.config import make_config
 from inlaid.neural.sizes import attention, feed_forward, parameters
@@ -34,6 +35,37 @@ ROBERTA = {
     "max_position_embeddings": 514,
     "type_vocab_size": 1,
 }
+QWEN3 = {
+    "model_type": "qwen3",
+    "architectures": ["Qwen3ForCausalLM"],
+    "vocab_size": 151669,
+    "hidden_size": 1024,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "intermediate_size": 3072,
+    "tie_word_embeddings": True,
+}
+EMBEDDING_GEMMA = {
+    "model_type": "gemma3_text",
+    "architectures": ["Gemma3TextModel"],
+    "vocab_size": 262144,
+    "hidden_size": 768,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 3,
+    "num_key_value_heads": 1,
+    "intermediate_size": 1152,
+    "sliding_window": 512,
+    "use_bidirectional_attention": True,
+}
+GTR = {
+    "model_type": "t5",
+    "architectures": ["T5EncoderModel"],
+    "d_model": 768,
+    "d_ff": 3072,
+    "num_layers": 12,
+    "num_heads": 12,
+}
 PUBLISHED = [
     ({"model_type": "gpt2"}, 124_439_808),
     ({"model_type": "bert", "architectures": ["BertModel"]}, 109_482_240),
@@ -42,6 +74,11 @@ PUBLISHED = [
     (QWEN2, 494_032_768),
     (ROBERTA, 124_645_632),
     (GPT3, 174_604_259_328),
+    (QWEN3, 595_776_512),
+    (EMBEDDING_GEMMA, 302_863_104),
+    ({"model_type": "mistral"}, 7_241_732_096),  # the defaults are Mistral-7B's
+    (GTR, 109_628_544),
+    ({"model_type": "mt5", "tie_word_embeddings": False}, 300_176_768),  # the defaults are mt5-small's
 ]
 
 UNTIED = 2 * 6 * 8 + 1024 * 8 + (4 * 64 + 4 * 8) + (2 * 8 * 32 + 32 + 8) + 3 * 16
@@ -57,7 +94,7 @@ def config(path: Path, values: dict[str, Any]) -> Path:
 @pytest.mark.parametrize(
     ("values", "expected"),
     PUBLISHED,
-    ids=["gpt2", "bert", "bert-masked", "llama-2-7b", "qwen2-0.5b", "roberta-base", "gpt3"],
+    ids=lambda value: value.get("model_type") if isinstance(value, dict) else str(value),
 )
 def test_published_counts_are_exact(values: dict[str, Any], expected: int, tmp_path: Path):
     found = inspect(config(tmp_path / "one", values))
@@ -82,9 +119,7 @@ def test_gpt3_by_its_parts(tmp_path: Path):
 @pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install 'inlaid[neural]'"
 )
-@pytest.mark.parametrize(
-    "positions", ["none", "learned", "sinusoidal", "shaw", "t5", "transformer-xl", "alibi", "rotary"]
-)
+@pytest.mark.parametrize("positions", [entry.name for entry in registry.entries("position")])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "seq2seq", "bilm"])
 def test_counts_are_those_of_the_networks(kind: str, positions: str):
     import torch
@@ -125,7 +160,7 @@ def test_counts_are_those_of_the_networks(kind: str, positions: str):
                 "characters.filter_widths": (1, 2),
                 "characters.filter_counts": (4, 5),
                 "characters.highways": 2,
-                "positions.max_distance": 5,
+                "positions.max_distance": 20,
                 "characters.activation": "relu",
                 "lstm.cell_dim": 10,
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import inlaid
 from inlaid.errors import MissingExtra, SettingError, WriteError
 from inlaid.report import Event, Note
 from inlaid.study.map import pictures
@@ -92,6 +94,24 @@ def test_each_character_is_drawn_as_itself(chinese_font: None):
     """Boxes would all look the same: a picture of 猫 must not be that of 狗 in the same place."""
     pages = [picture(of([word, "a", "b", "c"])) for word in ("猫", "狗", "橙")]
     assert len(set(pages)) == 3
+
+
+def test_the_search_for_fonts_is_silent(
+    matplotlib: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Matplotlib says which weight of a font it takes instead, where its list of fonts is stale."""
+    logger = logging.getLogger("matplotlib.font_manager")
+    find = pictures._fonts
+
+    def noisy(text: str) -> Any:
+        logger.warning("findfont: Failed to find font weight normal")
+        return find(text)
+
+    monkeypatch.setattr(pictures, "_fonts", noisy)
+    monkeypatch.setattr(logger, "handlers", [logging.StreamHandler(sys.stderr)])
+    picture(of(["cat", "dog", "cow"]))
+    assert "findfont" not in capsys.readouterr().err
+    assert logger.level != logging.ERROR
 
 
 def test_characters_without_a_font(matplotlib: Any, monkeypatch: pytest.MonkeyPatch):
@@ -308,3 +328,15 @@ def test_something_is_to_be_seen(browser: str, tmp_path: Path, matplotlib: Any):
     middle = view[100:450, 200:800]
     assert (np.ptp(middle, axis=2) > 0.2).sum() > 300  # coloured
     assert ((middle < 0.35).all(axis=2)).sum() > 300  # ink
+
+
+def test_without_a_home_nothing_is_warned_about_and_nothing_is_left(matplotlib: Any, tmp_path: Path):
+    code = "from inlaid.study.map import pictures; pictures._find_place_for_fonts(); import matplotlib"
+    environment = {**os.environ, "HOME": "/proc/none", "XDG_CONFIG_HOME": "", "TMPDIR": str(tmp_path)}
+    environment.pop("MPLCONFIGDIR", None)
+    environment["PYTHONPATH"] = str(Path(inlaid.__file__).parents[1])
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert ended.stderr == ""
+    assert os.listdir(tmp_path) == []

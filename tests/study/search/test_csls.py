@@ -8,7 +8,8 @@ import weakref
 import numpy as np
 import pytest
 
-from inlaid.study.search.csls import CSLSSettings, frequency, index_of, mean_similarity
+from inlaid.study.search.csls import CSLSSettings, frequency, mean_similarity
+from inlaid.study.search.index import index_of
 from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Vectors
 

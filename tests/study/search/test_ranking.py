@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inlaid.study.search import ranking
-from inlaid.study.search.csls import filter_of as filter_for
+from inlaid.study.search.index import filter_of as filter_for
 from inlaid.study.search.ranking import Filter, Found, Penalties, best
 from inlaid.vectors import Int8Table, Vectors, lengths
 

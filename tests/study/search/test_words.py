@@ -65,5 +65,5 @@ def test_the_odd_one_out():
     found = inlaid.odd_one_out(COMPASS, ["east", "west", "northeast"])
     assert found.word == "west"
     assert found.words[0].mean_cosine == pytest.approx((-1 - 0.5**0.5) / 2)
-    with pytest.raises(SettingError, match="2 words given; expected at least three"):
+    with pytest.raises(SettingError, match="Expected at least three words, found 2"):
         inlaid.odd_one_out(COMPASS, ["east", "west"])

@@ -1,0 +1,197 @@
+"""Network training: a network, its batches and its loss, advanced by the loop that all methods share.
+
+A step is a pure function of the state, the settings, the text and how many tokens are done: batches and
+dropout are drawn from (seed, step), and AdamW's averages are part of the state. So a run that is killed and
+resumed ends in the same bits on one device.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from inlaid.errors import SettingError
+from inlaid.fit.optimization import Optimization
+from inlaid.jobs.state import State
+from inlaid.jobs.training import Step
+from inlaid.neural.network import Network
+
+UNIT = "tokens"
+SLOTS = ("step", "exp_avg", "exp_avg_sq")
+"""What AdamW remembers of each parameter."""
+
+
+class LossSum(NamedTuple):
+    """The loss of a batch, summed over its targets, and their number."""
+
+    total: Tensor
+    targets: int
+
+
+@runtime_checkable
+class Batches(Protocol):
+    """The batches of a text: a fixed number each epoch, each a pure function of its epoch and number."""
+
+    def ends(self, epoch: int) -> np.ndarray:
+        """Tokens of the epoch up to the end of each batch; the last is the same in every epoch."""
+        ...
+
+    def batch(self, epoch: int, number: int) -> Any:
+        """One batch, as the loss takes it."""
+        ...
+
+    def held_out(self) -> Sequence[Any]:
+        """Batches of the text that no training batch has; none if the text is too short."""
+        ...
+
+
+Loss = Callable[[Any, Any], LossSum]
+"""(network, batch) -> loss."""
+
+
+class Place(NamedTuple):
+    """The batches of one step."""
+
+    epoch: int
+    first: int
+    last: int
+    """The first and the last batch, by their numbers in the epoch."""
+
+
+class NetworkTraining:
+    """A network under training."""
+
+    unit = UNIT
+
+    def __init__(self, network: Network, batches: Batches, loss: Loss, settings: Optimization) -> None:
+        self.settings = settings
+        self.device = chosen_device(settings.device)
+        self.network = network.to(self.device)
+        self.batches = batches
+        self.loss = loss
+        self.ends = batches.ends(0)
+        self.steps_per_epoch = -(-len(self.ends) // settings.accumulate)
+        self.total = settings.epochs * int(self.ends[-1])
+        self.optimizer = adamw(network, settings)
+        self.state = state_of(network, self.optimizer)
+
+    def step(self, done: int) -> Step:
+        """One update of all weights, by the gradient of the next `accumulate` batches."""
+        place = self._place(done)
+        number = place.epoch * self.steps_per_epoch + place.first // self.settings.accumulate
+        learning_rate = self.settings.learning_rate_at(number, self.settings.epochs * self.steps_per_epoch)
+        batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
+        self.network.train()
+        with drawn_from(self.settings.seed, number, self.device):
+            total, targets = self._add_gradients(batches)
+        norm = self._scale_gradients(targets)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        after = place.epoch * int(self.ends[-1]) + int(self.ends[place.last])
+        return Step(after, total, float(targets), {"learning_rate": learning_rate, "gradient": norm})
+
+    def held_out_loss(self) -> float | None:
+        """The mean loss of a target in text that was held out; None if none was."""
+        held_out = self.batches.held_out()
+        if not held_out:
+            return None
+        self.network.eval()
+        total = 0.0
+        targets = 0
+        with torch.no_grad(), self._precision():
+            for batch in held_out:
+                loss = self.loss(self.network, batch)
+                total += float(loss.total)
+                targets += loss.targets
+        return total / max(targets, 1)
+
+    def result(self) -> Any:
+        """The network as trained so far."""
+        return self.network.eval()
+
+    def _place(self, done: int) -> Place:
+        epoch, within = divmod(done, int(self.ends[-1]))
+        ends = self.batches.ends(epoch)
+        first = int(np.searchsorted(ends, within, side="right"))
+        return Place(epoch, first, min(first + self.settings.accumulate, len(ends)) - 1)
+
+    def _add_gradients(self, batches: Sequence[Any]) -> tuple[float, int]:
+        """Sum the gradients of these batches; the loss and the number of targets."""
+        total = 0.0
+        targets = 0
+        for batch in batches:
+            with self._precision():
+                loss = self.loss(self.network, batch)
+            loss.total.backward()
+            total += float(loss.total.detach())
+            targets += loss.targets
+        return total, targets
+
+    def _scale_gradients(self, targets: int) -> float:
+        """Turn sums over targets into means, and clip them; the norm before clipping."""
+        for weight in self.network.parameters():
+            if weight.grad is not None:
+                weight.grad /= max(targets, 1)
+        limit = self.settings.clip or float("inf")
+        return float(nn.utils.clip_grad_norm_(self.network.parameters(), limit))
+
+    def _precision(self) -> contextlib.AbstractContextManager[Any]:
+        low = self.settings.precision == "bfloat16"
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=low)
+
+
+def chosen_device(name: str) -> torch.device:
+    """The device of this name; `auto` is a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise SettingError("There is no device called {name}. Use cpu, cuda or auto.", name=name) from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise SettingError("device is {name}, but torch finds no GPU. Use cpu or auto.", name=name)
+    return device
+
+
+def adamw(network: nn.Module, settings: Optimization) -> torch.optim.AdamW:
+    """AdamW over all weights, with its averages there before the first step, so that they can be restored.
+
+    Matrices decay, biases and norms do not.
+    """
+    weights = [each for each in network.parameters() if each.requires_grad]
+    groups = [
+        {"params": [each for each in weights if each.dim() > 1], "weight_decay": settings.weight_decay},
+        {"params": [each for each in weights if each.dim() <= 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, settings.beta2), fused=True)
+    for each in weights:
+        count = torch.zeros((), device=each.device)
+        optimizer.state[each] = dict(
+            zip(SLOTS, (count, torch.zeros_like(each), torch.zeros_like(each)), strict=True)
+        )
+    return optimizer
+
+
+def state_of(network: nn.Module, optimizer: torch.optim.Optimizer) -> State:
+    """All weights, and what the optimizer remembers of them."""
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in network.named_parameters():
+        tensors[name] = parameter
+        tensors |= {f"{name}:{slot}": value for slot, value in optimizer.state.get(parameter, {}).items()}
+    return State(tensors)
+
+
+@contextlib.contextmanager
+def drawn_from(seed: int, step: int, device: torch.device) -> Iterator[None]:
+    """Dropout that depends on the seed and the step alone; the caller's random numbers are left alone."""
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        torch.manual_seed((seed * 1_000_003 + step) % (1 << 63))
+        yield

@@ -1,0 +1,57 @@
+"""Pooling: the hidden states of a text become one vector; the names are those of sentence-transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from inlaid.errors import SettingError, did_you_mean
+
+ALIASES = {"first": "cls", "last": "lasttoken"}
+
+
+def _weighted_mean(hidden: Tensor, start: int) -> Tensor:
+    """Later tokens weigh more: the n-th token of a text n times (Muennighoff 2022)."""
+    weights = torch.arange(start + 1, hidden.shape[1] + 1, device=hidden.device, dtype=hidden.dtype)
+    return weights @ hidden[:, start:] / weights.sum()
+
+
+POOLINGS: dict[str, Callable[[Tensor, int], Tensor]] = {
+    "cls": lambda hidden, start: hidden[:, start],
+    "max": lambda hidden, start: hidden[:, start:].amax(1),
+    "mean": lambda hidden, start: hidden[:, start:].mean(1),
+    "mean_sqrt_len_tokens": lambda hidden, start: hidden[:, start:].sum(1) / (hidden.shape[1] - start) ** 0.5,
+    "weightedmean": _weighted_mean,
+    "lasttoken": lambda hidden, _: hidden[:, -1],
+}
+"""From hidden states (text, token, dim) without padding, and the first token that counts."""
+
+
+def check_poolings(names: str | Sequence[str]) -> tuple[str, ...]:
+    """The names in full; an unknown one raises SettingError.
+
+    >>> check_poolings("last")
+    ('lasttoken',)
+    """
+    asked = (names,) if isinstance(names, str) else tuple(names)
+    if not asked:
+        raise SettingError("No pooling is given. Use one of {known}.", known=", ".join(POOLINGS))
+    for name in asked:
+        if name not in POOLINGS and name not in ALIASES:
+            raise SettingError(
+                "No pooling is called {name!r}.{hint} There are {known}; first is cls, last is lasttoken.",
+                name=name,
+                hint=did_you_mean(str(name), [*POOLINGS, *ALIASES]),
+                known=", ".join(POOLINGS),
+            )
+    return tuple(ALIASES.get(name, name) for name in asked)
+
+
+def pool(hidden: Tensor, poolings: Sequence[str], start: int = 0) -> Tensor:
+    """One vector for each text, from hidden states (text, token, dim) without padding.
+
+    Tokens before `start` belong to a prompt that does not count. Several poolings are concatenated.
+    """
+    return torch.cat([POOLINGS[name](hidden, start) for name in poolings], -1)

@@ -1,0 +1,274 @@
+"""Vectors on disk: read, written and converted in any format; what a file contains, and whether it is intact.
+
+The format is chosen here, by the content of a file that is read and by the suffix of one that is written;
+`formats/` has one file for each.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from inlaid import files, places, registry
+from inlaid.collect.archives import file_of
+from inlaid.collect.compression import compression_of
+from inlaid.collect.decompressors import DECOMPRESSORS
+from inlaid.config import settings_of
+from inlaid.encode.corpus import is_corpus, open_corpus
+from inlaid.errors import FormatError, SettingError, SourceError
+from inlaid.formats import native
+from inlaid.formats.native import Dtype
+from inlaid.formats.reading import Format, Part, Reading, Start, check_compression, convert_command
+from inlaid.messages import Advice, Message
+from inlaid.report import Note, Report, log
+from inlaid.study.search.packing import loss_of_packing
+from inlaid.untrusted import check_regular
+from inlaid.vectors import Vectors
+
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def load(path: str | Path, *, format: str | None = None, report: Report = log, **reading: Any) -> Vectors:
+    """Read vectors from a file or folder; the format is recognized by the content unless it is named.
+
+    >>> vectors = load("glove.6B.300d.txt.gz", top=100_000)
+    """
+    path = Path(path)
+    check_regular(path, "vectors")
+    chosen = settings_of(Reading, reading)
+    if not file_of(path).exists():
+        raise SourceError("There is no file '{path}'.", path=path)
+    kind = _recognized(path, chosen) if format is None else registry.entry("format", format)
+    _refuse_packed(path, kind)
+    return kind.load().read(path, chosen, report)
+
+
+def _refuse_packed(path: Path, format: registry.Entry) -> None:
+    """Raise FormatError for a compressed file or an archive of a format that is read in place."""
+    if compression_of(path) and not getattr(format.load(), "COMPRESSIONS", ()):
+        raise FormatError(
+            "{path}: files of the format {format} are not read from a compressed file or an archive. Unpack "
+            "it first.",
+            path=path,
+            format=format.name,
+        )
+
+
+def _recognized(path: Path, reading: Reading | None = None) -> registry.Entry:
+    """The format of a file or folder, by its content."""
+    if path.is_file() and path.stat().st_size == 0:
+        raise FormatError("{path} is empty; expected vectors. Get the file again.", path=path)
+    start = Start.of(path, (reading or Reading()).recoded)
+    for entry in registry.entries("format"):
+        if entry.load().recognizes(start):
+            return entry
+    if is_corpus(path):
+        raise FormatError(
+            "{path} is a corpus; expected vectors. Train on it: "
+            "`inlaid train sgns {quoted} -o vectors.inlaid`.",
+            path=path,
+            quoted=shlex.quote(str(path)),
+        )
+    if _looks_like_text(start):
+        raise FormatError(
+            "{path} looks like text; expected vectors. Train on it first: {how}.",
+            path=path,
+            how=Advice(
+                typed=Message("`inlaid train sgns {path} -o vectors.inlaid`", path=shlex.quote(str(path))),
+                called=Message("train({path!r}, 'sgns')", path=str(path)),
+            ),
+        )
+    raise FormatError(
+        "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, "
+        "name it: {command}.",
+        path=path,
+        formats=_format_names(),
+        command=convert_command(path, "source-format", "FORMAT"),
+    )
+
+
+def _looks_like_text(start: Start) -> bool:
+    """Whether a file starts with words rather than numbers."""
+    head = start.head
+    if not head or b"\0" in head:
+        return False
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 3:  # a character may be cut at the end
+            return False
+        text = head[: error.start].decode("utf-8")
+    tokens = text.split()
+    numbers = sum(NUMBER.fullmatch(token) is not None for token in tokens)
+    return 2 * numbers < len(tokens)
+
+
+def save(
+    vectors: Vectors,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    dtype: Dtype = "float32",
+    overwrite: bool = False,
+    report: Report = log,
+) -> None:
+    """Write vectors in the format that is named, or that the suffix of `path` means.
+
+    A native file that exists is replaced, as a whole or not at all; any other file only with `overwrite`, and
+    a folder never. Inlaid's own format can store float16 or int8, in half or a quarter of the space; what
+    that costs is measured and reported.
+    """
+    path = Path(path)
+    target = output_format(path, format, dtype)
+    places.check_replaceable(path, overwrite=overwrite)
+    if target.name == "native":
+        native.write(vectors, path, report, dtype=dtype)
+        if dtype != "float32":
+            report(loss_of_packing(vectors, native.read(path)).note())
+        return
+    kind: Format = target.load()
+    kind.write(vectors, path, report)
+    lost = _lost(vectors, kind.STORES)
+    if lost:
+        report(
+            Note(
+                "{path}: the format {format} cannot store these parts of the vectors: {parts}. They were "
+                "left out.",
+                path=path,
+                format=target.name,
+                parts=", ".join(lost),
+            )
+        )
+
+
+def _lost(vectors: Vectors, stores: tuple[Part, ...]) -> list[Part]:
+    """The parts of vectors that a format does not store."""
+    parts: dict[Part, object] = {
+        "contexts": vectors.contexts,
+        "n-grams": vectors.subwords,
+        "counts": vectors.counts,
+        "tokenizer": vectors.tokenizer_json,
+    }
+    return [name for name, part in parts.items() if part is not None and name not in stores]
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    source_format: str | None = None,
+    format: str | None = None,
+    dtype: Dtype = "float32",
+    overwrite: bool = False,
+    report: Report = log,
+    **reading: Any,
+) -> Vectors:
+    """Read vectors from one file and write them to another. `format` is that of the target; `source_format`
+    need only be named where the content of the source does not show it."""
+    path = Path(target)
+    chosen = output_format(path, format, dtype)
+    with places.claimed(path, models=[Path(source)], folder=is_folder_format(chosen), overwrite=overwrite):
+        vectors = load(source, format=source_format, report=report, **reading)
+        save(vectors, path, format=chosen.name, dtype=dtype, overwrite=overwrite, report=report)
+    return vectors
+
+
+def output_format(path: Path, format: str | None = None, dtype: Dtype = "float32") -> registry.Entry:
+    """The format that `path` will be written in: the one that is named, or that its suffix means.
+
+    Everything about the path that `save` would refuse is refused here, so that it can be asked before hours
+    of work.
+    """
+    if format is None and path.is_dir():
+        files.can_write(path)  # the error says that it is a folder, not that it has no suffix
+    entry = registry.entry("format", format or _format_of(path))
+    kind = entry.load()
+    check_compression(path, getattr(kind, "COMPRESSIONS", ()))
+    if hasattr(kind, "check_output"):
+        kind.check_output(path)
+    if dtype != "float32" and entry.name != "native":
+        raise SettingError(
+            "dtype is {dtype}, which only Inlaid's own format can store; {format} stores float32. "
+            "Leave it out, or write {stem}.inlaid.",
+            dtype=dtype,
+            format=entry.name,
+            stem=path.stem,
+        )
+    return entry
+
+
+def is_folder_format(entry: registry.Entry) -> bool:
+    return not entry.load().SUFFIXES
+
+
+def _format_of(path: Path) -> str:
+    """The format that the suffix of a file means."""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in DECOMPRESSORS][-1:]
+    entries = registry.entries("format")
+    meant = [entry.name for entry in entries if set(suffixes) & set(entry.load().SUFFIXES)]
+    if len(meant) == 1:
+        return meant[0]
+    if not meant:
+        raise SettingError(
+            "{path}: no format has this suffix. Use the suffix .inlaid, or name a format with {option}; the "
+            "formats are: {formats}.",
+            path=path,
+            option=Advice(typed=Message("--format"), called=Message("format=")),
+            formats=_format_names(),
+        )
+    raise SettingError(
+        "{path}: files of {formats} end in {suffix}. Name one of them: {option}.",
+        path=path,
+        formats=", ".join(meant),
+        suffix=suffixes[0],
+        option=Advice(
+            typed=Message("--format {format}", format=meant[0]),
+            called=Message("format={format!r}", format=meant[0]),
+        ),
+    )
+
+
+def _format_names() -> str:
+    return ", ".join(entry.name for entry in registry.entries("format"))
+
+
+def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str, Any]:
+    """What a file of vectors or a corpus contains, and how it was made."""
+    if is_corpus(Path(path)):
+        manifest = dict(open_corpus(Path(path)).manifest)
+        if "phrases" in manifest:  # there may be a million of them; `found` says how many
+            manifest["phrases"] = [
+                {name: value for name, value in each.items() if name != "passes"}
+                for each in manifest["phrases"]
+            ]
+        return {"kind": "corpus", **manifest}
+    vectors = load(path, report=report, **reading)
+    return {
+        "kind": "vectors",
+        "words": len(vectors),
+        "dim": vectors.dim,
+        "card": dataclasses.asdict(vectors.card),
+    }
+
+
+def verify(path: str | Path) -> int:
+    """Read every byte of a native file or a corpus and compare checksums; the number of bytes read."""
+    path = Path(path)
+    check_regular(path, "vectors")
+    if not path.exists():
+        raise SourceError("There is no file '{path}'. Check the path.", path=path)
+    if is_corpus(path):
+        corpus = open_corpus(path)
+        return 0 if corpus.opened is None else corpus.opened.verify()
+    found = _recognized(path)
+    if found.name != "native":
+        raise FormatError(
+            "{path} is in the format {format}, which has no checksums. `inlaid convert` writes an "
+            ".inlaid file that has them.",
+            path=path,
+            format=found.name,
+        )
+    return native.verify(path)

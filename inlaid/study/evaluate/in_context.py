@@ -1,0 +1,203 @@
+"""Senses, referents, translations: tasks on words in sentences and across languages.
+
+An item says where its words are (`Span`, in characters), so that a model that gives every occurrence a vector
+of its own answers the same questions. Vectors of words give what they can: one vector for each word, and the
+mean of the words around it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from inlaid.collect import world
+from inlaid.collect.truth import Referent, Usage
+from inlaid.report import Report
+from inlaid.shapes import Vector
+from inlaid.study.evaluate.analogies import unit
+from inlaid.study.evaluate.oov import KnownWords
+from inlaid.study.evaluate.tasks import Measurement, filled
+
+DEPTH = 5
+"""Translations among which the right one is looked for by P@5."""
+
+
+@dataclass(frozen=True)
+class SenseQuestion:
+    """Which of its senses does a word have in a sentence?"""
+
+    word: str
+    usage: Usage
+    senses: tuple[tuple[str, ...], ...]
+    """For each sense the words of its field, without `word`."""
+    answer: int
+    """The place of the right sense."""
+
+
+@dataclass(frozen=True)
+class Senses:
+    """Word senses: is the sentence nearest to the field of the sense that the word has there?
+
+    `context` asks the mean of the words around it; `word` asks the word's own vector, which is the same in
+    every sentence: it is right as often as its sense comes up, half of the time for two.
+    """
+
+    kind: ClassVar[str] = "senses"
+    name: str
+    language: world.Language
+    questions: tuple[SenseQuestion, ...]
+
+    def known(self, space: KnownWords) -> np.ndarray:
+        words = space.ids([each.word for each in self.questions]) >= 0
+        fields = [all((space.ids(field) >= 0).any() for field in each.senses) for each in self.questions]
+        return words & np.array(fields, bool) & space.sentences(self._contexts)[1]
+
+    def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
+        around = space.sentences(self._contexts)[0]
+        alone = space.sentences([each.word for each in self.questions])[0]
+        right = np.zeros((2, len(self.questions)))
+        for number in np.flatnonzero(known).tolist():
+            question = self.questions[number]
+            fields = np.stack([_center(space, field, question.usage.sentence) for field in question.senses])
+            for row, vectors in enumerate((around, alone)):
+                right[row, number] = (fields @ vectors[number]).argmax() == question.answer
+        sections = tuple(each.word for each in self.questions)
+        return [
+            Measurement(metric, filled(known, row[known]), sections=sections)
+            for metric, row in zip(("context", "word"), right, strict=True)
+        ]
+
+    @property
+    def _contexts(self) -> list[str]:
+        return [_without(each.usage) for each in self.questions]
+
+
+@dataclass(frozen=True)
+class Referents:
+    """Coreference: is the pronoun's vector nearer to what it refers to than to the other candidate?"""
+
+    kind: ClassVar[str] = "referents"
+    name: str
+    language: world.Language
+    questions: tuple[Referent, ...]
+
+    def known(self, space: KnownWords) -> np.ndarray:
+        return np.logical_and.reduce([space.sentences(texts)[1] for texts in self._texts])
+
+    def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
+        pronouns, referents, others = (unit(space.sentences(texts)[0]) for texts in self._texts)
+        difference = np.einsum("nd,nd->n", pronouns, referents - others)[known]
+        return [Measurement("accuracy", filled(known, (np.sign(difference) + 1) / 2))]
+
+    @property
+    def _texts(self) -> list[list[str]]:
+        """Of each question the pronoun, what it refers to, and the other candidate."""
+        spans = [(each.pronoun, each.referent, each.other) for each in self.questions]
+        return [
+            [each.sentence[slice(*span)] for each, span in zip(self.questions, column, strict=True)]
+            for column in zip(*spans, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Translations:
+    """Translation of words in a space of two languages: is a translation the nearest word of the other one?
+
+    `language` is that of the words that are asked for; `candidates` are words of the other.
+    """
+
+    kind: ClassVar[str] = "translations"
+    name: str
+    language: world.Language
+    words: tuple[str, ...]
+    translations: tuple[tuple[str, ...], ...]
+    candidates: tuple[str, ...]
+
+    def known(self, space: KnownWords) -> np.ndarray:
+        found = [(space.ids(each) >= 0).any() for each in self.translations]
+        return (space.ids(self.words) >= 0) & np.array(found, bool)
+
+    def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
+        ids = space.ids(self.candidates)
+        offered = [word for word, id in zip(self.candidates, ids.tolist(), strict=True) if id >= 0]
+        targets = unit(space.table[ids[ids >= 0]])
+        sources = unit(space.table[space.ids(self.words)[known]])
+        nearest = np.argsort(-(sources @ targets.T), axis=1, kind="stable")[:, :DEPTH]
+        wanted = [self.translations[number] for number in np.flatnonzero(known).tolist()]
+        hits = np.array(
+            [
+                [offered[id] in right for id in row] + [False] * (DEPTH - len(row))
+                for row, right in zip(nearest.tolist(), wanted, strict=True)
+            ],
+            bool,
+        ).reshape(-1, DEPTH)
+        return [
+            Measurement(f"P@{depth}", filled(known, np.asarray(hits[:, :depth].any(axis=1))))
+            for depth in (1, DEPTH)
+        ]
+
+
+# ---- The embedded world's
+
+
+def world_senses(language: world.Language) -> Senses:
+    """The planted sentences of ambiguous words."""
+    truth = world.truth(language)
+    fields = {group.field: group.words for group in truth.groups}
+    questions = [
+        SenseQuestion(
+            word=ambiguity.word,
+            usage=usage,
+            senses=tuple(_other(fields[each.field], ambiguity.word) for each in ambiguity.senses),
+            answer=answer,
+        )
+        for ambiguity in truth.senses
+        for answer, sense in enumerate(ambiguity.senses)
+        for usage in sense.usages
+    ]
+    return Senses("world-senses", language, tuple(questions))
+
+
+def world_referents(language: world.Language) -> Referents:
+    """The planted sentences with a pronoun and two people."""
+    return Referents("world-referents", language, world.truth(language).referents)
+
+
+def world_translations(language: world.Language) -> Translations:
+    """The words of every concept in both languages."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for pair in world.truth(language).translations:
+        word, translation = (pair.zh, pair.en) if language == "zh" else (pair.en, pair.zh)
+        found[word].append(translation)
+    return Translations(
+        "world-translations",
+        language,
+        words=tuple(found),
+        translations=tuple(map(tuple, found.values())),
+        candidates=tuple(dict.fromkeys(word for each in found.values() for word in each)),
+    )
+
+
+# ---- What they share
+
+
+def _other(words: Sequence[str], word: str) -> tuple[str, ...]:
+    return tuple(each for each in words if each != word)
+
+
+def _without(usage: Usage) -> str:
+    start, end = usage.span
+    return f"{usage.sentence[:start]} {usage.sentence[end:]}"
+
+
+def _center(space: KnownWords, words: Sequence[str], sentence: str) -> Vector:
+    """The mean direction of words; those that the sentence names would give the answer away."""
+    ids = space.ids([word for word in words if word not in sentence.lower()])
+    rows = (
+        unit(space.table[ids[ids >= 0]]) if (ids >= 0).any() else np.zeros((1, space.vectors.dim), np.float32)
+    )
+    return unit(rows.mean(axis=0, keepdims=True))[0]
