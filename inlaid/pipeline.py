@@ -26,7 +26,7 @@ from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method
+from inlaid.jobs.training import Method, PreparesText
 from inlaid.messages import Message
 from inlaid.report import Report, log
 from inlaid.vectors import Vectors
@@ -38,16 +38,17 @@ def train(
     *,
     encoding: Encoding | None = None,
     safety: Safety | None = None,
-    init_from: Vectors | None = None,
+    init_from: Vectors | str | Path | None = None,
     freeze: bool = False,
     report: Report = log,
     **settings: Any,
-) -> Vectors:
-    """Learn vectors from text, or from a corpus encoded earlier, with a method and its settings.
+) -> Any:
+    """Learn vectors or a model from text, or from a corpus encoded earlier, with a method and its settings.
 
     The method is a name with settings beside it, or a settings object. `safety` is how a long run is kept
     safe: checkpoints, early stopping, a limit of time. `init_from` are earlier vectors to continue from:
-    their words keep their ids, new words follow; with `freeze` the earlier vectors do not change.
+    their words keep their ids, new words follow; with `freeze` the earlier vectors do not change. A network
+    starts from the folder of a model, or its token vectors from a file of vectors.
 
     >>> vectors = train("text.txt", "ppmi", window=3, min_count=2)
     >>> vectors = train("text.txt", SGNS(dim=300), min_count=2)
@@ -82,14 +83,18 @@ def _job(
     method: str | Method,
     encoding: Encoding | None,
     safety: Safety | None,
-    init_from: Vectors | None,
+    init_from: Vectors | str | Path | None,
     freeze: bool,
     settings: dict[str, Any],
 ) -> tuple[Job, Encoding | None]:
     """The job that these arguments of `train` describe, and how its text is encoded; each is made once."""
-    continuing = Continuing(init_from=init_from, freeze=freeze)
     if isinstance(method, type):
         method = cast("Method", method())
+    if isinstance(init_from, str | Path):
+        settings = {**settings, "init_from": Path(init_from), "freeze": freeze}
+        init_from = None
+        freeze = False
+    continuing = Continuing(init_from=init_from, freeze=freeze)
     if isinstance(method, str):
         name = registry.entry("method", method).name
         of_method, of_encoding = split_settings(settings, registry.find("method", method))
@@ -99,9 +104,22 @@ def _job(
         of_method, of_encoding = split_settings(settings, type(method))
         chosen = with_values(method, of_method)
     if of_encoding:
-        encoding = with_values(encoding or Encoding(), of_encoding)
+        encoding = with_values(encoding or default_encoding(type(chosen)), of_encoding)
     _check_not_encoded(text, encoding, of_encoding)
+    if isinstance(chosen, PreparesText) and not is_encoded(text):
+        encoding = chosen.prepared(encoding or default_encoding(type(chosen)))
+    chosen = cast("Method", chosen)
     return Job(name=name, method=chosen, safety=safety or Safety(), continuing=continuing), encoding
+
+
+def default_encoding(method: type) -> Encoding:
+    """How text is encoded for a method unless something else is asked for."""
+    return Encoding(**getattr(method, "encoding_defaults", {}))
+
+
+def is_encoded(text: Text | Corpus) -> bool:
+    """Whether a text is a corpus, or the folder of one."""
+    return isinstance(text, Corpus) or (isinstance(text, (str, Path)) and is_corpus(Path(text)))
 
 
 def _check_not_encoded(
@@ -110,7 +128,7 @@ def _check_not_encoded(
     """Raise SettingError, with the names of the settings, where a corpus is to be encoded once more."""
     if encoding is None and not settings and out is None:
         return
-    if not isinstance(text, Corpus) and not (isinstance(text, (str, Path)) and is_corpus(Path(text))):
+    if not is_encoded(text):
         return
     shown = Message("This text") if isinstance(text, Corpus) else text
     given = list(settings)

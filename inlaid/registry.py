@@ -47,6 +47,8 @@ ENTRIES = (
     Entry("method", "sgns", "fit.sgns:SGNS", "word2vec: skip-gram or CBOW with negative sampling"),
     Entry("method", "fasttext", "fit.fasttext:FastText", "word2vec over character n-grams; unseen words too"),
     Entry("method", "glove", "fit.glove:GloVe", "dot products fit the logarithms of co-occurrence counts"),
+    Entry("method", "masked", "fit.masked:Masked", "BERT: finds hidden words", "neural"),
+    Entry("method", "causal", "fit.causal:Causal", "GPT: predicts the next token", "neural"),
     Entry("format", "native", "formats.native", "Inlaid's own: a safetensors file with checksums (.inlaid)"),
     Entry("format", "glove", "formats.text:GLOVE", "a word and its numbers on each line (.txt, gz, xz)"),
     Entry("format", "word2vec-text", "formats.text:WORD2VEC_TEXT", 'lines after a line "count dim" (.vec)'),

@@ -3,123 +3,283 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from inlaid.commands.terminal import as_typed
 from inlaid.errors import InlaidError, Unsynced, WriteError
 from inlaid.locks import short_name
 from inlaid.report import Note, Report
-
-if TYPE_CHECKING:
-    from inlaid.vectors import Card, Vectors
+from inlaid.vectors import Card
 
 NATIVE = ".inlaid"
-PARTIAL = ".partial.inlaid"
-"""Suffix of the vectors of a run that has not finished."""
 
 
-def partial_file(output: Path) -> Path:
-    """Where the vectors of an unfinished run go, so that they never replace a finished result."""
-    stem = output.with_name(output.name.removesuffix(NATIVE) or output.name)
-    return output.with_name(f"{short_name(stem, len(PARTIAL))}{PARTIAL}")
+def place_for(options: Any) -> Place:
+    """Where the result of a training goes, settled before any work."""
+    if type(options.settings).abilities.model:
+        return ModelPlace(options)
+    return VectorsPlace(options)
 
 
-def check_partial(path: Path) -> None:
-    """Raise WriteError if the vectors of an unfinished run would replace something else."""
-    card = _card_of(path)
-    if not path.exists() or (card is not None and _is_partial(card)):
-        return
-    raise WriteError(
-        "{path} exists and is not a partial result; an interrupted run would replace it. Rename it, or name "
-        "another output.",
-        path=path,
-    )
+class Place(ABC):
+    """The output of a training, and the file or folder beside it for the result of a run that has not
+    finished."""
 
+    partial_suffix: ClassVar[str]
+    is_folder: bool
+    overwrite: bool
 
-def save(vectors: Vectors, options: Any, report: Report) -> Path:
-    """Save vectors, and return where they are: the output, or a file beside it if they are partial."""
-    from inlaid import storage
+    def __init__(self, options: Any) -> None:
+        self.output: Path = options.output
 
-    if _is_partial(vectors.card):
-        path = partial_file(options.output)
-        with _rescuing(vectors, path, report):
-            check_partial(path)
-            storage.save(vectors, path, report=report)
-        return path
-    with _rescuing(vectors, options.output, report):
-        storage.save(
-            vectors, options.output, format=options.format, overwrite=options.overwrite, report=report
+    @property
+    def partial(self) -> Path:
+        """Where the result of an unfinished run goes, so that it never replaces a finished one."""
+        stem = self.output.with_name(self.output.name.removesuffix(NATIVE) or self.output.name)
+        name = short_name(stem, len(self.partial_suffix))
+        return self.output.with_name(f"{name}{self.partial_suffix}")
+
+    def check_partial(self) -> None:
+        """Raise WriteError if the result of an unfinished run would replace something else."""
+        path = self.partial
+        card = self.card_of(path)
+        if not path.exists() or (card is not None and is_partial(card)):
+            return
+        raise WriteError(
+            "{path} exists and is not a partial result; an interrupted run would replace it. Rename it, or "
+            "name another output.",
+            path=path,
         )
-    return options.output
+
+    def save(self, result: Any, report: Report) -> Path:
+        """Save a result, and return where it is: the output, or beside it if it is partial."""
+        path = self.partial if is_partial(result.card) else self.output
+        with self._rescuing(result, path, report):
+            if path == self.partial:
+                self.check_partial()
+                self.write_partial(result, report)
+            else:
+                self.write(result, report)
+        return path
+
+    @contextlib.contextmanager
+    def _rescuing(self, result: Any, path: Path, report: Report) -> Iterator[None]:
+        """If a result cannot be saved as asked, it is saved beside it or, where that fails, in the folder for
+        temporary files, so that no work is lost."""
+        try:
+            yield
+        except Unsynced:
+            raise
+        except (InlaidError, OSError):
+            name = path.name.replace(self.partial_suffix, "-partial")
+            for folder in (path.parent, Path(tempfile.gettempdir())):
+                with contextlib.suppress(InlaidError, OSError):  # the first error matters more
+                    report(self.instead(self.write_free(result, folder / name, report)))
+                    break
+            raise
+
+    def clean_up(self, card: Card, checkpoint: Path | None) -> None:
+        """Remove the checkpoint and the partial result of a run that is over."""
+        from inlaid.jobs import checkpoint as checkpoints
+
+        if card.outcome is None or not card.outcome.finished:
+            return
+        identity = _identity(card)
+        partial = self.partial
+        earlier = self.card_of(partial)
+        try:
+            if checkpoint is not None:
+                checkpoints.remove(checkpoint, identity)
+            if earlier is not None and is_partial(earlier) and _identity(earlier) == identity:
+                self.remove(partial)
+        except InlaidError as error:  # the result is saved all the same
+            print(f"note: the checkpoint stays: {error}", file=sys.stderr)
+        except OSError as error:
+            print(f"note: {partial} stays: {error.strerror}", file=sys.stderr)
+
+    @abstractmethod
+    def write(self, result: Any, report: Report) -> None:
+        """Write a result to the output."""
+
+    @abstractmethod
+    def write_partial(self, result: Any, report: Report) -> None:
+        """Write a result beside the output, over an earlier one that is partial."""
+
+    @abstractmethod
+    def write_free(self, result: Any, path: Path, report: Report) -> Path:
+        """Write a result to a path like this where nothing exists yet, and return it."""
+
+    @abstractmethod
+    def remove(self, path: Path) -> None:
+        """Remove a partial result."""
+
+    @abstractmethod
+    def card_of(self, path: Path) -> Card | None:
+        """The card of a result; None if there is none."""
+
+    @abstractmethod
+    def instead(self, path: Path) -> Note:
+        """Says that the result is there, and not where it was asked for."""
+
+    @abstractmethod
+    def last_good(self, path: Path) -> Note:
+        """Says where the last good result of a training that diverged is."""
+
+    @abstractmethod
+    def summary(self, result: Any) -> str:
+        """The size of a result."""
+
+    @abstractmethod
+    def print_next_steps(self, path: Path, result: Any) -> None:
+        """What to type next."""
 
 
-@contextlib.contextmanager
-def _rescuing(vectors: Vectors, path: Path, report: Report) -> Any:
-    """If vectors cannot be saved as asked, they are saved as an .inlaid file beside it or, where that fails,
-    in the folder for temporary files, so that no work is lost."""
-    try:
-        yield
-    except Unsynced:
-        raise
-    except (InlaidError, OSError):
-        name = path.name.replace(PARTIAL, "-partial")
-        for folder in (path.parent, Path(tempfile.gettempdir())):
-            if _saved_in(folder, vectors, name, report):
-                break
-        raise
+class VectorsPlace(Place):
+    """Vectors: a file, or a folder for the formats that are folders."""
+
+    partial_suffix = ".partial.inlaid"
+
+    def __init__(self, options: Any) -> None:
+        from inlaid import storage
+
+        super().__init__(options)
+        self.format: str | None = options.format
+        self.overwrite = options.overwrite
+        self.is_folder = storage.is_folder_format(storage.output_format(options.output, options.format))
+
+    def write(self, result: Any, report: Report) -> None:
+        from inlaid import storage
+
+        storage.save(result, self.output, format=self.format, overwrite=self.overwrite, report=report)
+
+    def write_partial(self, result: Any, report: Report) -> None:
+        from inlaid import storage
+
+        storage.save(result, self.partial, report=report)
+
+    def write_free(self, result: Any, path: Path, report: Report) -> Path:
+        from inlaid import storage
+        from inlaid.formats.reading import free_native_file
+
+        free = free_native_file(path)
+        storage.save(result, free, report=report)
+        return free
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def card_of(self, path: Path) -> Card | None:
+        from inlaid.formats import native
+
+        try:
+            return native.read(path).card
+        except (InlaidError, OSError):
+            return None
+
+    def instead(self, path: Path) -> Note:
+        return Note("The vectors are in {path} instead.", path=path)
+
+    def last_good(self, path: Path) -> Note:
+        return Note("The last good vectors are in {path}.", path=path)
+
+    def summary(self, result: Any) -> str:
+        return f"{len(result):,} words x {result.dim}"
+
+    def print_next_steps(self, path: Path, result: Any) -> None:
+        """With a word that is neither the most frequent nor rare."""
+        from inlaid.jobs.unmoved import unmoved_note
+
+        shown = _typed(path)
+        word = as_typed(_frequent_word(result))
+        print(f"\nNext:\n  inlaid neighbors {shown} {word}\n  inlaid doctor {shown}")
+        unmoved = unmoved_note(result.card.outcome, len(result))
+        if unmoved is not None:
+            print(f"\n{unmoved}")
 
 
-def _saved_in(folder: Path, vectors: Vectors, name: str, report: Report) -> bool:
-    from inlaid import storage
-    from inlaid.formats.reading import free_native_file
+class ModelPlace(Place):
+    """A model: a folder."""
 
-    try:
-        path = free_native_file(folder / name)
-        storage.save(vectors, path, report=report)
-    except (InlaidError, OSError):  # the first error matters more
-        return False
-    report(Note("The vectors are in {path} instead.", path=path))
-    return True
+    partial_suffix = ".partial"
+    is_folder = True
+    overwrite = False
+
+    def write(self, result: Any, report: Report) -> None:
+        from inlaid.neural.checkpoint import save_model
+
+        save_model(result, self.output)
+
+    def write_partial(self, result: Any, report: Report) -> None:
+        from inlaid.neural.checkpoint import save_model
+
+        self.remove(self.partial)
+        save_model(result, self.partial)
+
+    def write_free(self, result: Any, path: Path, report: Report) -> Path:
+        from inlaid.neural.checkpoint import save_model
+
+        numbered = (path.with_name(f"{path.name}-{number}") for number in range(2, 1000))
+        free = next(each for each in (path, *numbered) if not each.exists())
+        save_model(result, free)
+        return free
+
+    def remove(self, path: Path) -> None:
+        if path.exists():
+            shutil.rmtree(path)
+
+    def card_of(self, path: Path) -> Card | None:
+        from inlaid.formats.cards import read_card
+        from inlaid.report import silent
+
+        try:
+            return read_card(path / "card.json", (path / "card.json").read_bytes(), silent)
+        except (InlaidError, OSError):
+            return None
+
+    def instead(self, path: Path) -> Note:
+        return Note("The model is in {path} instead.", path=path)
+
+    def last_good(self, path: Path) -> Note:
+        return Note("The last good model is in {path}.", path=path)
+
+    def summary(self, result: Any) -> str:
+        from inlaid.neural.sizes import parameters
+
+        count = sum(parameters(result.config).values())
+        return f"{count:,} parameters, {result.config.vocab_size:,} tokens in the vocabulary"
+
+    def print_next_steps(self, path: Path, result: Any) -> None:
+        from inlaid import registry
+
+        commands = registry.find("method", result.card.method).next_steps
+        lines = [f"  inlaid {command.format(path=_typed(path))}" for command in commands]
+        print("\nNext:", *lines, sep="\n")
 
 
-def clean_up(vectors: Vectors, checkpoint: Path | None, output: Path) -> None:
-    """Remove the checkpoint and the partial vectors of a run that is over."""
-    from inlaid.jobs import checkpoint as checkpoints
-
-    card = vectors.card
-    if card.outcome is None or not card.outcome.finished:
-        return
-    identity = _identity(card)
-    partial = partial_file(output)
-    earlier = _card_of(partial)
-    try:
-        if checkpoint is not None:
-            checkpoints.remove(checkpoint, identity)
-        if earlier is not None and _is_partial(earlier) and _identity(earlier) == identity:
-            partial.unlink(missing_ok=True)
-    except InlaidError as error:  # the result is saved all the same
-        print(f"note: the checkpoint stays: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"note: {partial} stays: {error.strerror}", file=sys.stderr)
-
-
-def say_how_to_continue(vectors: Vectors, checkpoint: Path | None, output: Path) -> None:
+def say_how_to_continue(card: Card, checkpoint: Path | None, output: Path) -> None:
     """After a run that has not finished: --resume continues from its checkpoint."""
-    outcome = vectors.card.outcome
+    outcome = card.outcome
     if outcome is None or outcome.finished:
         return
-    print(f"These vectors are partial: {output} is written when the run has finished.")
+    print(f"This result is partial: {output} is written when the run has finished.")
     if checkpoint is not None and checkpoint.exists():
         print(f"Continue with the same command and --resume; the checkpoint is {checkpoint}.")
     if outcome.reason == "interrupted":
         raise KeyboardInterrupt
 
 
-def print_next_steps(path: Path, vectors: Vectors) -> None:
-    """What to type next, with a word that is neither the most frequent nor rare."""
+def is_partial(card: Card) -> bool:
+    """Whether a result is of a run that has not finished."""
+    return card.outcome is not None and not card.outcome.finished
+
+
+def _frequent_word(vectors: Any) -> str:
     import numpy as np
 
     from inlaid.encode.subwords.spelling import plain
@@ -129,23 +289,12 @@ def print_next_steps(path: Path, vectors: Vectors) -> None:
         ids = np.argsort(-vectors.counts, kind="stable")[: max(np.count_nonzero(vectors.counts), 1)]
     middle = min(len(ids) // 10, 500)
     words = [plain(vectors.words[id]) for id in ids[middle : middle + 100].tolist()]
-    word = next((each for each in words if each.isalpha() and each in vectors), vectors.words[int(ids[0])])
-    shown = as_typed(f"./{path}" if str(path).startswith("-") else path)  # or it would be read as a flag
-    print(f"\nNext:\n  inlaid neighbors {shown} {as_typed(word)}\n  inlaid doctor {shown}")
+    return next((each for each in words if each.isalpha() and each in vectors), vectors.words[int(ids[0])])
 
 
-def _card_of(path: Path) -> Card | None:
-    """The card of a native file; None if there is none."""
-    from inlaid.formats import native
-
-    try:
-        return native.read(path).card
-    except (InlaidError, OSError):
-        return None
-
-
-def _is_partial(card: Card) -> bool:
-    return card.outcome is not None and not card.outcome.finished
+def _typed(path: Path) -> str:
+    """A path as it is typed in a command; one with a dash would be read as a flag."""
+    return as_typed(f"./{path}" if str(path).startswith("-") else path)
 
 
 def _identity(card: Card) -> dict[str, Any]:

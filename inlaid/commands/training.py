@@ -16,12 +16,11 @@ from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, listed, print_rows
 from inlaid.errors import Diverged
 from inlaid.locks import short_name
-from inlaid.report import Note, Report
+from inlaid.report import Report
 
 if TYPE_CHECKING:
     from inlaid.jobs.safety import Safety
     from inlaid.jobs.training import Abilities
-    from inlaid.vectors import Vectors
 
 CHECKPOINT = ".checkpoint"
 """Suffix of the checkpoint beside the output."""
@@ -49,56 +48,52 @@ def train(words: list[str]) -> None:
 
 
 def _train_to_file(options: Any, safety: Safety) -> None:
-    from inlaid import places, storage
-    from inlaid.jobs.unmoved import unmoved_note
+    from inlaid import places
 
-    target = storage.output_format(options.output, options.format)
+    place = results.place_for(options)
     claimed = places.claimed(
         options.output,
         reads=_read(options),
-        others={"checkpoint": safety.checkpoint, "partial result": results.partial_file(options.output)},
-        folder=storage.is_folder_format(target),
-        overwrite=options.overwrite,
+        others={"checkpoint": safety.checkpoint, "partial result": place.partial},
+        folder=place.is_folder,
+        overwrite=place.overwrite,
     )
     with claimed:
-        results.check_partial(results.partial_file(options.output))
+        place.check_partial()
         with drawn() as report:
-            vectors = _train_or_rescue(options, safety, report)
-            path = results.save(vectors, options, report)
-        results.clean_up(vectors, safety.checkpoint, path)  # before printing, which a closed pipe would end
-        print(f"{path}: {len(vectors):,} words x {vectors.dim}, by {vectors.card.method}")
-        results.say_how_to_continue(vectors, safety.checkpoint, options.output)
-    results.print_next_steps(path, vectors)
-    unmoved = unmoved_note(vectors.card.outcome, len(vectors))
-    if unmoved is not None:
-        print(f"\n{unmoved}")
+            result = _train_or_rescue(options, place, safety, report)
+            path = place.save(result, report)
+        place.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
+        print(f"{path}: {place.summary(result)}, by {result.card.method}")
+        results.say_how_to_continue(result.card, safety.checkpoint, options.output)
+    place.print_next_steps(path, result)
 
 
 def _read(options: Any) -> list[Path | None]:
     """The files and folders that a training reads."""
     from inlaid import pipeline
 
-    earlier = _continuing(options).get("init_from")
+    earlier = _continuing(options).get("init_from") or getattr(options.settings, "init_from", None)
     return [*pipeline.places_read(text_of(options), options.encoding), earlier, options.config]
 
 
 def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     """The flags of this method: its settings, those of the encoding, and whatever its abilities allow."""
     from inlaid import pipeline
-    from inlaid.config import settings_of
-    from inlaid.encode.corpus import Encoding
+    from inlaid.config import with_values
 
     if "--plan" in words and not {"-o", "--output"} & set(words):
         words = [*words, "--output", "-"]  # a plan writes nothing
-    _refuse_flags_of_other_methods(name, kind.abilities, words)
+    _refuse_flags_of_other_methods(name, kind, words)
     of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
     groups: dict[str, object] = {
         "settings": pipeline.method_of(name, of_method),
-        "encoding": settings_of(Encoding, of_encoding),
+        "encoding": with_values(pipeline.default_encoding(kind), of_encoding),
         **_offered(kind.abilities),
     }
     program = f"inlaid train {name}"
-    return parse(reading_options(*saving_fields(), **groups), words, program, kind.__doc__)
+    saving = [] if kind.abilities.model else saving_fields()
+    return parse(reading_options(*saving, **groups), words, program, kind.__doc__)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -131,15 +126,16 @@ def _offered(can: Abilities) -> dict[str, object]:
     return groups
 
 
-def _refuse_flags_of_other_methods(name: str, can: Abilities, words: list[str]) -> None:
+def _refuse_flags_of_other_methods(name: str, kind: Any, words: list[str]) -> None:
     """Raise SettingError for a flag that some methods have and this one has not, and name those methods."""
     from inlaid.jobs.training import needs, refusal
 
     typed = {word.partition("=")[0].replace("_", "-") for word in words}
-    for kind in _groups().values():
-        for setting, ability in needs(kind).items():
+    own = {field.name for field in dataclasses.fields(kind)}
+    for group in _groups().values():
+        for setting, ability in needs(group).items():
             flag = f"--{setting.replace('_', '-')}"
-            if flag in typed and not getattr(can, ability):
+            if flag in typed and setting not in own and not getattr(kind.abilities, ability):
                 raise refusal(name, flag, ability)
 
 
@@ -171,10 +167,11 @@ def _typed(hint: Any) -> Any:
 
 def _encoding(options: Any) -> Any:
     """How the text is encoded; None where no flag says so, as a corpus takes none."""
+    from inlaid import pipeline
     from inlaid.encode.corpus import Encoding
 
     given = Encoding(**values_of_group(options.encoding))
-    return None if given == Encoding() else given
+    return None if given == pipeline.default_encoding(type(options.settings)) else given
 
 
 def _safety(options: Any) -> Safety:
@@ -193,8 +190,8 @@ def _continuing(options: Any) -> dict[str, Any]:
     return values_of_group(options.continuing) if hasattr(options, "continuing") else {}
 
 
-def _train_or_rescue(options: Any, safety: Safety, report: Report) -> Vectors:
-    """The vectors. Where training diverges, the last good ones are saved before the error goes on."""
+def _train_or_rescue(options: Any, place: results.Place, safety: Safety, report: Report) -> Any:
+    """The result. Where training diverges, the last good one is saved before the error goes on."""
     from inlaid import pipeline, storage
 
     continuing = _continuing(options)
@@ -211,6 +208,6 @@ def _train_or_rescue(options: Any, safety: Safety, report: Report) -> Vectors:
         )
     except Diverged as error:
         if error.result is not None:
-            path = results.save(error.result, options, report)
-            report(Note("The last good vectors are in {path}.", path=path))
+            path = place.save(error.result, report)
+            report(place.last_good(path))
         raise

@@ -55,7 +55,7 @@ class Cleaner:
 
     tokenizer: Tokenizer
     normalize: tuple[str, ...] = ()
-    sentences: Literal["line", "split"] = "line"
+    sentences: Literal["line", "split", "document"] = "line"
     invalid: Literal["error", "replace", "skip"] = "error"
 
     @property
@@ -159,11 +159,19 @@ class Cleaner:
         return CleanedBlock(out, filled, cleaned.invalid, max(cleaned.python_share, len(runs) / size))
 
     def lines(self, block: TextBlock) -> tuple[list[str], int]:
-        """The sentences of a block, normalized but not tokenized, for subwords; bytes that were not UTF-8."""
+        """The sentences of a block, normalized but not tokenized, for subwords; bytes that were not UTF-8.
+
+        With "document" a block, which is at least a line and at most some megabytes, is one sentence.
+        """
         text, invalid = self._decode(block.data, block, 0)
         if invalid:
             refuse_loss(block.name, invalid, block.data, UTF8, block.line)
-        sentences = split(text) if self.sentences == "split" else text.replace("\r", "\n").split("\n")
+        if self.sentences == "document":
+            sentences = [text.replace("\r\n", "\n")]
+        elif self.sentences == "split":
+            sentences = split(text)
+        else:
+            sentences = text.replace("\r", "\n").split("\n")
         return list(map(normalizer(self.normalize), sentences)), invalid
 
     def _words_of_lines(self, lines: list[str]) -> str:

@@ -75,8 +75,9 @@ class Encoding:
     and lower for words and characters, nfc for subwords learned here, and after these simplified where
     the text mixes simplified and traditional Chinese; nfc and lower for text cut at spaces; none for a
     tokenizer file, which has its own."""
-    sentences: Literal["line", "split"] = "line"
-    """Where sentences end: at line ends only, or also at sentence-final punctuation inside lines."""
+    sentences: Literal["line", "split", "document"] = "line"
+    """Where sentences end: at line ends only, or also at sentence-final punctuation inside lines, or, for
+    subwords, not before the end of a document, so that line ends are tokens, too."""
     min_count: Positive = 5
     """Words that occur less often are dropped."""
     max_size: Positive | None = None
@@ -105,6 +106,12 @@ class Encoding:
             )
         for name in self.steps:
             registry.entry("normalizer", name)
+        if self.sentences == "document" and not self.has_subwords:
+            raise SettingError(
+                "sentences is document, which keeps line ends as tokens; {tokenizer} has no token for them. "
+                "Use line or split, or the tokenizer bpe.",
+                tokenizer=self.tokenizer,
+            )
         self._refuse_settings_of_words()
 
     def _check_tokenizer(self) -> None:

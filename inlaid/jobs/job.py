@@ -140,6 +140,8 @@ class Job:
             outcome=outcome,
             notes=(*result.card.notes, *self.continuing.notes()),
         )
+        if self.method.abilities.model:  # it has its tokenizer
+            return dataclasses.replace(result, card=card)
         return dataclasses.replace(result, card=card, tokenizer_json=corpus.tokenizer_json)
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from inlaid import registry
-from inlaid.encode.corpus import Corpus
+from inlaid.encode.corpus import Corpus, Encoding
 from inlaid.errors import SettingError
 from inlaid.jobs.state import State
 from inlaid.report import Report, silent
@@ -38,6 +38,8 @@ class Abilities:
     """It holds out sentences to measure the loss on, for early stopping."""
     counts: bool = False
     """It counts co-occurrences before it trains."""
+    model: bool = False
+    """It makes a model, which is saved as a folder, rather than vectors."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,18 @@ class SuitsText(Protocol):
 
     def for_corpus(self, data: Corpus) -> Method:
         """The same settings, with every such default set."""
+        ...
+
+
+@runtime_checkable
+class PreparesText(Protocol):
+    """A method whose text is encoded otherwise than for word vectors."""
+
+    encoding_defaults: ClassVar[Mapping[str, Any]]
+    """Settings of the encoding that have another default."""
+
+    def prepared(self, encoding: Encoding) -> Encoding:
+        """The encoding with what the method needs beside what was asked for."""
         ...
 
 

@@ -31,6 +31,7 @@ from inlaid.neural.network import Network, parameter_shapes
 from inlaid.neural.sentence import Sentence
 from inlaid.neural.sentence_files import network_folder, read_sentence, sentence_files
 from inlaid.neural.tokens import check_tokenizer, lower_cased, tokenizer_files
+from inlaid.neural.vocabulary import read_words
 from inlaid.neural.weights import FLOATS, check_finite, fill_network
 from inlaid.report import silent
 from inlaid.vectors import Card
@@ -61,7 +62,7 @@ def load_model(
     loaded = family.load(path, tied=tied)
     tensors = {name: _as_tensor(tensor) for name, tensor in loaded.tensors.items()}
     network = fill_network(loaded.config, tensors, path)
-    tokenizer = family.read_tokenizer(path, loaded.config)
+    tokenizer = read_words(path) or family.read_tokenizer(path, loaded.config)
     if tokenizer is not None:
         check_tokenizer(tokenizer, path, loaded.config)
     notes = [*loaded.notes, *_dtype_notes(tensors.values(), next(network.parameters()).dtype)]

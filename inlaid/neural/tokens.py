@@ -16,6 +16,7 @@ from torch import Tensor
 from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.config import Config, SpecialTokens
+from inlaid.neural.vocabulary import CutsWords, word_files
 from inlaid.untrusted import library_errors
 
 prepare_for_forks()
@@ -84,10 +85,11 @@ def tokenizer_files(tokenizer: Any, config: Config) -> dict[str, bytes]:
         token = None if id is None else tokenizer.id_to_token(id)
         if token:
             settings[name] = token
-    return {
-        TOKENIZER: tokenizer.to_str().encode("utf-8"),
-        SETTINGS: json.dumps(settings, indent=2, ensure_ascii=False).encode("utf-8"),
-    }
+    if isinstance(tokenizer, CutsWords):
+        found = word_files(tokenizer)
+    else:
+        found = {TOKENIZER: tokenizer.to_str().encode("utf-8")}
+    return found | {SETTINGS: json.dumps(settings, indent=2, ensure_ascii=False).encode("utf-8")}
 
 
 def check_texts(texts: Any) -> list[str]:

@@ -47,7 +47,7 @@ def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> 
     ids = {word: id for id, word in enumerate(listed)}
     ids.setdefault(UNKNOWN, len(listed))
     engine = Engine(WordLevel(ids, unk_token=UNKNOWN))
-    engine.normalizer = _normalizer(encoding.get("normalize", ()), report)
+    engine.normalizer = library_normalizer(encoding.get("normalize", ()), report)
     engine.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
     cut = engine.pre_tokenizer.pre_tokenize_str
     whole = re.compile(r"[A-Za-z]+")
@@ -66,7 +66,7 @@ def tokenizer_for(words: Words, encoding: Mapping[str, Any], report: Report) -> 
 def with_normalizer(tokenizer_json: str, encoding: Mapping[str, Any], report: Report) -> str:
     """A tokenizer.json that also normalizes text as the encoding did, before its own normalization."""
     engine = Engine.from_str(tokenizer_json)
-    before = _normalizer(encoding.get("normalize", ()), report)
+    before = library_normalizer(encoding.get("normalize", ()), report)
     steps = [each for each in (before, engine.normalizer) if each is not None]
     if steps:
         engine.normalizer = normalizers.Sequence(steps)
@@ -78,7 +78,8 @@ def _is_single_word(word: str) -> bool:
     return not re.search(f"[{HAN}]", word) and any(character.isalnum() for character in word)
 
 
-def _normalizer(names: tuple[str, ...] | list[str], report: Report) -> Any:
+def library_normalizer(names: tuple[str, ...] | list[str], report: Report) -> Any:
+    """Our normalization steps as the library has them; None if there are none."""
     steps: list[Any] = []
     for name in names:
         if name == "width":

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
 from inlaid.errors import Diverged, SettingError  # noqa: E402
-from inlaid.fit.network_training import LossSum, NetworkTraining  # noqa: E402
-from inlaid.fit.optimization import Optimization  # noqa: E402
+from inlaid.fit.networks.optimization import Optimization  # noqa: E402
+from inlaid.fit.networks.training import LossSum, NetworkTraining  # noqa: E402
 from inlaid.jobs.checkpoint import identity_of  # noqa: E402
 from inlaid.jobs.run import run  # noqa: E402
 from inlaid.jobs.safety import Safety  # noqa: E402

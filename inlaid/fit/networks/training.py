@@ -16,21 +16,17 @@ import torch
 from torch import Tensor, nn
 
 from inlaid.errors import SettingError
-from inlaid.fit.optimization import Optimization
+from inlaid.fit.networks.losses import LossSum
+from inlaid.fit.networks.method import HELD_OUT_FROM
+from inlaid.fit.networks.optimization import Optimization
 from inlaid.jobs.state import State
 from inlaid.jobs.training import Step
+from inlaid.neural.model import Model
 from inlaid.neural.network import Network
 
 UNIT = "tokens"
 SLOTS = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW remembers of each parameter."""
-
-
-class LossSum(NamedTuple):
-    """The loss of a batch, summed over its targets, and their number."""
-
-    total: Tensor
-    targets: int
 
 
 @runtime_checkable
@@ -67,16 +63,27 @@ class NetworkTraining:
     """A network under training."""
 
     unit = UNIT
+    held_out_from = HELD_OUT_FROM
+    """Sentences from which some are held out."""
 
-    def __init__(self, network: Network, batches: Batches, loss: Loss, settings: Optimization) -> None:
+    def __init__(
+        self,
+        network: Network,
+        batches: Batches,
+        loss: Loss,
+        settings: Optimization,
+        tokenizer: Any = None,
+    ) -> None:
         self.settings = settings
+        self.tokenizer = tokenizer
         self.device = chosen_device(settings.device)
         self.network = network.to(self.device)
         self.batches = batches
         self.loss = loss
-        self.ends = batches.ends(0)
-        self.steps_per_epoch = -(-len(self.ends) // settings.accumulate)
-        self.total = settings.epochs * int(self.ends[-1])
+        first_ends = batches.ends(0)
+        self.steps_per_epoch = -(-len(first_ends) // settings.accumulate)
+        self.epoch_tokens = int(first_ends[-1])
+        self.total = settings.epochs * self.epoch_tokens
         self.optimizer = adamw(network, settings)
         self.state = state_of(network, self.optimizer)
 
@@ -94,7 +101,7 @@ class NetworkTraining:
             group["lr"] = learning_rate
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        after = place.epoch * int(self.ends[-1]) + int(self.ends[place.last])
+        after = place.epoch * self.epoch_tokens + int(self.batches.ends(place.epoch)[place.last])
         return Step(after, total, float(targets), {"learning_rate": learning_rate, "gradient": norm})
 
     def held_out_loss(self) -> float | None:
@@ -112,12 +119,12 @@ class NetworkTraining:
                 targets += loss.targets
         return total / max(targets, 1)
 
-    def result(self) -> Any:
-        """The network as trained so far."""
-        return self.network.eval()
+    def result(self) -> Model:
+        """The model as trained so far."""
+        return Model(self.network.eval(), self.tokenizer)
 
     def _place(self, done: int) -> Place:
-        epoch, within = divmod(done, int(self.ends[-1]))
+        epoch, within = divmod(done, self.epoch_tokens)
         ends = self.batches.ends(epoch)
         first = int(np.searchsorted(ends, within, side="right"))
         return Place(epoch, first, min(first + self.settings.accumulate, len(ends)) - 1)

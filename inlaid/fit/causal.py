@@ -1,0 +1,56 @@
+"""Causal: a language model that predicts each token from those before it (GPT).
+
+The text is one stream of tokens; a window of it is predicted at all its positions at once, under a causal
+mask. By default the network is GPT-2's, and its folder opens as such. Radford et al. 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from inlaid.encode.corpus import Corpus
+from inlaid.feed.token_stream import TokenStream
+from inlaid.fit.networks.method import NetworkMethod
+from inlaid.neural.config import Config, make_config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Causal(NetworkMethod):
+    """A language model that predicts the next token (GPT). It continues texts: `inlaid generate`."""
+
+    roles: ClassVar = ("end",)
+    kind: ClassVar = "decoder"
+    next_steps: ClassVar = ('generate {path} "从前"', 'next {path} "Once upon a"', "inspect {path}")
+
+    def config(self, words: int, special: Mapping[str, int]) -> Config:
+        end = special.get("end")
+        return make_config(
+            {
+                **self.sizes(),
+                "vocab_size": words,
+                "feed_forward.activation": self.activation or "gelu_tanh",
+                "norm.placement": self.norm or "pre",
+                "norm.final": self.norm != "post",
+                "positions.kind": self.positions or "learned",
+                "special.start": end,
+                "special.end": () if end is None else (end,),
+            }
+        )
+
+    def batches(self, data: Corpus, special: Mapping[str, int]) -> TokenStream:
+        length = self.max_length or 1
+        return TokenStream(
+            corpus=data,
+            end=special["end"],
+            length=length,
+            rows=max((self.batch_tokens or 1) // length, 1),
+            held_out_share=self.held_out,
+            seed=self.seed,
+        )
+
+    def loss(self) -> Any:
+        from inlaid.fit.networks.losses import next_token_loss
+
+        return next_token_loss

@@ -1,0 +1,53 @@
+"""Losses of networks: (network, batch) -> the loss summed over targets, and their number."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inlaid.feed.masked_text import IGNORED, MaskedBatch
+from inlaid.neural.decoder import Decoder
+from inlaid.neural.encoder import Encoder
+from inlaid.neural.loss import word_loss
+
+
+class LossSum(NamedTuple):
+    """The loss of a batch, summed over its targets, and their number."""
+
+    total: Tensor
+    targets: int
+
+
+def next_token_loss(network: Decoder, windows: np.ndarray) -> LossSum:
+    """Cross entropy of each token after the first, given those before it: windows (row, token)."""
+    ids = on_device(windows, network)
+    hidden = network(ids[:, :-1], logits=False).hidden
+    targets = ids[:, 1:]
+    return LossSum(_words(word_loss(hidden, _head(network), targets), targets.numel()), targets.numel())
+
+
+def masked_loss(network: Encoder, batch: MaskedBatch) -> LossSum:
+    """Cross entropy of the hidden words. Logits are computed for these alone."""
+    places = np.flatnonzero(batch.targets != IGNORED)
+    real = None if batch.real.all() else on_device(batch.real, network)
+    hidden = network(on_device(batch.ids, network), real, logits=False).hidden
+    found = hidden.flatten(0, 1)[on_device(places, network)]
+    targets = on_device(batch.targets.flatten()[places], network)
+    return LossSum(_words(word_loss(found, _head(network), targets), len(places)), len(places))
+
+
+def on_device(values: np.ndarray, network: Any) -> Tensor:
+    """An array as a tensor where the network is."""
+    return torch.from_numpy(values).to(next(network.parameters()).device, non_blocking=True)
+
+
+def _words(mean: Tensor, targets: int) -> Tensor:
+    """The sum of a mean; 0 where nothing counts, as the mean of nothing is NaN."""
+    return mean * targets if targets else mean.nan_to_num() * 0
+
+
+def _head(network: Any) -> Any:
+    return network.head
