@@ -26,9 +26,9 @@ from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method, PreparesText
+from inlaid.jobs.training import Method, PreparesText, ReadsPairs
 from inlaid.messages import Message
-from inlaid.report import Report, log
+from inlaid.report import Report, log, silent
 from inlaid.vectors import Vectors
 
 
@@ -56,9 +56,32 @@ def train(
     job, encoding = _job(text, method, encoding, safety, init_from, freeze, settings)
     places.check_distinct({"checkpoint": job.safety.checkpoint}, places_read(text, encoding))
     job.check()
+    text = as_sentences(text, job.method, encoding, report)
     announce_plan(text, job.method, encoding, report)
     encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
+    if isinstance(job.method, ReadsPairs):
+        check_pairs(encoded, text)
     return job.learn_from(encoded, report)
+
+
+def as_sentences(text: Any, method: Method, encoding: Encoding | None, report: Report) -> Any:
+    """A text as its sentences where a method reads pairs; any other text as it is."""
+    if not isinstance(method, ReadsPairs) or is_encoded(text):
+        return text
+    return method.sentences(text, encoding or Encoding(), report)
+
+
+def check_pairs(encoded: Corpus, text: Any) -> None:
+    """Raise SourceError unless the sentences of a corpus are still those of the pairs, each with its pair."""
+    found = len(encoded.offsets) - 1
+    expected = len(text) if isinstance(text, list) else 2 * (found // 2)
+    if found != expected:
+        raise SourceError(
+            "{missing:,} of {expected:,} sentences have no tokens, so their pairs are lost. Use a tokenizer "
+            "that keeps all of a text, such as bpe, or clean the pairs.",
+            missing=expected - found,
+            expected=expected,
+        )
 
 
 def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:
@@ -75,6 +98,7 @@ def plan(
 ) -> Plan:
     """The time and memory of `train` with the same arguments, from a trial on a sample of the text."""
     job, encoding = _job(text, method, encoding, None, None, False, settings)
+    text = as_sentences(text, job.method, encoding, silent)
     return plan_for(text, job.method, encoding)
 
 

@@ -121,6 +121,7 @@ def world(
     words: int = 100_000,
     seed: int = 1,
     dictionary: Path | None = None,
+    pairs: bool = False,
     overwrite: bool = False,
 ) -> None:
     """Write text of the embedded world, one sentence per line.
@@ -132,20 +133,25 @@ def world(
         seed: seed of the text
         dictionary: also write its Chinese words to this file, for `inlaid train --dictionary FILE
             --force-dictionary`
+        pairs: write each Chinese sentence and its English translation on one line, separated by a tab; words
+            are then counted in English
         overwrite: replace files that exist
     """
     from inlaid import files, places
     from inlaid.collect import world
 
     written = 0
+    lines = world.sentences(language, words=words, seed=seed)
+    if pairs:
+        lines = (f"{pair.zh}\t{pair.en}" for pair in world.pairs(words=words, seed=seed))
     with contextlib.ExitStack() as held:
         held.enter_context(places.claimed(output, others={"dictionary": dictionary}, overwrite=overwrite))
         if dictionary:
             held.enter_context(places.claimed(dictionary, overwrite=overwrite))
         with files.writing(output) as file:
-            for sentence in world.sentences(language, words=words, seed=seed):
+            for sentence in lines:
                 file.write(f"{sentence}\n".encode())
                 written += 1
         if dictionary:
             files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")
-    print(f"{output}: {written:,} sentences")
+    print(f"{output}: {written:,} {'pairs' if pairs else 'sentences'}")

@@ -14,6 +14,7 @@ from inlaid.encode.corpus import Corpus
 from inlaid.feed.token_stream import TokenStream
 from inlaid.fit.networks.method import NetworkMethod
 from inlaid.neural.config import Config, make_config
+from inlaid.report import Report, silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class Causal(NetworkMethod):
             }
         )
 
-    def batches(self, data: Corpus, special: Mapping[str, int]) -> TokenStream:
+    def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> TokenStream:
         length = self.max_length or 1
         return TokenStream(
             corpus=data,

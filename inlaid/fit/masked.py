@@ -16,6 +16,7 @@ from inlaid.feed.masked_text import MaskedText, SpecialIds
 from inlaid.feed.whole_words import WholeWords
 from inlaid.fit.networks.method import NetworkMethod, held_out_every
 from inlaid.neural.config import Config, make_config
+from inlaid.report import Report, silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class Masked(NetworkMethod):
             }
         )
 
-    def batches(self, data: Corpus, special: Mapping[str, int]) -> MaskedText:
+    def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> MaskedText:
         return MaskedText(
             corpus=data,
             special=SpecialIds(**special),

@@ -189,6 +189,17 @@ class PreparesText(Protocol):
 
 
 @runtime_checkable
+class ReadsPairs(Protocol):
+    """A method that learns from pairs of sentences: its corpus has sentences that alternate."""
+
+    reads_pairs: ClassVar[bool]
+
+    def sentences(self, text: Any, encoding: Encoding, report: Report = silent) -> list[str]:
+        """The sentences of the pairs of a text: source, target, source, target."""
+        ...
+
+
+@runtime_checkable
 class HasEpochs(Protocol):
     """A method that goes over its data several times; every method that trains in steps does."""
 

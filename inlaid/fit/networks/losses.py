@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from inlaid.errors import SettingError
 from inlaid.feed.masked_text import IGNORED, MaskedBatch
+from inlaid.feed.pair_text import PairBatch
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import Encoder
 from inlaid.neural.loss import word_loss
+from inlaid.neural.seq2seq import Seq2Seq
 
 
 class LossSum(NamedTuple):
@@ -37,6 +41,38 @@ def masked_loss(network: Encoder, batch: MaskedBatch) -> LossSum:
     found = hidden.flatten(0, 1)[on_device(places, network)]
     targets = on_device(batch.targets.flatten()[places], network)
     return LossSum(_words(word_loss(found, _head(network), targets), len(places)), len(places))
+
+
+class TranslationLoss:
+    """Cross entropy of each token of the target, given the source and the target before it (teacher
+    forcing).
+
+    With label smoothing, a part of the probability is spread over all tokens. The loss that is measured in
+    evaluation is without it.
+    """
+
+    def __init__(self, label_smoothing: float) -> None:
+        self.label_smoothing = label_smoothing
+
+    def __call__(self, network: Seq2Seq, batch: PairBatch) -> LossSum:
+        target = on_device(batch.target, network)
+        start = target.new_full((len(target), 1), _start(network))
+        source_real = None if batch.source_real.all() else on_device(batch.source_real, network)
+        source = network.encode(on_device(batch.source, network), source_real)
+        read = torch.cat([start, target[:, :-1]], 1)
+        hidden = network.decode(read, source, logits=False).hidden
+        real = on_device(batch.target_real, network)
+        logits = network.head(hidden[real]).float()  # pyright: ignore[reportOptionalCall]
+        smoothing = self.label_smoothing if network.training else 0.0
+        total = functional.cross_entropy(logits, target[real], label_smoothing=smoothing, reduction="sum")
+        return LossSum(total, int(batch.target_real.sum()))
+
+
+def _start(network: Seq2Seq) -> int:
+    start = network.config.special.start
+    if start is None:
+        raise SettingError("This model's config names no token that a decoder starts from.")
+    return start
 
 
 def on_device(values: np.ndarray, network: Any) -> Tensor:

@@ -202,7 +202,7 @@ class NetworkMethod(Optimization, ABC):
         """The network for a vocabulary of this size. All sizes are set."""
 
     @abstractmethod
-    def batches(self, data: Corpus, special: Mapping[str, int]) -> Any:
+    def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> Any:
         """The text in batches, as `training.Batches`. All sizes are set."""
 
     @abstractmethod

@@ -37,7 +37,7 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
         surround(vocabulary, start="start" in method.roles)
     if method.freeze and network.tokens is not None:
         network.tokens.weight.requires_grad_(False)
-    batches = method.batches(data, vocabulary.special)
+    batches = method.batches(data, vocabulary.special, report)
     return NetworkTraining(network, batches, method.loss(), method, vocabulary.tokenizer)
 
 

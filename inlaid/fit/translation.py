@@ -1,0 +1,88 @@
+"""Translation: an encoder and a decoder that turn a sentence into its translation.
+
+By default the network is that of Marian, the original Transformer, and its folder opens as such. It learns by
+teacher forcing: the decoder reads the right translation, and predicts each next token. Vaswani et al. 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from inlaid.collect.pairs import Columns, read_pairs
+from inlaid.config import Fraction
+from inlaid.encode.corpus import Corpus, Encoding
+from inlaid.feed.pair_text import PairText
+from inlaid.fit.networks.method import NetworkMethod, held_out_every
+from inlaid.neural.config import Config, make_config
+from inlaid.report import Report, silent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translation(NetworkMethod):
+    """A translator: reads pairs of sentences, in a file of two columns or in two files."""
+
+    roles: ClassVar = ("padding", "end")
+    kind: ClassVar = "seq2seq"
+    surrounds: ClassVar = True
+    reads_pairs: ClassVar = True
+    next_steps: ClassVar = ('translate {path} "..."', "inspect {path}")
+
+    source_column: str = "1"
+    """Column of the source sentences: a name, or a number in files without a header."""
+    target_column: str = "2"
+    """Column of the translations."""
+    reverse: bool = False
+    """Translate the other way: from the target to the source."""
+    label_smoothing: Fraction = 0.1
+    """Share of the probability that the loss spreads over all tokens."""
+
+    def sentences(self, text: Any, encoding: Encoding, report: Report = silent) -> list[str]:
+        """The sentences of the pairs: source, target, source, target."""
+        columns = Columns(self.source_column, self.target_column)
+        pairs = read_pairs(text, columns, report, encoding.charset)
+        if self.reverse:
+            return [side for pair in pairs for side in (pair.target, pair.source)]
+        return [side for pair in pairs for side in pair]
+
+    def config(self, words: int, special: Mapping[str, int]) -> Config:
+        padding = special.get("padding")
+        end = special.get("end")
+        return make_config(
+            {
+                **self.sizes(),
+                "vocab_size": words,
+                "decoder_layers": self.layers,
+                "embedding_scale": True,
+                "attention.dropout": 0.0,
+                "feed_forward.activation": self.activation or "relu",
+                "norm.placement": self.norm or "post",
+                "norm.final": self.norm == "pre",
+                "positions.kind": self.positions or "sinusoidal",
+                "positions.layout": "halves",
+                "head.bias": True,
+                "special.padding": padding,
+                "special.start": padding,
+                "special.end": () if end is None else (end,),
+                "special.banned": () if padding is None else (padding,),
+            }
+        )
+
+    def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> PairText:
+        found = PairText(
+            corpus=data,
+            padding=special["padding"],
+            end=special["end"],
+            max_length=self.max_length or 1,
+            tokens=self.batch_tokens or 1,
+            held_out_every=held_out_every((len(data.offsets) - 1) // 2, self.held_out),
+            seed=self.seed,
+        )
+        found.note(report)
+        return found
+
+    def loss(self) -> Any:
+        from inlaid.fit.networks.losses import TranslationLoss
+
+        return TranslationLoss(self.label_smoothing)
