@@ -26,7 +26,6 @@ class Translation(NetworkMethod):
     roles: ClassVar = ("padding", "end")
     kind: ClassVar = "seq2seq"
     surrounds: ClassVar = True
-    reads_pairs: ClassVar = True
     next_steps: ClassVar = ('translate {path} "..."', "inspect {path}")
 
     source_column: str = "1"

@@ -192,8 +192,6 @@ class PreparesText(Protocol):
 class ReadsPairs(Protocol):
     """A method that learns from pairs of sentences: its corpus has sentences that alternate."""
 
-    reads_pairs: ClassVar[bool]
-
     def sentences(self, text: Any, encoding: Encoding, report: Report = silent) -> list[str]:
         """The sentences of the pairs of a text: source, target, source, target."""
         ...

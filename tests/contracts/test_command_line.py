@@ -16,11 +16,12 @@ import pytest
 import inlaid
 from inlaid import cli, registry
 
-METHODS = [entry.name for entry in registry.entries("method")]
+METHODS = [entry.name for entry in registry.entries("method") if not entry.load().abilities.model]
+"""Those that make vectors; test_network_methods.py has those that make models."""
 LONG = [
-    entry.name
-    for entry in registry.entries("method")
-    if "epochs" in {field.name for field in dataclasses.fields(entry.load())}
+    name
+    for name in METHODS
+    if "epochs" in {field.name for field in dataclasses.fields(registry.find("method", name))}
 ]
 """Methods that learn in epochs: they save checkpoints and can be resumed."""
 TINY = {"dim": "8", "epochs": "2", "window": "2", "buckets": "1000", "seed": "3"}

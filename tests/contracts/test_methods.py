@@ -14,7 +14,8 @@ from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.jobs.training import HasEpochs, HoldsOut
 
-METHODS = [entry.name for entry in registry.entries("method")]
+METHODS = [entry.name for entry in registry.entries("method") if not entry.load().abilities.model]
+"""Those that make vectors; test_network_methods.py has those that make models."""
 
 
 @pytest.fixture(scope="module")

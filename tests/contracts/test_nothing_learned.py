@@ -17,7 +17,12 @@ from inlaid.encode.vocabulary import Vocabulary, Words
 from inlaid.errors import InlaidError
 from inlaid.feed import pairs
 
-NEED_PAIRS = [entry.name for entry in registry.entries("method") if entry.name != "onehot"]
+NEED_PAIRS = [
+    entry.name
+    for entry in registry.entries("method")
+    if entry.name != "onehot" and not entry.load().abilities.model
+]
+"""Methods that learn from words and their contexts."""
 SAMPLED = ["sgns", "fasttext"]
 
 

@@ -71,8 +71,9 @@ class TestTheSamePlaceTwice:
         os.rename("more.txt", "w.inlaid")
         os.link("w.inlaid", "hard.inlaid")
         os.symlink("w.inlaid", "soft.inlaid")
+        overwrite = [] if registry.find("method", name).abilities.model else ["--overwrite"]
         for output in ("w.inlaid", "hard.inlaid", "soft.inlaid"):
-            error = refused("train", name, "w.inlaid", "-o", output, "--overwrite")
+            error = refused("train", name, "w.inlaid", "-o", output, *overwrite)
             assert f"{output} is read, and would be replaced by the output" in error
 
     @pytest.mark.parametrize(

@@ -1,0 +1,273 @@
+"""What every method that trains a network promises, through the command line and from Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+
+import inlaid  # noqa: E402
+from inlaid import pipeline, registry  # noqa: E402
+from inlaid.collect import world  # noqa: E402
+from inlaid.errors import SettingError, SourceError  # noqa: E402
+from inlaid.jobs.training import HoldsOut, ReadsPairs  # noqa: E402
+from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.report import silent  # noqa: E402
+
+METHODS = [entry.name for entry in registry.entries("method") if entry.load().abilities.model]
+TINY = {"dim": "8", "layers": "1", "heads": "2", "epochs": "2", "max_length": "32", "batch_tokens": "512"}
+ENCODING = ["--subwords", "600", "--min-count", "1"]
+WORDS = 3_000
+
+
+def kind(name: str) -> Any:
+    return registry.find("method", name)
+
+
+def settings(name: str) -> dict[str, str]:
+    known = {field.name for field in dataclasses.fields(kind(name))}
+    return {setting: value for setting, value in TINY.items() if setting in known}
+
+
+def flags(name: str, **more: str) -> list[str]:
+    given = settings(name) | more
+    return [word for key, value in given.items() for word in (f"--{key.replace('_', '-')}", value)]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
+    """Text, and pairs of sentences."""
+    folder = tmp_path_factory.mktemp("texts")
+    lines = list(world.sentences("en", words=WORDS))
+    pairs = [f"{pair.zh}\t{pair.en}" for pair in world.pairs(words=WORDS)]
+    for name, content in (("text.txt", lines), ("pairs.tsv", pairs)):
+        (folder / name).write_text("\n".join(content) + "\n", "utf-8")
+    return {False: folder / "text.txt", True: folder / "pairs.tsv"}
+
+
+def text_for(name: str, texts: dict[bool, Path]) -> Path:
+    return texts[issubclass(kind(name), ReadsPairs)]
+
+
+def encoding_for(name: str) -> list[str]:
+    """wordpiece has a word for each Chinese character; bpe is enough for the rest."""
+    return [*ENCODING, "--tokenizer", "bpe"]
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    return {name: array.numpy().tobytes() for name, array in load_model(folder).network.state_dict().items()}
+
+
+@pytest.mark.parametrize("name", METHODS)
+class TestTrain:
+    def test_help_lists_every_setting(self, name: str, typed: Any):
+        shown = typed("train", name, "--help").out
+        for field in dataclasses.fields(kind(name)):
+            assert f"-{field.name.replace('_', '-')}" in shown, field.name
+        assert "--tokenizer" in shown
+
+    def test_a_tiny_training_makes_a_folder(
+        self, name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path]
+    ):
+        output = tmp_path / "model"
+        text = text_for(name, texts)
+        shown = typed("train", name, text, "-o", output, *flags(name), *encoding_for(name))
+        model = load_model(output)
+        assert "parameters" in shown.out
+        assert f"by {name}" in shown.out
+        assert all(str(output) in line for line in shown.out.split("Next:\n")[1].splitlines())
+        assert model.card.method == name
+        assert model.card.outcome is not None
+        assert model.card.outcome.finished
+        assert {key: str(model.card.settings[key]) for key in settings(name)} == settings(name)
+        assert [path.name for path in tmp_path.iterdir()] == ["model"]
+        assert all(bool(torch.isfinite(each).all()) for each in model.network.state_dict().values())
+
+    def test_a_config_file_gives_what_flags_give(
+        self, name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path]
+    ):
+        lines = [f"{key} = {value}" for key, value in settings(name).items()]
+        (tmp_path / "run.toml").write_text("\n".join([*lines, 'tokenizer = "bpe"', "subwords = 600"]))
+        text = text_for(name, texts)
+        typed("train", name, text, "-o", tmp_path / "file", "--config", tmp_path / "run.toml")
+        typed("train", name, text, "-o", tmp_path / "flags", *flags(name), *encoding_for(name))
+        assert weights(tmp_path / "file") == weights(tmp_path / "flags")
+
+    def test_a_saved_folder_is_the_same_model(self, name: str, tmp_path: Path, texts: dict[bool, Path]):
+        given = {key: int(value) for key, value in settings(name).items()}
+        model = inlaid.train(text_for(name, texts), name, tokenizer="bpe", subwords=600, **given)
+        save_model(model, tmp_path / "model")
+        again = load_model(tmp_path / "model")
+        assert dataclasses.replace(again.card, notes=()) == dataclasses.replace(model.card, notes=())
+        assert again.config.resolved() == model.config.resolved()
+        for key, tensor in model.network.state_dict().items():
+            assert torch.equal(tensor, again.network.state_dict()[key]), key
+        known = model.tokenizer.get_vocab(with_added_tokens=True)
+        assert again.tokenizer.get_vocab(with_added_tokens=True) == known
+
+    def test_it_learns(self, name: str, texts: dict[bool, Path]):
+        given = {key: int(value) for key, value in settings(name).items()} | {"epochs": 8, "dim": 16}
+        method = kind(name)(learning_rate=0.01, held_out=0.1, **given)
+        model = inlaid.train(text_for(name, texts), method, tokenizer="bpe", subwords=600)
+        marks = [mark.held_out for mark in model.card.outcome.marks]
+        assert marks[0] is not None
+        assert marks[-1] < marks[0] - 0.2
+
+    def test_its_abilities_are_what_it_can_do(self, name: str, texts: dict[bool, Path]):
+        method = kind(name)(**{key: int(value) for key, value in settings(name).items()})
+        text = text_for(name, texts)
+        encoding = method.prepared(pipeline.Encoding(tokenizer="bpe", subwords=600))
+        sentences = pipeline.as_sentences(text, method, encoding, silent)
+        training = method.start(pipeline.corpus(sentences, encoding=encoding))
+        assert method.abilities.held_out == isinstance(training, HoldsOut)
+        assert training.held_out_loss() is not None
+        first = training.step(0)
+        assert first.loss / first.pairs == pytest.approx(
+            math.log(training.network.config.vocab_size), rel=0.1
+        )
+
+    def test_an_empty_text_is_one_line(self, name: str, typed: Any, tmp_path: Path):
+        (tmp_path / "empty.txt").write_text("")
+        shown = typed("train", name, tmp_path / "empty.txt", "-o", tmp_path / "model", code=2)
+        assert shown.err.splitlines()[-1].startswith("error: ")
+        assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_interrupted_run_is_resumed_to_the_bit(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    words = ["train", name, text_for(name, texts), *flags(name, epochs="3"), *encoding_for(name)]
+    words += ["--checkpoint-minutes", "0"]
+    typed(*words, "-o", tmp_path / "whole")
+    output = tmp_path / "model"
+    checkpoint = tmp_path / "model.checkpoint"
+    replace = os.replace
+    saves = 0
+
+    def replace_and_press_ctrl_c(source: Any, target: Any) -> None:
+        nonlocal saves
+        replace(source, target)
+        if Path(target) == checkpoint:
+            saves += 1
+            if saves == 3:
+                signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_and_press_ctrl_c)
+        typed(*words, "-o", output, code=130)
+    assert checkpoint.exists()
+    partial = tmp_path / "model.partial"
+    assert weights(partial) != weights(tmp_path / "whole")
+    assert not output.exists()
+    typed(*words, "-o", output, "--resume")
+    assert weights(output) == weights(tmp_path / "whole")
+    assert not checkpoint.exists()
+    assert not partial.exists()
+
+
+def test_training_goes_on_from_a_model(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    for name in METHODS:
+        text = text_for(name, texts)
+        first = tmp_path / name
+        typed("train", name, text, "-o", first, *flags(name), *encoding_for(name))
+        again = tmp_path / f"{name}-again"
+        typed("train", name, text, "-o", again, "--init-from", first, "--epochs", "1", "--seed", "2")
+        before = load_model(first)
+        after = load_model(again)
+        assert before.tokenizer.get_vocab() == after.tokenizer.get_vocab()
+        assert before.config.resolved() == after.config.resolved()
+        assert weights(first) != weights(again)
+        card = json.loads((again / "card.json").read_text("utf-8"))
+        assert card["settings"]["init_from"] == str(first)
+
+
+def test_a_text_of_another_tokenizer_does_not_fit(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    typed("train", "causal", texts[False], "-o", tmp_path / "a", *flags("causal"), *encoding_for("causal"))
+    typed("corpus", texts[False], "-o", tmp_path / "c", "--tokenizer", "wordpiece", "--subwords", "600")
+    words = ["train", "causal", tmp_path / "c", "-o", tmp_path / "b", "--init-from", tmp_path / "a"]
+    assert "was not encoded with the tokenizer of" in typed(*words, code=2).err
+
+
+def test_another_kind_of_model_is_refused(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    typed("train", "causal", texts[False], "-o", tmp_path / "a", *flags("causal"), *encoding_for("causal"))
+    words = ["train", "masked", texts[False], "-o", tmp_path / "b", "--init-from", tmp_path / "a"]
+    assert "is a model of the kind decoder" in typed(*words, code=2).err
+
+
+def test_word_vectors_start_the_token_table(texts: dict[bool, Path], tmp_path: Path):
+    vectors = inlaid.train(texts[False], "ppmi", dim=8, min_count=1)
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    events: list[Any] = []
+    given: dict[str, Any] = {
+        "dim": 8,
+        "layers": 1,
+        "heads": 2,
+        "epochs": 1,
+        "tokenizer": "word",
+        "min_count": 1,
+    }
+    model = inlaid.train(
+        texts[False],
+        "causal",
+        init_from=tmp_path / "v.inlaid",
+        freeze=True,
+        max_length=16,
+        report=events.append,
+        **given,
+    )
+    assert any("token vectors start from" in str(event) for event in events)
+    table = model.network.tokens.weight.detach().numpy()
+    ids = model.tokenizer.get_vocab()
+    for word in ("is", "the", "in"):
+        expected = vectors[word]
+        found = table[ids[word]]
+        cosine = expected @ found / np.linalg.norm(expected) / np.linalg.norm(found)
+        assert cosine == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(SettingError, match="Set dim to 8"):
+        inlaid.train(texts[False], "causal", init_from=tmp_path / "v.inlaid", **given | {"dim": 16})
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "char", "whitespace", "bpe", "wordpiece", "unigram"])
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_any_tokenizer_makes_a_model_that_reads_text(tokenizer: str, language: Any, tmp_path: Path):
+    """The ids of a text are those the corpus had, whichever tokenizer cut it."""
+    if tokenizer == "unigram":
+        pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
+    sentences = list(world.sentences(language, words=2 * WORDS))
+    size = {"wordpiece": 1100, "unigram": 1400}.get(tokenizer, 900) if language == "zh" else 900
+    encoding: dict[str, Any] = {"tokenizer": tokenizer, "min_count": 1, "subwords": size}
+    given = {"dim": 8, "layers": 1, "heads": 2, "epochs": 1, "max_length": 32}
+    method = kind("masked")(**given)
+    chosen = method.prepared(pipeline.Encoding(**encoding))
+    corpus = pipeline.corpus(sentences, encoding=chosen)
+    model = inlaid.train(corpus, method)
+    save_model(model, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    for number in (0, 7, 40):
+        ids = corpus.ids[corpus.offsets[number] : corpus.offsets[number + 1]].tolist()
+        for each in (model, again):
+            assert each.tokenizer.encode(sentences[number]).ids[1:-1] == ids
+    assert again.embed(sentences[:3]).shape == (3, 8)
+    assert np.array_equal(again.embed(sentences[:3]), model.embed(sentences[:3]))
+
+
+def test_a_short_text_says_what_it_needs(tmp_path: Path):
+    with pytest.raises(SourceError, match="a window of 128 needs 256"):
+        inlaid.train(["a b c d e f g"] * 5, "causal", tokenizer="word", min_count=1)
+
+
+def test_pairs_of_unequal_count_are_an_error(typed: Any, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("a\nb\nc\n")
+    (tmp_path / "b.txt").write_text("x\ny\n")
+    words = ["train", "translation", tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "m"]
+    assert "has 3 lines and" in typed(*words, code=2).err
