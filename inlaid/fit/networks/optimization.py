@@ -38,6 +38,8 @@ class Optimization:
     """Of the products in training; the weights stay float32."""
     device: str = "cpu"
     """Where it is trained: cpu, cuda, or auto for a GPU if there is one."""
+    compile: bool = False
+    """Compile the network with torch.compile: a minute at first, then a third faster on a GPU."""
     seed: Seed = 1
     """Random seed of initial weights, batches and dropout."""
 

@@ -78,6 +78,7 @@ class NetworkTraining:
         self.tokenizer = tokenizer
         self.device = chosen_device(settings.device)
         self.network = network.to(self.device)
+        self.called: Any = torch.compile(network) if settings.compile else network
         self.batches = batches
         self.loss = loss
         first_ends = batches.ends(0)
@@ -95,14 +96,16 @@ class NetworkTraining:
         batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
         self.network.train()
         with drawn_from(self.settings.seed, number, self.device):
-            total, targets = self._add_gradients(batches)
-        norm = self._scale_gradients(targets)
+            loss = self._add_gradients(batches)
+        norm = self._scale_gradients(loss.targets)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         after = place.epoch * self.epoch_tokens + int(self.batches.ends(place.epoch)[place.last])
-        return Step(after, total, float(targets), {"learning_rate": learning_rate, "gradient": norm})
+        total, length = torch.stack([loss.total, norm]).tolist()  # a GPU is waited for once, at the end
+        figures = {"learning_rate": learning_rate, "gradient": length}
+        return Step(after, total, float(loss.targets), figures)
 
     def held_out_loss(self) -> float | None:
         """The mean loss of a target in text that was held out; None if none was."""
@@ -114,7 +117,7 @@ class NetworkTraining:
         targets = 0
         with torch.no_grad(), self._precision():
             for batch in held_out:
-                loss = self.loss(self.network, batch)
+                loss = self.loss(self.called, batch)
                 total += float(loss.total)
                 targets += loss.targets
         return total / max(targets, 1)
@@ -129,25 +132,24 @@ class NetworkTraining:
         first = int(np.searchsorted(ends, within, side="right"))
         return Place(epoch, first, min(first + self.settings.accumulate, len(ends)) - 1)
 
-    def _add_gradients(self, batches: Sequence[Any]) -> tuple[float, int]:
-        """Sum the gradients of these batches; the loss and the number of targets."""
-        total = 0.0
+    def _add_gradients(self, batches: Sequence[Any]) -> LossSum:
+        """Sum the gradients of these batches; their loss."""
+        total = torch.zeros((), device=self.device)
         targets = 0
         for batch in batches:
             with self._precision():
-                loss = self.loss(self.network, batch)
+                loss = self.loss(self.called, batch)
             loss.total.backward()
-            total += float(loss.total.detach())
+            total += loss.total.detach()
             targets += loss.targets
-        return total, targets
+        return LossSum(total, targets)
 
-    def _scale_gradients(self, targets: int) -> float:
+    def _scale_gradients(self, targets: int) -> Tensor:
         """Turn sums over targets into means, and clip them; the norm before clipping."""
-        for weight in self.network.parameters():
-            if weight.grad is not None:
-                weight.grad /= max(targets, 1)
+        gradients = [each.grad for each in self.network.parameters() if each.grad is not None]
+        torch._foreach_div_(gradients, float(max(targets, 1)))
         limit = self.settings.clip or float("inf")
-        return float(nn.utils.clip_grad_norm_(self.network.parameters(), limit))
+        return nn.utils.clip_grad_norm_(self.network.parameters(), limit)
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
         low = self.settings.precision == "bfloat16"
