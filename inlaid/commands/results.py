@@ -9,13 +9,15 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from inlaid.commands.terminal import as_typed
 from inlaid.errors import InlaidError, Unsynced, WriteError
 from inlaid.locks import short_name
 from inlaid.report import Note, Report
-from inlaid.vectors import Card
+
+if TYPE_CHECKING:
+    from inlaid.vectors import Card
 
 NATIVE = ".inlaid"
 
