@@ -1,53 +1,56 @@
 """Whole words: which tokens start a word, so that a word is masked as a whole, Chinese words included.
 
-Subword tokenizers mark the pieces of a word in scripts with spaces. Chinese has none: there the characters of
-neighboring tokens are put together and segmented by rjieba.
+The tokens of a sentence are put together to text again, and the text is cut into words: Chinese, which has no
+spaces, by rjieba. A token inside a word belongs to the token where the word starts.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from inlaid.encode.chinese import SEGMENTED, Segmenter
-from inlaid.encode.subwords.spelling import BYTE_LEVEL, SENTENCEPIECE, WORDPIECE, plain
+from inlaid.encode.chinese import SEGMENTED
+from inlaid.encode.subwords.spelling import BYTE_LEVEL, SENTENCEPIECE, WORDPIECE
+from inlaid.encode.tokenizers import Tokenizer
+
+BYTE = re.compile(rb"<0x([0-9A-F]{2})>")
+"""How a vocabulary writes a byte that is no whole character."""
 
 
 class WholeWords:
-    """Finds the words in the tokens of a vocabulary."""
+    """Finds the words in the tokens of a vocabulary with this mark of subwords."""
 
-    def __init__(self, words: Sequence[str], mark: str, segment: Segmenter) -> None:
-        self.texts = [plain(word) for word in words]
-        self.segment = segment
-        self.chinese = np.array([SEGMENTED.fullmatch(text) is not None for text in self.texts])
-        self.continues = np.array([_continues(word, mark) for word in words])
+    def __init__(self, words: Sequence[str], mark: str, tokenizer: Tokenizer) -> None:
+        self.bytes = [_bytes_of(word, mark) for word in words]
+        """The text of each token; a space comes before those that start a word of letters."""
+        self.tokenizer = tokenizer
 
     def starts(self, ids: np.ndarray) -> np.ndarray:
-        """Whether each token of a sentence starts a word; the first always does."""
-        starts = ~self.continues[ids]
-        edges = np.flatnonzero(np.diff(self.chinese[ids].astype(np.int8), prepend=0, append=0))
-        for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            starts[first:last] = self._chinese_starts(ids[first:last])
+        """Whether each token of a sentence starts a word, or is outside of words; the first always does."""
+        parts = [self.bytes[id] for id in ids.tolist()]
+        ends = list(itertools.accumulate(map(len, parts)))
+        text = b"".join(parts).decode("utf-8", "surrogateescape")
+        places = np.cumsum([0, *(len(each.encode("utf-8", "surrogateescape")) for each in text)])
+        inside = np.zeros(int(places[-1]) + 1, np.bool_)
+        for token in self.tokenizer.tokenize(text):
+            inside[places[token.start] + 1 : places[token.end]] = True
+        firsts = [end - len(part.lstrip()) for end, part in zip(ends, parts, strict=True)]
+        starts = ~inside[firsts]
         starts[:1] = True
         return starts
 
-    def _chinese_starts(self, ids: np.ndarray) -> np.ndarray:
-        """The same for tokens that are Chinese characters, one or more each."""
-        texts = [self.texts[id] for id in ids.tolist()]
-        if len(texts) == 1:
-            return np.ones(1, np.bool_)
-        words = self.segment("".join(texts))
-        bounds = np.cumsum([0, *map(len, words)])
-        places = np.cumsum([0, *map(len, texts[:-1])])
-        return np.isin(places, bounds)
 
-
-def _continues(word: str, mark: str) -> bool:
-    """Whether a token goes on with the word before it, by how its vocabulary marks words."""
+def _bytes_of(word: str, mark: str) -> bytes:
+    """The text that a token stands for, with a space where its vocabulary marks one."""
     if mark == WORDPIECE:
-        return word.startswith(WORDPIECE)
+        if word.startswith(WORDPIECE):
+            return word.removeprefix(WORDPIECE).encode("utf-8")
+        space = "" if SEGMENTED.fullmatch(word) else " "  # Chinese characters have none between them
+        return f"{space}{word}".encode()
     if mark not in (BYTE_LEVEL, SENTENCEPIECE):
-        return False
-    is_byte = word.startswith("<0x")  # a part of a character
-    return is_byte or word[:1].isalnum()
+        return word.encode("utf-8")
+    text = word.replace(mark, " ").encode("utf-8")
+    return BYTE.sub(lambda found: bytes.fromhex(found[1].decode()), text)

@@ -84,4 +84,4 @@ def _whole_words(data: Corpus) -> WholeWords | None:
     if data.tokenizer_json is None and kind != "char":
         return None
     mark = "" if data.tokenizer_json is None else Subwords.from_json(data.tokenizer_json).mark
-    return WholeWords(list(data.vocabulary.words), mark, Word().segment)
+    return WholeWords(list(data.vocabulary.words), mark, Word())

@@ -147,7 +147,7 @@ class NetworkTraining:
     def _scale_gradients(self, targets: int) -> Tensor:
         """Turn sums over targets into means, and clip them; the norm before clipping."""
         gradients = [each.grad for each in self.network.parameters() if each.grad is not None]
-        torch._foreach_div_(gradients, float(max(targets, 1)))
+        torch._foreach_div_(gradients, float(max(targets, 1)))  # pyright: ignore[reportPrivateImportUsage]
         limit = self.settings.clip or float("inf")
         return nn.utils.clip_grad_norm_(self.network.parameters(), limit)
 
