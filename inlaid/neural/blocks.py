@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from inlaid.neural.attention import Attention, AttentionOutput, KeyValueCache, View
 from inlaid.neural.config import Config
-from inlaid.neural.few_rows import apply
+from inlaid.neural.products import apply
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
@@ -82,9 +82,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.gate is None:
-            inner = self.activation(apply(self.up, x))
+            inner = apply(self.up, x, self.activation)
         else:
-            inner = self.activation(apply(self.gate, x)) * apply(self.up, x)
+            inner = apply(self.gate, x, self.activation) * apply(self.up, x)
         return apply(self.down, self.dropout(inner) if self.training else inner)
 
 

@@ -20,7 +20,7 @@ from inlaid.neural.encoder import DetectorHead, Encoder, MaskedHead
 from inlaid.neural.generation import FileSettings
 from inlaid.neural.network import Network
 from inlaid.neural.pooling import check_poolings, pool
-from inlaid.neural.products import with_fast_products
+from inlaid.neural.products import fast_products
 from inlaid.neural.sentence import Sentence, similarity
 from inlaid.neural.seq2seq import Seq2Seq
 from inlaid.neural.tokens import (
@@ -241,16 +241,16 @@ class Model:
         return encoded
 
     @torch.no_grad()
+    @fast_products(few_rows=False)
     def _pooled(
         self, encoded: EncodedTexts, layer: int, poolings: Sequence[str], start: int, batch: int | None
     ) -> Tensor:
         """The vectors of all texts, in their order: (text, dim)."""
         parts: list[Tensor] = []
         places: list[np.ndarray] = []
-        network = with_fast_products(self.network)
         tokens = TOKENS * torch.get_num_threads() if self.device.type == "cpu" else GPU_TOKENS
         for packed in packed_batches(encoded, tokens, batch):
-            for hidden in self._runs(network, packed, layer):
+            for hidden in self._runs(packed, layer):
                 if hidden.shape[1] <= start:
                     raise SettingError("A text has no tokens after the prompt, which is not pooled.")
                 parts.append(pool(hidden.float(), poolings, start))  # sums of bfloat16 lose digits
@@ -259,8 +259,9 @@ class Model:
         order = torch.from_numpy(np.argsort(np.concatenate(places)))
         return vectors[order.to(vectors.device)]
 
-    def _runs(self, network: Network, packed: PackedBatch, layer: int) -> Iterator[Tensor]:
+    def _runs(self, packed: PackedBatch, layer: int) -> Iterator[Tensor]:
         """Hidden states (text, token, dim) after a layer, for each length of a batch."""
+        network = self.network
         sizes = [texts * length for texts, length in packed.runs]
         ids = packed.ids.to(self.device)
         if isinstance(network, BiLM):  # its cells go from token to token

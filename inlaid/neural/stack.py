@@ -49,22 +49,21 @@ class Cache:
     @property
     def length(self) -> int:
         """Tokens cached so far."""
-        keys = self.layers[0].self_attention.keys
-        return 0 if keys is None else keys.shape[2]
+        return self.layers[0].self_attention.length
 
     def check(self, layers: int, rows: int) -> None:
         """Raise SettingError unless it is the cache of a network with so many layers, and of so many rows."""
-        keys = self.layers[0].self_attention.keys
         if len(self.layers) != layers:
             raise SettingError(
                 "The cache has {found} layers and the network {layers}. Use network.new_cache().",
                 found=len(self.layers),
                 layers=layers,
             )
-        if keys is not None and keys.shape[0] != rows:
+        texts = self.layers[0].self_attention.texts
+        if texts not in (0, rows):
             raise SettingError(
                 "The cache holds {found} texts; found {rows}. Use a new cache for other texts.",
-                found=keys.shape[0],
+                found=texts,
                 rows=rows,
             )
 
@@ -76,7 +75,7 @@ class Cache:
     def select_memory(self, texts: Tensor) -> None:
         """Keep the memory of these texts."""
         for cache in self.layers:
-            cache.cross_attention.select(texts)
+            cache.cross_attention.select_now(texts)
 
 
 class Stack(nn.Module):
