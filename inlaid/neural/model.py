@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,8 @@ class Model:
     """How a folder of sentence-transformers embeds texts; None: as the mean of the hidden states."""
     generation: FileSettings | None = None
     """What its folder says about generating text, if it has one."""
+    tokenizer_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The tokenizer_config.json of its folder."""
 
     @property
     def config(self) -> Config:

@@ -192,6 +192,8 @@ def has_wide_registers() -> bool:
     from llvmlite import binding
     from numba import config
 
-    if config.CPU_NAME is not None:  # kernels are compiled for another CPU
-        return "+avx512f" in (config.CPU_FEATURES or "")
+    name: str | None = getattr(config, "CPU_NAME", None)
+    features: str | None = getattr(config, "CPU_FEATURES", None)
+    if name is not None:  # kernels are compiled for another CPU
+        return "+avx512f" in (features or "")
     return binding.get_host_cpu_features().get("avx512f", False)
