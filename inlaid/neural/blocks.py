@@ -8,13 +8,14 @@ which trains without a warm-up. A sandwich normalizes the input and the output o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inlaid.neural.attention import Attention, AttentionOutput, KeyValueCache, View
+from inlaid.neural.attention import Attention, AttentionOutput, View
+from inlaid.neural.cache import BlockCache
 from inlaid.neural.config import Config
 from inlaid.neural.products import apply
 
@@ -94,14 +95,6 @@ class Memory:
 
     hidden: Tensor
     view: View
-
-
-@dataclass
-class BlockCache:
-    """Keys and values of one block: of the decoded tokens, and of the memory."""
-
-    self_attention: KeyValueCache = field(default_factory=KeyValueCache)
-    cross_attention: KeyValueCache = field(default_factory=KeyValueCache)
 
 
 @dataclass

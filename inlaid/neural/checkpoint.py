@@ -29,7 +29,8 @@ from inlaid.neural.generation import FileSettings, read_generation
 from inlaid.neural.model import Model
 from inlaid.neural.network import Network, parameter_shapes
 from inlaid.neural.sentence import Sentence
-from inlaid.neural.sentence_files import network_folder, read_sentence, sentence_files
+from inlaid.neural.sentence_files import network_folder, read_sentence
+from inlaid.neural.sentence_write import sentence_files
 from inlaid.neural.tokenizer_settings import apply_settings, read_settings
 from inlaid.neural.tokens import check_tokenizer, lower_cased, tokenizer_files
 from inlaid.neural.weights import FLOATS, check_finite, fill_network

@@ -35,6 +35,7 @@ from inlaid.neural.tokens import (
     target_word,
     words_in_order,
 )
+from inlaid.neural.words import TextWords, merged_words
 from inlaid.report import Note, Report, log
 from inlaid.vectors import Card, Vectors
 
@@ -42,14 +43,6 @@ TOKENS = 2048
 """Tokens computed at once by each thread of a CPU: more do not fit into its caches."""
 GPU_TOKENS = 65_536
 """Fewer would leave a GPU idle."""
-
-
-@dataclass(frozen=True)
-class TextWords:
-    """The words of one text, and a contextual vector (word, dim) for each."""
-
-    words: list[str]
-    table: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -174,7 +167,7 @@ class Model:
             encoded = self._batch(some)
             hidden = self._hidden(encoded, number).float().cpu().numpy()
             found += [
-                _merged(text, spans, rows, tokenizer or Word())
+                merged_words(text, spans, rows, tokenizer or Word())
                 for text, spans, rows in zip(some, encoded.spans, hidden, strict=True)
             ]
         return found
@@ -335,18 +328,6 @@ class Model:
             notes=(note,),
         )
         return Vectors.of(words, table.detach().float().cpu().numpy(), card)
-
-
-def _merged(text: str, spans: Sequence[tuple[int, int]], rows: np.ndarray, tokenizer: Tokenizer) -> TextWords:
-    """The words of `text` that tokens overlap, each with the mean of their rows."""
-    words = list[str]()
-    table = list[np.ndarray]()
-    for word in tokenizer.tokenize(text):
-        inside = [place for place, (start, end) in enumerate(spans) if start < word.end and end > word.start]
-        if inside:
-            words.append(word.text)
-            table.append(rows[inside].mean(0))
-    return TextWords(words, np.stack(table) if table else np.zeros((0, rows.shape[1]), np.float32))
 
 
 def check_size(batch: int | None) -> int | None:

@@ -16,7 +16,7 @@ from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.families.names import Names
-from inlaid.neural.generation import ALL_KEYS as GENERATION_KEYS
+from inlaid.neural.generation_keys import ALL_KEYS as GENERATION_KEYS
 from inlaid.neural.tables import config_by_tensors
 
 JSON = Mapping[str, Any]
