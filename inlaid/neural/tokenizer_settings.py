@@ -6,14 +6,15 @@ settings of tokenizer_config.json. So these win; here they win too, and a note s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
+from inlaid.errors import FormatError
 from inlaid.messages import Message
-from inlaid.untrusted import read_json_object
+from inlaid.untrusted import library_errors, read_json_object
 
 SETTINGS = "tokenizer_config.json"
 SPECIAL_TOKENS = "special_tokens_map.json"
@@ -43,20 +44,49 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def apply_settings(tokenizer: Any, settings: Mapping[str, Any], default_class: str) -> list[str]:
-    """Change a tokenizer as the settings say; returns what they contradicted.
+    """Change a tokenizer as the settings say; returns what they contradict, for the card.
 
     `default_class` is that of tokenizers whose settings name none; empty: the family takes tokenizer.json as
     it is.
     """
-    if not isinstance(tokenizer, Tokenizer) or not default_class:
+    if not isinstance(tokenizer, Tokenizer):
         return []
     given = settings.get("tokenizer_class") or default_class
     name = given.removesuffix("Fast") if isinstance(given, str) else ""
-    changed = CLASSES[name](tokenizer, settings) if name in CLASSES else []
-    return [
-        str(Message("tokenizer_config.json, not tokenizer.json, decides: {setting}", setting=each))
+    changed = CLASSES[name](tokenizer, settings) if default_class and name in CLASSES else []
+    decided = [
+        Message("tokenizer_config.json, not tokenizer.json, decides: {setting}", setting=each)
         for each in changed
     ]
+    return [str(each) for each in [*decided, *_ignored(tokenizer, settings)]]
+
+
+def _ignored(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> Iterator[Message]:
+    """Start and end tokens are where tokenizer.json puts them, as in `transformers` 5; version 4 let the
+    settings of some classes decide."""
+    if not isinstance(settings.get("add_bos_token", settings.get("add_eos_token")), bool):
+        return
+    with library_errors(_damaged):
+        ids = tokenizer.encode("a").ids
+    for key, name, found in (
+        ("add_bos_token", "bos_token", ids[:1]),
+        ("add_eos_token", "eos_token", ids[-1:]),
+    ):
+        token = settings.get(name)
+        content = token.get("content") if isinstance(token, dict) else token
+        wanted = settings.get(key)
+        if isinstance(wanted, bool) and isinstance(content, str):
+            added = found == [tokenizer.token_to_id(content)]
+            if added != wanted:
+                yield Message(
+                    "{key} of tokenizer_config.json is {wanted}; tokenizer.json decides otherwise",
+                    key=key,
+                    wanted=wanted,
+                )
+
+
+def _damaged(reason: str) -> FormatError:
+    return FormatError("The tokenizer.json cannot encode a text: {reason}. Get it again.", reason=reason)
 
 
 def _apply_to_bert(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> list[str]:

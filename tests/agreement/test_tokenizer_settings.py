@@ -113,6 +113,27 @@ def test_it_decides_about_a_space_before_a_text(name: str, stored: bool, said: b
     assert any(f"add_prefix_space {wanted}" in note for note in ours.card.notes) == (stored != wanted)
 
 
+@pytest.mark.parametrize("end", [True, False])
+@pytest.mark.parametrize("said", [True, False])
+def test_start_and_end_are_where_tokenizer_json_puts_them(end: bool, said: bool, tmp_path: Path):
+    config = transformers.MistralConfig(**SIZE, intermediate_size=8, num_key_value_heads=1)
+    transformers.MistralModel(config).save_pretrained(tmp_path)
+    settings = {"add_bos_token": True, "add_eos_token": said, "bos_token": "[CLS]", "eos_token": "[SEP]"}
+    write_tokenizer(tmp_path, {}, {**settings, "tokenizer_class": "LlamaTokenizer"})
+    path = tmp_path / "tokenizer.json"
+    made = tokenizers.Tokenizer.from_file(str(path))
+    made.post_processor = tokenizers.processors.TemplateProcessing(
+        "[CLS] $A [SEP]" if end else "[CLS] $A", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    made.save(str(path))
+    ours = load_model(tmp_path)
+    theirs = transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    assert ours.tokenizer.encode("cat").ids == theirs("cat")["input_ids"]
+    noted = [note for note in ours.card.notes if "tokenizer_config.json" in note]
+    expected = f"add_eos_token of tokenizer_config.json is {said}; tokenizer.json decides otherwise"
+    assert noted == ([] if end == said else [expected])
+
+
 def test_a_class_that_takes_the_file_as_it_is(tmp_path: Path):
     network("Bert", tmp_path)
     write_tokenizer(
