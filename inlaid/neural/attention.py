@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from inlaid.errors import SettingError
-from inlaid.neural.few_rows import apply, is_plain
+from inlaid.neural.cache import KeyValueCache
 from inlaid.neural.positions import Positions
+from inlaid.neural.products import apply, is_plain
 
 
 @dataclass(frozen=True)
@@ -55,29 +56,6 @@ class Run:
     length: int
     view: View
     """That of each of them."""
-
-
-@dataclass
-class KeyValueCache:
-    """Keys and values of one attention from earlier steps: (batch, head, token, head_dim)."""
-
-    keys: Tensor | None = None
-    values: Tensor | None = None
-
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Append, and return all."""
-        if self.keys is not None and self.values is not None:
-            keys = torch.cat([self.keys, keys], 2)
-            values = torch.cat([self.values, values], 2)
-        self.keys = keys
-        self.values = values
-        return keys, values
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order; beam search does it after every step."""
-        if self.keys is not None and self.values is not None:
-            self.keys = self.keys.index_select(0, rows)
-            self.values = self.values.index_select(0, rows)
 
 
 @dataclass

@@ -8,15 +8,16 @@ which trains without a warm-up. A sandwich normalizes the input and the output o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inlaid.neural.attention import Attention, AttentionOutput, KeyValueCache, View
+from inlaid.neural.attention import Attention, AttentionOutput, View
+from inlaid.neural.cache import BlockCache
 from inlaid.neural.config import Config
-from inlaid.neural.few_rows import apply
+from inlaid.neural.products import apply
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
@@ -82,9 +83,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.gate is None:
-            inner = self.activation(apply(self.up, x))
+            inner = apply(self.up, x, self.activation)
         else:
-            inner = self.activation(apply(self.gate, x)) * apply(self.up, x)
+            inner = apply(self.gate, x, self.activation) * apply(self.up, x)
         return apply(self.down, self.dropout(inner) if self.training else inner)
 
 
@@ -94,14 +95,6 @@ class Memory:
 
     hidden: Tensor
     view: View
-
-
-@dataclass
-class BlockCache:
-    """Keys and values of one block: of the decoded tokens, and of the memory."""
-
-    self_attention: KeyValueCache = field(default_factory=KeyValueCache)
-    cross_attention: KeyValueCache = field(default_factory=KeyValueCache)
 
 
 @dataclass

@@ -29,7 +29,9 @@ from inlaid.neural.generation import FileSettings, read_generation
 from inlaid.neural.model import Model
 from inlaid.neural.network import Network, parameter_shapes
 from inlaid.neural.sentence import Sentence
-from inlaid.neural.sentence_files import network_folder, read_sentence, sentence_files
+from inlaid.neural.sentence_files import network_folder, read_sentence
+from inlaid.neural.sentence_write import sentence_files
+from inlaid.neural.tokenizer_settings import apply_settings, read_settings
 from inlaid.neural.tokens import check_tokenizer, lower_cased, tokenizer_files
 from inlaid.neural.vocabulary import read_words
 from inlaid.neural.weights import FLOATS, check_finite, fill_network
@@ -63,9 +65,11 @@ def load_model(
     tensors = {name: _as_tensor(tensor) for name, tensor in loaded.tensors.items()}
     network = fill_network(loaded.config, tensors, path)
     tokenizer = read_words(path) or family.read_tokenizer(path, loaded.config)
+    settings = {} if tokenizer is None else read_settings(path)
+    changed = apply_settings(tokenizer, settings, family.tokenizer_class)
     if tokenizer is not None:
         check_tokenizer(tokenizer, path, loaded.config)
-    notes = [*loaded.notes, *_dtype_notes(tensors.values(), next(network.parameters()).dtype)]
+    notes = [*loaded.notes, *changed, *_dtype_notes(tensors.values(), next(network.parameters()).dtype)]
     network.to(device=device, dtype=dtype).eval()
     has_limit = "positions.max_length" in family.keys
     max_length = loaded.config.positions.max_length if has_limit else None
@@ -76,7 +80,7 @@ def load_model(
     if generation is not None:
         notes += generation.notes()
     card = _card(folder, family.model_type, notes, sentence)
-    return Model(network, tokenizer, card, sentence, generation)
+    return Model(network, tokenizer, card, sentence, generation, settings)
 
 
 def save_model(model: Model, path: str | Path) -> None:
@@ -105,7 +109,7 @@ def save_model(model: Model, path: str | Path) -> None:
         if model.generation is not None and model.generation.file:
             files.write_text(folder / GENERATION, _as_json(model.generation.to_write(config)))
         files.write_text(folder / CARD, _as_json(dataclasses.asdict(model.card)))
-        more = tokenizer_files(model.tokenizer, config)
+        more = tokenizer_files(model.tokenizer, config, model.tokenizer_settings)
         if model.sentence is not None:
             more |= sentence_files(model.sentence, config.dim)
         for name, content in more.items():

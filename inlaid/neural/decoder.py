@@ -9,10 +9,11 @@ from collections.abc import Collection, Sequence
 
 from torch import Tensor, nn
 
+from inlaid.neural.cache import Cache
 from inlaid.neural.config import Config
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.encoder import make_head
-from inlaid.neural.stack import Cache, Output, Stack, check_batch
+from inlaid.neural.stack import Output, Stack, check_batch
 
 
 class Decoder(nn.Module):

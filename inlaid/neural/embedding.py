@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from inlaid.errors import SettingError
-from inlaid.neural.few_rows import linear
 from inlaid.neural.lookup import NormLimit, check_ids, id_frequencies, lookup, norm_scale
+from inlaid.neural.products import linear
 from inlaid.vectors import Vectors
 
 Rows = Literal["mean"] | Tensor

@@ -15,14 +15,14 @@ from inlaid.errors import SettingError
 from inlaid.neural.beam import Beams, top_words
 from inlaid.neural.constraints import Constraints
 from inlaid.neural.decoding import DecodingState
-from inlaid.neural.few_rows import few_rows
 from inlaid.neural.generation import GenerationSettings, Rules
 from inlaid.neural.model import Model
+from inlaid.neural.products import fast_products
 from inlaid.neural.tokens import make_batch
 
 
 @torch.no_grad()
-@few_rows()
+@fast_products(few_rows=True)
 def generate(
     model: Model, ids: Tensor, mask: Tensor | None = None, settings: GenerationSettings | None = None
 ) -> list[list[int]]:
@@ -74,10 +74,9 @@ def generate_texts(
 def _beam_search(state: DecodingState, constraints: Constraints) -> list[list[int]]:
     beams = Beams(len(state.logits), state.end_ids, state.rules)
     state.expand(beams.beams)
-    memory = torch.empty_like(state.logits, dtype=torch.float32)  # new memory each time takes longer
     while True:
-        scores = memory[: len(state.logits)]
-        torch.log_softmax(state.logits.float(), -1, out=scores)
+        scores = state.logits.float()
+        torch.log_softmax(scores, -1, out=scores)  # in place: new memory takes longer
         scores = constraints.apply(scores, state.ids, state.used)
         step = beams.step(*top_words(scores, beams.candidates))
         if not beams.running:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from inlaid.neural.encoder import DetectorHead, Encoder, MaskedHead
 from inlaid.neural.generation import FileSettings
 from inlaid.neural.network import Network
 from inlaid.neural.pooling import check_poolings, pool
-from inlaid.neural.products import with_fast_products
+from inlaid.neural.products import fast_products
 from inlaid.neural.sentence import Sentence, similarity
 from inlaid.neural.seq2seq import Seq2Seq
 from inlaid.neural.tokens import (
@@ -35,6 +35,7 @@ from inlaid.neural.tokens import (
     target_word,
     words_in_order,
 )
+from inlaid.neural.words import TextWords, merged_words
 from inlaid.report import Note, Report, log
 from inlaid.vectors import Card, Vectors
 
@@ -42,14 +43,6 @@ TOKENS = 2048
 """Tokens computed at once by each thread of a CPU: more do not fit into its caches."""
 GPU_TOKENS = 65_536
 """Fewer would leave a GPU idle."""
-
-
-@dataclass(frozen=True)
-class TextWords:
-    """The words of one text, and a contextual vector (word, dim) for each."""
-
-    words: list[str]
-    table: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -84,6 +77,8 @@ class Model:
     """How a folder of sentence-transformers embeds texts; None: as the mean of the hidden states."""
     generation: FileSettings | None = None
     """What its folder says about generating text, if it has one."""
+    tokenizer_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The tokenizer_config.json of its folder."""
 
     @property
     def config(self) -> Config:
@@ -172,7 +167,7 @@ class Model:
             encoded = self._batch(some)
             hidden = self._hidden(encoded, number).float().cpu().numpy()
             found += [
-                _merged(text, spans, rows, tokenizer or Word())
+                merged_words(text, spans, rows, tokenizer or Word())
                 for text, spans, rows in zip(some, encoded.spans, hidden, strict=True)
             ]
         return found
@@ -241,16 +236,16 @@ class Model:
         return encoded
 
     @torch.no_grad()
+    @fast_products(few_rows=False)
     def _pooled(
         self, encoded: EncodedTexts, layer: int, poolings: Sequence[str], start: int, batch: int | None
     ) -> Tensor:
         """The vectors of all texts, in their order: (text, dim)."""
         parts: list[Tensor] = []
         places: list[np.ndarray] = []
-        network = with_fast_products(self.network)
         tokens = TOKENS * torch.get_num_threads() if self.device.type == "cpu" else GPU_TOKENS
         for packed in packed_batches(encoded, tokens, batch):
-            for hidden in self._runs(network, packed, layer):
+            for hidden in self._runs(packed, layer):
                 if hidden.shape[1] <= start:
                     raise SettingError("A text has no tokens after the prompt, which is not pooled.")
                 parts.append(pool(hidden.float(), poolings, start))  # sums of bfloat16 lose digits
@@ -259,8 +254,9 @@ class Model:
         order = torch.from_numpy(np.argsort(np.concatenate(places)))
         return vectors[order.to(vectors.device)]
 
-    def _runs(self, network: Network, packed: PackedBatch, layer: int) -> Iterator[Tensor]:
+    def _runs(self, packed: PackedBatch, layer: int) -> Iterator[Tensor]:
         """Hidden states (text, token, dim) after a layer, for each length of a batch."""
+        network = self.network
         sizes = [texts * length for texts, length in packed.runs]
         ids = packed.ids.to(self.device)
         if isinstance(network, BiLM):  # its cells go from token to token
@@ -332,18 +328,6 @@ class Model:
             notes=(note,),
         )
         return Vectors.of(words, table.detach().float().cpu().numpy(), card)
-
-
-def _merged(text: str, spans: Sequence[tuple[int, int]], rows: np.ndarray, tokenizer: Tokenizer) -> TextWords:
-    """The words of `text` that tokens overlap, each with the mean of their rows."""
-    words = list[str]()
-    table = list[np.ndarray]()
-    for word in tokenizer.tokenize(text):
-        inside = [place for place, (start, end) in enumerate(spans) if start < word.end and end > word.start]
-        if inside:
-            words.append(word.text)
-            table.append(rows[inside].mean(0))
-    return TextWords(words, np.stack(table) if table else np.zeros((0, rows.shape[1]), np.float32))
 
 
 def check_size(batch: int | None) -> int | None:

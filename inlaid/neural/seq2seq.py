@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 from inlaid.errors import SettingError
 from inlaid.neural.blocks import Memory
+from inlaid.neural.cache import Cache
 from inlaid.neural.config import Config
 from inlaid.neural.embedding import TokenEmbedding
 from inlaid.neural.encoder import make_head
-from inlaid.neural.stack import Cache, Output, Stack, check_batch, memory_view
+from inlaid.neural.stack import Output, Stack, check_batch, memory_view
 
 
 @dataclass

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from inlaid.errors import SettingError
 from inlaid.neural.attention import Run, View, causal_mask, window_mask
-from inlaid.neural.blocks import BlockCache, BlockOutput, Memory, TransformerBlock, make_norm
+from inlaid.neural.blocks import BlockOutput, Memory, TransformerBlock, make_norm
+from inlaid.neural.cache import Cache
 from inlaid.neural.config import Config
 from inlaid.neural.config_parts import AttentionConfig
 from inlaid.neural.embedding import TokenEmbedding
@@ -38,45 +39,6 @@ class Output:
 
 
 torch.export.register_dataclass(Output)
-
-
-class Cache:
-    """Keys and values of all blocks, so that each new token costs one token's work."""
-
-    def __init__(self, layers: int) -> None:
-        self.layers = [BlockCache() for _ in range(layers)]
-
-    @property
-    def length(self) -> int:
-        """Tokens cached so far."""
-        keys = self.layers[0].self_attention.keys
-        return 0 if keys is None else keys.shape[2]
-
-    def check(self, layers: int, rows: int) -> None:
-        """Raise SettingError unless it is the cache of a network with so many layers, and of so many rows."""
-        keys = self.layers[0].self_attention.keys
-        if len(self.layers) != layers:
-            raise SettingError(
-                "The cache has {found} layers and the network {layers}. Use network.new_cache().",
-                found=len(self.layers),
-                layers=layers,
-            )
-        if keys is not None and keys.shape[0] != rows:
-            raise SettingError(
-                "The cache holds {found} texts; found {rows}. Use a new cache for other texts.",
-                found=keys.shape[0],
-                rows=rows,
-            )
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order. The memory stays: all beams of a text share it."""
-        for cache in self.layers:
-            cache.self_attention.select(rows)
-
-    def select_memory(self, texts: Tensor) -> None:
-        """Keep the memory of these texts."""
-        for cache in self.layers:
-            cache.cross_attention.select(texts)
 
 
 class Stack(nn.Module):

@@ -16,13 +16,13 @@ from torch import Tensor
 from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
 from inlaid.neural.config import Config, SpecialTokens
+from inlaid.neural.tokenizer_settings import SETTINGS, settings_to_write
 from inlaid.neural.vocabulary import CutsWords, word_files
 from inlaid.untrusted import library_errors
 
 prepare_for_forks()
 
 TOKENIZER = "tokenizer.json"
-SETTINGS = "tokenizer_config.json"
 CHUNK = 1024
 """Texts encoded in one call: what a call returns takes many times the memory of its ids."""
 
@@ -66,8 +66,11 @@ def check_tokenizer(tokenizer: Any, path: Path, config: Config) -> None:
             )
 
 
-def tokenizer_files(tokenizer: Any, config: Config) -> dict[str, bytes]:
-    """The files from which Inlaid and `transformers` read the same tokenizer again."""
+def tokenizer_files(
+    tokenizer: Any, config: Config, settings: Mapping[str, Any] | None = None
+) -> dict[str, bytes]:
+    """The files from which Inlaid and `transformers` read the same tokenizer again; `settings` are those it
+    was read with."""
     if tokenizer is None:
         return {}
     if isinstance(tokenizer, PairTokenizer):
@@ -77,14 +80,12 @@ def tokenizer_files(tokenizer: Any, config: Config) -> dict[str, bytes]:
         "eos_token": config.special.end[0] if config.special.end else None,
         "bos_token": config.special.start,
     }
-    settings: dict[str, Any] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": config.positions.max_length,
-    }
+    defaults: dict[str, Any] = {"model_max_length": config.positions.max_length}
     for name, id in ids.items():
         token = None if id is None else tokenizer.id_to_token(id)
         if token:
-            settings[name] = token
+            defaults[name] = token
+    settings = settings_to_write(settings or {}, defaults)
     if isinstance(tokenizer, CutsWords):
         found = word_files(tokenizer)
     else:

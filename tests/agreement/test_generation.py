@@ -16,7 +16,7 @@ transformers: Any = pytest.importorskip(
 )
 
 from inlaid.errors import FormatError, SettingError  # noqa: E402
-from inlaid.neural import generation  # noqa: E402
+from inlaid.neural import generation, generation_keys  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
 from inlaid.neural.generate import GenerationSettings, generate  # noqa: E402
 
@@ -240,11 +240,11 @@ def test_unused_and_damaged_keys_are_named(folders: dict[str, Path], tmp_path: P
 def test_every_key_is_read_refused_or_without_effect():
     theirs = {key for key in vars(transformers.GenerationConfig()) if key != "_original_object_hash"}
     lists = [
-        {*generation.KEYS},
-        {*generation.ALSO_READ},
-        {*generation.SAMPLING},
-        {*generation.NEUTRAL},
-        {*generation.NO_EFFECT},
+        {*generation_keys.KEYS},
+        {*generation_keys.ALSO_READ},
+        {*generation_keys.SAMPLING},
+        {*generation_keys.NEUTRAL},
+        {*generation_keys.NO_EFFECT},
     ]
     assert theirs - set().union(*lists) == set()
     assert sum(map(len, lists)) == len(set().union(*lists))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from sentence_transformers.sentence_transformer import modules  # noqa: E402
 from inlaid.errors import FormatError, SettingError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
 
-WORDS = ["<pad>", "<unk>", "<s>", "</s>", "cat", "猫", "sat", "on", "the", "mat", "query", ":", "Big", "big"]
+WORDS = ["<s>", "<pad>", "</s>", "<unk>", "cat", "猫", "sat", "on", "the", "mat", "query", ":", "Big", "big"]
 TEXTS = [
     "cat",
     "the cat sat on the mat",
@@ -37,27 +36,62 @@ TEXTS = [
 ]
 """Of different and of equal lengths, so that batches are packed and sorted."""
 POOLINGS = ["cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
-SIZE = {"vocab_size": 14, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-MODELS: dict[str, Callable[[], Any]] = {
-    "bert": lambda: transformers.BertModel(
-        transformers.BertConfig(**SIZE, intermediate_size=48, max_position_embeddings=24)
-    ),
-    "roberta": lambda: transformers.RobertaModel(
-        transformers.RobertaConfig(**SIZE, **IDS, intermediate_size=48, max_position_embeddings=24)
-    ),
-    "gpt2": lambda: transformers.GPT2Model(
-        transformers.GPT2Config(vocab_size=14, n_embd=32, n_layer=2, n_head=4, n_positions=24, **IDS)
-    ),
-    "llama": lambda: transformers.LlamaModel(
-        transformers.LlamaConfig(
-            **SIZE, **IDS, intermediate_size=48, num_key_value_heads=2, max_position_embeddings=24
-        )
-    ),
-    "qwen2": lambda: transformers.Qwen2Model(
-        transformers.Qwen2Config(**SIZE, **IDS, intermediate_size=48, num_key_value_heads=2)
-    ),
+BYTES = [*WORDS[:4], *sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())]
+SIZE = {
+    "vocab_size": len(WORDS),
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 24,
 }
+IDS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+GROUPED = {"num_key_value_heads": 2, "head_dim": 8}
+T5 = {"vocab_size": len(WORDS), "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("Bert", {**SIZE, **IDS}),
+    "roberta": ("Roberta", {**SIZE, **IDS}),
+    "xlm-roberta": ("XLMRoberta", {**SIZE, **IDS}),
+    "camembert": ("Camembert", {**SIZE, **IDS}),
+    "mpnet": ("MPNet", {**SIZE, **IDS}),
+    "distilbert": (
+        "DistilBert",
+        {
+            "vocab_size": len(WORDS),
+            "dim": 32,
+            "n_layers": 2,
+            "n_heads": 4,
+            "hidden_dim": 48,
+            "max_position_embeddings": 24,
+            "pad_token_id": 1,
+        },
+    ),
+    "electra": ("Electra", {**SIZE, **IDS, "embedding_size": 16}),
+    "ernie": ("Ernie", {**SIZE, **IDS, "use_task_id": True}),
+    "modernbert": (
+        "ModernBert",
+        {**SIZE, **IDS, "cls_token_id": 0, "sep_token_id": 2, "local_attention": 6},
+    ),
+    "nomic_bert": ("NomicBert", {**SIZE, **IDS}),
+    "gpt2": ("GPT2", {**SIZE, **IDS}),
+    "llama": ("Llama", {**SIZE, **IDS, **GROUPED}),
+    "qwen2": (
+        "Qwen2",
+        {**SIZE, **IDS, "num_key_value_heads": 2, "vocab_size": len(BYTES), "max_position_embeddings": 60},
+    ),
+    "qwen3": ("Qwen3", {**SIZE, **IDS, **GROUPED}),
+    "mistral": ("Mistral", {**SIZE, **IDS, **GROUPED, "sliding_window": 4}),
+    "gemma3_text": ("Gemma3Text", {**SIZE, **IDS, **GROUPED, "sliding_window": 4}),
+    "gemma3_text, both ways": (
+        "Gemma3Text",
+        {**SIZE, **IDS, **GROUPED, "sliding_window": 4, "use_bidirectional_attention": True},
+    ),
+    "t5": ("T5", {**T5, "pad_token_id": 1, "eos_token_id": 2}),
+    "mt5": ("MT5", {**T5, "pad_token_id": 1, "eos_token_id": 2}),
+}
+"""Their class, and its config."""
+COUNTS_PADDING = ("bert", "distilbert", "electra", "ernie", "gpt2")
+"""They count padding on the left among their positions: there a vector depends on its batch."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -80,32 +114,38 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folders of `transformers`, by their model type, with random weights of a size that matters."""
     root = tmp_path_factory.mktemp("networks")
     torch.manual_seed(1)
-    for name, make in MODELS.items():
-        network = make()
-        for parameter in network.parameters():
-            parameter.data.normal_(std=0.3)
+    for name, (kind, settings) in MODELS.items():
+        suffix = "EncoderModel" if kind in ("T5", "MT5") else "Model"
+        network = getattr(transformers, kind + suffix)(getattr(transformers, f"{kind}Config")(**settings))
+        for key, parameter in network.named_parameters():
+            is_norm = parameter.dim() == 1 and key.endswith("weight") and kind != "Gemma3Text"
+            parameter.data.normal_(mean=1.0 if is_norm else 0.0, std=0.3)
         network.save_pretrained(root / name)
-        tokenizer(lower=False).save_pretrained(root / name)
+        tokenizer(name).save_pretrained(root / name)
     return root
 
 
-def tokenizer(*, lower: bool) -> Any:
+def tokenizer(name: str, *, side: str = "right") -> Any:
     made = tokenizers.Tokenizer(
         tokenizers.models.WordLevel({word: id for id, word in enumerate(WORDS)}, unk_token="<unk>")
     )
     made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    if name == "qwen2":  # whose tokenizer is always byte-level there
+        made = tokenizers.Tokenizer(tokenizers.models.BPE({word: id for id, word in enumerate(BYTES)}, []))
+        made.normalizer = tokenizers.normalizers.NFC()
+        made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        made.add_special_tokens(BYTES[:4])
     made.post_processor = tokenizers.processors.TemplateProcessing(
-        "<s> $A </s>", special_tokens=[("<s>", 2), ("</s>", 3)]
+        "<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
-    if lower:
-        made.normalizer = tokenizers.normalizers.Lowercase()
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=made,
         unk_token="<unk>",
         pad_token="<pad>",
         bos_token="<s>",
         eos_token="</s>",
-        model_max_length=20,
+        model_max_length=60 if name == "qwen2" else 20,
+        padding_side=side,
     )
 
 
@@ -144,6 +184,7 @@ def round_trip(theirs: Any, path: Path) -> Any:
 def test_every_family_pools_as_its_folder_says(name: str, networks: Path, tmp_path: Path):
     theirs = build(networks / name)
     theirs.save(str(tmp_path / "made"), create_model_card=False)
+    assert theirs.encode(TEXTS).std(0).mean() > 0.01  # the texts differ
     for pooling in POOLINGS:
         theirs[1].pooling_mode = pooling
         settings = {"embedding_dimension": 32, "pooling_mode": pooling, "include_prompt": True}
@@ -155,6 +196,22 @@ def test_every_family_pools_as_its_folder_says(name: str, networks: Path, tmp_pa
     plain = load_model(tmp_path / "made")
     assert plain.sentence is None
     np.testing.assert_array_equal(plain.embed(TEXTS), plain.embed(TEXTS, pooling="mean"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_padding_on_the_left(name: str, networks: Path, tmp_path: Path):
+    theirs = build(networks / name, pooling=POOLINGS)
+    theirs.tokenizer.padding_side = "left"
+    theirs.save(str(tmp_path / "left"), create_model_card=False)
+    ours = load_model(tmp_path / "left")
+    if name not in COUNTS_PADDING:
+        same(ours, theirs)
+    alone = theirs.encode(TEXTS, batch_size=1)
+    np.testing.assert_allclose(ours.embed(TEXTS), alone, atol=1e-5 * np.abs(alone).max())
+    save_model(ours, tmp_path / "ours")
+    again = peer.SentenceTransformer(str(tmp_path / "ours"), device="cpu")
+    assert again.tokenizer.padding_side == "left"
+    np.testing.assert_allclose(again.encode(TEXTS, batch_size=1), alone, atol=1e-5 * np.abs(alone).max())
 
 
 @pytest.mark.parametrize("order", [["cls", "lasttoken"], ["lasttoken", "mean", "max"]])
@@ -183,7 +240,10 @@ def test_layers_after_the_pooling(networks: Path, tmp_path: Path):
     assert ours.embed(TEXTS, pooling="mean").shape == (len(TEXTS), 32)
 
 
-@pytest.mark.parametrize(("name", "include"), [("roberta", False), ("llama", False), ("bert", True)])
+@pytest.mark.parametrize(
+    ("name", "include"),
+    [("roberta", False), ("llama", False), ("bert", True), ("bert", False), ("qwen3", False), ("t5", False)],
+)
 def test_prompts(name: str, include: bool, networks: Path, tmp_path: Path):
     theirs = build(
         networks / name,

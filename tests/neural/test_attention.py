@@ -14,12 +14,12 @@ from torch import Tensor
 from inlaid.errors import SettingError
 from inlaid.neural.attention import (
     Attention,
-    KeyValueCache,
     Projected,
     View,
     attend_with_weights,
     causal_mask,
 )
+from inlaid.neural.cache import KeyValueCache
 from inlaid.neural.positions import Alibi, Shaw, TransformerXL
 from inlaid.neural.rotary import Rotary
 

@@ -29,12 +29,17 @@ def product(rows, weights, bias, sums, begin, stop, out):
     # rows (M, D or more) f4: rows of 4,096 bytes would all be in the same few lines of the cache;
     # weights (N, D) f4, D a multiple of 16; bias (N,) f4; sums (32,) f4, scratch;
     # out (M, N) f4, whose columns begin..stop-1 become those of rows @ weights.T + bias
+    groups = -(-rows.shape[0] // TILE_ROWS)
     for block in range(begin, stop, AHEAD):
         end = min(block + AHEAD, stop)
-        for row in range(block, end, TILE_COLUMNS):
-            tile_and_prefetch(rows, 0, weights, row, sums)
-            _store(sums, bias, out, 0, row, end)
-        for first in range(TILE_ROWS, rows.shape[0], TILE_ROWS):  # the block is in the cache now
+        for group in range(groups):
+            first = group * TILE_ROWS
+            turn = group  # of all groups one fetches what comes after these three rows of the matrix
             for row in range(block, end, TILE_COLUMNS):
-                tile(rows, first, weights, row, sums)
+                if turn == 0:
+                    tile_and_prefetch(rows, first, weights, row, sums)
+                    turn = groups
+                else:
+                    tile(rows, first, weights, row, sums)
+                turn -= 1
                 _store(sums, bias, out, first, row, end)

@@ -32,6 +32,7 @@ OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm
 
 class Bert(Family):
     model_type = "bert"
+    tokenizer_class = "BertTokenizer"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 30522),
         "dim": ("hidden_size", 768),

@@ -26,6 +26,7 @@ OTHER_NAMES = {"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidd
 
 class Distilbert(Family):
     model_type = "distilbert"
+    tokenizer_class = "BertTokenizer"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 30522),
         "dim": ("dim", 768),

@@ -16,7 +16,7 @@ from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.families.names import Names
-from inlaid.neural.generation import ALL_KEYS as GENERATION_KEYS
+from inlaid.neural.generation_keys import ALL_KEYS as GENERATION_KEYS
 from inlaid.neural.tables import config_by_tensors
 
 JSON = Mapping[str, Any]
@@ -96,6 +96,8 @@ class Family:
     generation_config.json."""
     has_config_json: ClassVar[bool] = True
     """Folders have a config.json with this model type; otherwise `recognizes` tells by other files."""
+    tokenizer_class: ClassVar[str] = ""
+    """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is."""
     classes: ClassVar[Mapping[str, str]] = {}
     """Our kind of head -> their class that has it; the first is the default."""
 

@@ -31,6 +31,7 @@ BLOCK = {
 
 class Gpt2(Family):
     model_type = "gpt2"
+    tokenizer_class = "GPT2Tokenizer"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 50257),
         "dim": ("n_embd", 768),

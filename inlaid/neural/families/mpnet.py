@@ -29,6 +29,7 @@ BUCKETS = 32
 
 class Mpnet(Roberta):
     model_type = "mpnet"
+    tokenizer_class = "MPNetTokenizer"
     keys: ClassVar = {
         **{name: key for name, key in Roberta.keys.items() if name != "segment_types"},
         "vocab_size": ("vocab_size", 30527),

@@ -55,6 +55,7 @@ FIRST_REQUIRED = {
 
 class NomicBert(Family):
     model_type = "nomic_bert"
+    tokenizer_class = "BertTokenizer"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 30528),
         "dim": ("hidden_size", 768),

@@ -20,6 +20,7 @@ END = "</s>"
 
 class Roberta(Bert):
     model_type = "roberta"
+    tokenizer_class = "RobertaTokenizer"
     keys: ClassVar = {
         **{name: key for name, key in Bert.keys.items() if name != "positions.max_length"},
         "vocab_size": ("vocab_size", 50265),
