@@ -154,6 +154,7 @@ def masked() -> Any:
 
 def seq2seq() -> Any:
     import tokenizers
+    import torch
 
     from inlaid.neural.config import make_config
     from inlaid.neural.model import Model
@@ -178,6 +179,7 @@ def seq2seq() -> Any:
         }
     )
     network = make_network(config)
+    torch.manual_seed(0)
     for parameter in network.parameters():
-        parameter.data.normal_(std=0.5)
+        parameter.data.normal_()
     return Model(network.eval(), tokenizer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ class Embedded:
 @analysis
 def embed(
     model: Vectors | AnyModel,
-    texts: str | Path | Sequence[str] = (),
+    texts: str | Path | Sequence[str] | Iterable[str] = (),
     settings: EmbedSettings | None = None,
     *,
     file: Path | None = None,

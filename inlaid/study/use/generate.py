@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +68,7 @@ class Generated:
 @analysis
 def generate(
     model: AnyModel,
-    texts: str | Path | Sequence[str] = (),
+    texts: str | Path | Sequence[str] | Iterable[str] = (),
     settings: GenerateSettings | None = None,
     *,
     file: Path | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,7 @@ class Translations:
 @analysis
 def translate(
     model: AnyModel,
-    texts: str | Path | Sequence[str] = (),
+    texts: str | Path | Sequence[str] | Iterable[str] = (),
     settings: TranslateSettings | None = None,
     *,
     file: Path | None = None,
