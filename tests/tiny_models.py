@@ -5,12 +5,15 @@ bytes      the bytes of UTF-8; after 三 comes 大, and then the end
 masked     a mask is 苹果 (.5), 米饭 (.3) or 鱼 (.2), whatever is around it
 seq2seq    small and random: what it says depends on what it reads
 sentence   the encoder of `masked`, as sentence-transformers saves one
+
+`python tests/tiny_models.py tiny` writes them into the folder `tiny`.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +186,9 @@ def seq2seq() -> Any:
     for parameter in network.parameters():
         parameter.data.normal_()
     return Model(network.eval(), tokenizer)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir()
+    make(target)
