@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
@@ -324,7 +324,7 @@ class AnalysisMethods:
     @overload
     def embed(
         self,
-        texts: str | Path | Sequence[str] = (),
+        texts: str | Path | Sequence[str] | Iterable[str] = (),
         settings: EmbedSettings | None = None,
         *,
         layer: int | None = None,

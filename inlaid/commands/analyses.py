@@ -133,6 +133,8 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         text = f"format of the vectors, where it is not recognized: {formats}"
         fields.append(_flag("source_format", str | None, text, None))
         fields += reading_fields(without=set(defaults))
+    if any(AnyModel in each.accepts for each in study.inputs):
+        fields.append(_flag("device", str, "where a model computes: cpu, cuda, cuda:1, mps", "cpu"))
     if study.gives_vectors:
         fields.append(_flag("output", Path | None, "save the result as vectors", None))
         fields.append(_flag("format", str | None, format_help(), None))
@@ -197,14 +199,16 @@ def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
     if given.many:
         return tuple(_opened(given.type, path, study, options, report) for path in typed)
     is_model = AnyModel in given.accepts and (given.type is AnyModel or is_model_folder(typed))
-    return _model(typed) if is_model else _opened(given.type, typed, study, options, report)
+    if is_model:
+        return _model(typed, options.device)
+    return _opened(given.type, typed, study, options, report)
 
 
-def _model(path: Path) -> Any:
+def _model(path: Path, device: str) -> Any:
     need("torch", extra="neural")
     from inlaid.neural.checkpoint import load_model
 
-    return load_model(path)
+    return load_model(path, device=device)
 
 
 def _opened(kind: type, path: Path, study: Analysis, options: Any, report: Report) -> Any:

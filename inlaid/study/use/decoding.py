@@ -42,7 +42,7 @@ class DecodingSettings:
     repetition_penalty: Weight | None = None
     """Above 1, words that are in the text already become less likely (1)."""
     no_repeat_ngram_size: Count | None = None
-    """No n tokens in a row occur twice; 0: they may (0)."""
+    """`--no-repeat-ngram-size`: so many tokens in a row never occur twice; 0: they may (0)."""
     trace: bool = False
     """Show the decoding step by step: the likeliest tokens, the chosen one; for beams the tree."""
 

@@ -12,9 +12,9 @@ from inlaid.collect.archives import file_of
 from inlaid.collect.charsets import AUTO, report_charset
 from inlaid.collect.compression import STDIN, DecompressedFile
 from inlaid.collect.tables import BYTE_ORDER_MARK, TABLES
-from inlaid.errors import SettingError, SourceError
+from inlaid.errors import SettingError, SourceError, need
 from inlaid.messages import Advice, Message
-from inlaid.report import Report
+from inlaid.report import Note, Report
 
 T = TypeVar("T")
 
@@ -87,11 +87,31 @@ def _read(path: Path, field: str, report: Report) -> Iterator[str]:
         if suffix != ".parquet":  # that is not text
             file.recode(AUTO, "error")
             report_charset(path, file.charset, AUTO, report)
-        if suffix in TABLES:
+        if suffix == ".parquet":
+            yield from _without_nulls(TABLES[suffix](file, path, field), path, report)
+        elif suffix in TABLES:
             yield from TABLES[suffix](file, path, field)
         else:
             yield from _lines(file, path)
         file.finish()
+
+
+def _without_nulls(values: Iterator[str], path: Path, report: Report) -> Iterator[str]:
+    """The values of a column, which leave out rows without one; how many there are is noted at the end."""
+    count = 0
+    for value in values:
+        count += 1
+        yield value
+    rows = need("pyarrow.parquet", extra="parquet").read_metadata(path).num_rows
+    if rows > count:
+        report(
+            Note(
+                "{path}: {missing:,} of {rows:,} rows have no text (null). They are left out, unnumbered.",
+                path=path,
+                missing=rows - count,
+                rows=rows,
+            )
+        )
 
 
 def _lines(file: DecompressedFile, path: Path) -> Iterator[str]:

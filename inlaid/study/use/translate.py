@@ -136,6 +136,7 @@ def _translated(
     model: Model, texts: Iterator[str], settings: TranslateSettings, report: Report
 ) -> Iterator[Translation]:
     """Translations in the order of the texts. Within some batches, texts are sorted by length."""
+    tokens = Tokens(model.tokenizer)
     done = 0
     cut = 0
     for some in chunks(texts, settings.batch * CHUNK):
@@ -150,7 +151,7 @@ def _translated(
         size = 1 if settings.trace else settings.batch
         for group in chunks(order, size):
             rows = [waiting[place] for place in group]
-            made = _batch(model, [some[place] for place in group], rows, settings)
+            made = _batch(model, tokens, [some[place] for place in group], rows, settings)
             found.update(zip(group, made, strict=True))
             report(Progress("translating", done + len(found), None, "texts"))
         done += len(some)
@@ -168,7 +169,11 @@ def _translated(
 
 
 def _batch(
-    model: Model, texts: Sequence[str], rows: Sequence[list[int]], settings: TranslateSettings
+    model: Model,
+    tokens: Tokens,
+    texts: Sequence[str],
+    rows: Sequence[list[int]],
+    settings: TranslateSettings,
 ) -> list[Translation]:
     import torch
 
@@ -183,7 +188,6 @@ def _batch(
         mask[place, : len(row)] = True
     chosen = generation_settings(settings, model, 1)
     rules = resolve(chosen, model.generation or FileSettings(), model.config, 1)
-    tokens = Tokens(model.tokenizer)
     recorder = None
     if settings.trace:
         start = [] if rules.start is None else [tokens.shown(rules.start)]

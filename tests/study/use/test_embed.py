@@ -135,6 +135,16 @@ class TestFiles:
         ended = subprocess.run([sys.executable, "-c", code], input="吃\n".encode(), capture_output=True)
         assert json.loads(ended.stdout)["texts"] == ["吃"]
 
+    def test_rows_of_parquet_without_text_are_noted(self, vectors: Vectors, tmp_path: Path):
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        parquet.write_table(pyarrow.table({"text": ["cat", None, "dog"]}), tmp_path / "t.parquet")
+        notes: list[Any] = []
+        found = inlaid.embed(vectors, tmp_path / "t.parquet", report=notes.append)
+        assert found.texts == ("cat", "dog")
+        assert any("1 of 3 rows have no text (null)" in str(note) for note in notes)
+
     @pytest.mark.parametrize("suffix", ["npz", "parquet", "inlaid"])
     def test_outputs(self, file: Path, tmp_path: Path, typed: Any, suffix: str, monkeypatch: Any):
         monkeypatch.setattr(module, "CHUNK", 2)

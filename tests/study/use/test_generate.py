@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
@@ -229,6 +230,10 @@ class TestTranslate:
         (("generate", "decoder", "decoder/config.json"), "Read it with --file decoder/config.json."),
         (("generate", "decoder", "I", "--file", "x.txt"), "Texts and a file are given."),
         (("generate", "decoder", "--file", "x.txt"), "There is no file 'x.txt'."),
+        (
+            ("generate", "decoder", "I", "--device", "nothing"),
+            "No network can be put on the device 'nothing'",
+        ),
     ],
 )
 def test_what_cannot_work_is_one_line(typed: Any, words: tuple[str, ...], said: str):
@@ -236,6 +241,20 @@ def test_what_cannot_work_is_one_line(typed: Any, words: tuple[str, ...], said: 
     assert said in error
     assert error.count("\n") == 1
     assert error.startswith("error: ")
+
+
+def test_chinese_by_wordpiece_has_no_spaces():
+    """As in vocabularies of BERT, with which many Chinese decoders were trained."""
+    words = ["[UNK]", "山", "上", "有", "，", "a", "cat", "##s"]
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece({word: id for id, word in enumerate(words)}, unk_token="[UNK]")
+    )
+    made.decoder = tokenizers.decoders.WordPiece()
+    tokens = Tokens(made)
+    assert tokens.text([1, 2, 4, 3, 5, 6, 7, 1]) == "山上，有 a cats 山"
+    assert tokens.continuation([1, 2], [3, 5]) == "有 a"
+    growing = GrowingText(tokens, [1])
+    assert [growing.add(id) for id in (2, 3, 5, 6, 7)] == ["上", "有", " a", " cat", "s"]
 
 
 def test_unknown_words_are_noted(tiny_models: Path):
@@ -252,7 +271,6 @@ class Missing:
         if name == "torch":
             raise ModuleNotFoundError("No module named 'torch'", name="torch")
 sys.meta_path.insert(0, Missing())
-from inlaid.cli import main
 for command in (["generate"], ["translate"], ["next"], ["fill"], ["embed"]):
     assert main([*command, {str(tiny_models / "decoder")!r}, "I ___"]) == 2
 """
