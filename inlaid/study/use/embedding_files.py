@@ -21,8 +21,10 @@ from inlaid.vectors import Card, Vectors
 
 LISTED = 100
 """Most texts without a vector that are kept."""
-ROWS = 65_536
+ROWS = 8192
 """Rows written at a time."""
+WAITING = 1 << 24
+"""Bytes of vectors, and of texts, that wait in memory before they go to a file."""
 WIDEST = 1 << 30
 """Bytes of the texts of an npz: NumPy gives every text the room of the longest."""
 
@@ -31,8 +33,8 @@ class EmbeddedTexts:
     """Texts and their vectors. With a folder they wait there, in unnamed files, and not in memory."""
 
     def __init__(self, folder: Path | None) -> None:
-        self.table = files.Spool(np.float32, folder)
-        self.blob = files.Spool(np.uint8, folder)
+        self.table = files.Spool(np.float32, folder, keep=WAITING)
+        self.blob = files.Spool(np.uint8, folder, keep=WAITING)
         self.lengths: list[np.ndarray] = []
         self.numbers: list[np.ndarray] = []
         self.dim = 0

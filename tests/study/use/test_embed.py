@@ -15,6 +15,7 @@ import inlaid
 from inlaid.errors import SettingError
 from inlaid.neural.checkpoint import load_model
 from inlaid.study.use import embed as module
+from inlaid.study.use import embedding_files
 from inlaid.vectors import Card, Vectors
 
 WORDS = ["cat", "dog", "苹果", "吃"]
@@ -184,7 +185,8 @@ class TestFiles:
                 yield Text("cat dog" if number % 2 else "cat")
 
         monkeypatch.setattr(module, "CHUNK", 100)
-        monkeypatch.setattr("inlaid.files.SPOOL_BYTES", 1000)
+        monkeypatch.setattr(embedding_files, "WAITING", 1000)
+        monkeypatch.setattr(embedding_files, "ROWS", 300)
         found = inlaid.embed(vectors, texts(), output=tmp_path / "out.npz")
         assert found.count == 5_000
         assert alive["most"] <= 250
