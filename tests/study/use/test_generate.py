@@ -271,6 +271,7 @@ class Missing:
         if name == "torch":
             raise ModuleNotFoundError("No module named 'torch'", name="torch")
 sys.meta_path.insert(0, Missing())
+from inlaid.cli import main
 for command in (["generate"], ["translate"], ["next"], ["fill"], ["embed"]):
     assert main([*command, {str(tiny_models / "decoder")!r}, "I ___"]) == 2
 """
