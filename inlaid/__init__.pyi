@@ -48,6 +48,10 @@ from inlaid.study.search.neighbors import neighbors as neighbors
 from inlaid.study.search.odd_one_out import odd_one_out as odd_one_out
 from inlaid.study.search.similarity import similarity as similarity
 from inlaid.study.search.vector import vector as vector
+from inlaid.study.use.embed import embed as embed
+from inlaid.study.use.generate import generate as generate
+from inlaid.study.use.next import next as next
+from inlaid.study.use.translate import translate as translate
 from inlaid.vectors import Vectors as Vectors
 
 __version__: str

@@ -38,7 +38,7 @@ def method_names(kind: type) -> list[str]:
 def takes(entry: registry.Entry, kind: type) -> bool:
     """Whether the first input of an analysis is one object of this type."""
     first = entry.load().analysis.inputs[0]
-    return issubclass(kind, first.type) and not first.many
+    return issubclass(kind, (first.type, *first.accepts)) and not first.many
 
 
 def _no_attribute(owner: object, name: str) -> Message:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
@@ -32,6 +32,8 @@ from inlaid.study.search.odd_one_out import OddOneOut
 from inlaid.study.search.queries import Query
 from inlaid.study.search.similarity import Similarities
 from inlaid.study.search.vector import VectorSettings, WordVector
+from inlaid.study.use.embed import Embedded, EmbedSettings
+from inlaid.study.use.masks import FilledMasks
 from inlaid.vectors import Vectors
 
 class AnalysisMethods:
@@ -316,8 +318,54 @@ class AnalysisMethods:
         objective: Objective | None = None,
         dictionary: str | Path | Sequence[str | Path] = (),
         report: Report = ...,
-    ) -> Filled:
-        """The words that best fit a blank, by the two tables of a method such as sgns: "这是一个___的苹果"."""
+    ) -> Filled | FilledMasks:
+        """The words that best fit a blank: "这是一个___的苹果"."""
+
+    @overload
+    def embed(
+        self,
+        texts: str | Path | Sequence[str] | Iterable[str] = (),
+        settings: EmbedSettings | None = None,
+        *,
+        layer: int | None = None,
+        pooling: str | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        truncate: bool = False,
+        batch: Positive | None = None,
+        subwords: bool = True,
+        unit: bool = False,
+        file: Path | None = None,
+        field: str = "text",
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Embedded:
+        """One vector for each text: by a model as its folder says, or as the mean of word vectors."""
+
+    @overload
+    def embed(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        settings: EmbedSettings | None = None,
+        layer: int | None = None,
+        pooling: str | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        truncate: bool = False,
+        batch: Positive | None = None,
+        subwords: bool = True,
+        unit: bool = False,
+        file: Path | None = None,
+        field: str = "text",
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Embedded:
+        """One vector for each text: by a model as its folder says, or as the mean of word vectors."""
 
     def axis(
         self,

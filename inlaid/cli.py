@@ -35,6 +35,7 @@ TITLES = {
     "search": "words and their vectors",
     "evaluate": "quality",
     "doctor": "quality",
+    "use": "texts and models",
     "explain": "explanations",
     "compare": "several spaces",
     "map": "pictures",

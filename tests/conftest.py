@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import importlib.util
 import os
 import signal
 from collections import Counter
@@ -56,6 +57,19 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.fail(f"INLAID_DATA names {folder}, which is not a folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of model folders: decoder, bytes, masked, seq2seq, sentence (see tiny_models.py)."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed: pip install 'inlaid[neural]'")
+    spec = importlib.util.spec_from_file_location("tiny_models", Path(__file__).with_name("tiny_models.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.make(tmp_path_factory.mktemp("models"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -136,7 +136,9 @@ def with_code(language: str) -> list[object]:
 
 
 @pytest.fixture
-def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Path:
     """A folder to work in, with the files of their own that the page supposes readers to have."""
     monkeypatch.chdir(tmp_path)
     language = "zh" if "zh" in page.name or page.parent.name == "zh" else "en"
@@ -144,6 +146,8 @@ def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, write in FILES.items():
         if name in shown:
             (tmp_path / name).write_text(write(language), "utf-8")
+    if "tiny/" in shown:
+        (tmp_path / "tiny").symlink_to(request.getfixturevalue("tiny_models"))
     return tmp_path
 
 

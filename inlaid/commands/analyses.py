@@ -22,16 +22,17 @@ from inlaid.commands.options import (
     reading_values,
 )
 from inlaid.commands.parsing import dashes_kept, parse, without_mark
-from inlaid.commands.terminal import drawn, print_json, print_rows
+from inlaid.commands.terminal import Stream, drawn, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
-from inlaid.errors import SettingError
+from inlaid.errors import SettingError, need
+from inlaid.neural.kinds import AnyModel, is_model_folder
 from inlaid.report import Report
 from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
 from inlaid.vectors import Vectors
 
-SHORT = {"n": "-n", "output": "-o"}
-"""Flags that also have a short form."""
+SHORT = {"n": "-n", "output": "-o", "field": "--column"}
+"""Flags that also have another form."""
 
 
 def run(entry: registry.Entry, words: list[str]) -> None:
@@ -46,18 +47,23 @@ def run(entry: registry.Entry, words: list[str]) -> None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
     saved = ""
-    with _claimed(study, options), drawn() as report:
+    stream = Stream()
+    bars_shown = not study.streams or getattr(options, "output", None) is not None
+    with _claimed(study, options), drawn(bars_shown=bars_shown) as report:
         inputs = {each.name: _loaded(each, study, options, report) for each in study.inputs}
         named: dict[str, Any] = {"settings": settings} if study.settings is not None else {}
         if study.takes_overwrite:
             named["overwrite"] = options.overwrite
+        if study.streams and not options.json:
+            named["stream"] = stream
         result = study.function(**inputs, **named, report=report)
         if study.gives_vectors and options.output:
             saved = _saved(result, study, options, report)
     if options.json:
         print_json(result.to_dict())
         return
-    print_rows(result.rows())
+    if not stream.ended():
+        print_rows(result.rows())
     if saved:
         print(saved)
 
@@ -122,11 +128,13 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         fields += [
             _flag(name, hints[name], docs.get(name, ""), default) for name, default in defaults.items()
         ]
-    if any(each.type is Vectors for each in study.inputs):
+    if any(Vectors in (each.type, *each.accepts) for each in study.inputs):
         formats = ", ".join(entry.name for entry in registry.entries("format"))
         text = f"format of the vectors, where it is not recognized: {formats}"
         fields.append(_flag("source_format", str | None, text, None))
         fields += reading_fields(without=set(defaults))
+    if any(AnyModel in each.accepts for each in study.inputs):
+        fields.append(_flag("device", str, "where a model computes: cpu, cuda, cuda:1, mps", "cpu"))
     if study.gives_vectors:
         fields.append(_flag("output", Path | None, "save the result as vectors", None))
         fields.append(_flag("format", str | None, format_help(), None))
@@ -163,6 +171,7 @@ def _metavar(given: Input) -> str | None:
 
 HELP: dict[type, str] = {
     Vectors: "a file of vectors",
+    AnyModel: "the folder of a model",
     Corpus: "the folder of a corpus",
     str: "a word",
     Path: "a path",
@@ -189,7 +198,17 @@ def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
         return typed
     if given.many:
         return tuple(_opened(given.type, path, study, options, report) for path in typed)
+    is_model = AnyModel in given.accepts and (given.type is AnyModel or is_model_folder(typed))
+    if is_model:
+        return _model(typed, options.device)
     return _opened(given.type, typed, study, options, report)
+
+
+def _model(path: Path, device: str) -> Any:
+    need("torch", extra="neural")
+    from inlaid.neural.checkpoint import load_model
+
+    return load_model(path, device=device)
 
 
 def _opened(kind: type, path: Path, study: Analysis, options: Any, report: Report) -> Any:

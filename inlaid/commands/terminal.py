@@ -110,6 +110,25 @@ def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
             print(line)
 
 
+class Stream:
+    """Shows text piece by piece, as it is made."""
+
+    def __init__(self) -> None:
+        self.last = ""
+        self.out = sys.stdout
+
+    def __call__(self, piece: str) -> None:
+        if piece:
+            self.last = piece
+            print(piece, end="", file=self.out, flush=True)
+
+    def ended(self) -> bool:
+        """End the line; whether anything was shown."""
+        if self.last and not self.last.endswith("\n"):
+            print()
+        return bool(self.last)
+
+
 def print_json(value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     try:
@@ -189,9 +208,9 @@ def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | Non
 
 
 @contextlib.contextmanager
-def drawn() -> Iterator[Report]:
-    """Where the library reports to: a progress bar for each stage; without a terminal, a line now and
-    then."""
+def drawn(*, bars_shown: bool = True) -> Iterator[Report]:
+    """Where the library reports to: a progress bar for each stage; without a terminal, or where bars would
+    come between text that is shown, a line now and then."""
     from rich import progress
     from rich.console import Console
 
@@ -203,7 +222,7 @@ def drawn() -> Iterator[Report]:
         progress.TextColumn("{task.fields[figures]}"),
     )
     with progress.Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        *columns, console=console, transient=True, disable=not (console.is_terminal and bars_shown)
     ) as bars:
         drawing = _Drawing(bars, console)
         with hearing_compilations(drawing.compiling):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -46,12 +47,33 @@ class Candidates:
     ended: Tensor
 
 
+@dataclass(frozen=True)
+class BeamChoice:
+    """What one step of the search compared and what it kept; the first axis is that of `texts`."""
+
+    texts: tuple[int, ...]
+    """The numbers of the texts that were unfinished."""
+    candidates: Candidates
+    kept: Tensor
+    """Ranks of the candidates that are continued (text, beam), the likeliest first."""
+    length: int
+    """Tokens of each candidate, without the prompt."""
+
+
 class Beams:
     """The running and the ended hypotheses of a batch. Rules, ties and stopping are those of
     `transformers`."""
 
-    def __init__(self, texts: int, end_ids: Tensor, rules: Rules) -> None:
+    def __init__(
+        self,
+        texts: int,
+        end_ids: Tensor,
+        rules: Rules,
+        watch: Callable[[BeamChoice], None] | None = None,
+    ) -> None:
+        """`watch` is called at every step, with what is compared and kept."""
         self.rules = rules
+        self.watch = watch
         self.beams = rules.beams
         self.end_ids = end_ids
         self.ids = torch.zeros(texts, self.beams, 0, dtype=torch.int64, device=end_ids.device)
@@ -71,6 +93,8 @@ class Beams:
         found = self._candidates(log_probabilities, words, length)
         self._collect(found, length)
         self.scores, order = (found.scores + found.ended * IMPOSSIBLE).topk(self.beams)
+        if self.watch is not None:
+            self.watch(BeamChoice(tuple(self.running), found, order, length))
         beams = found.beams.gather(1, order)
         tokens = found.tokens.gather(1, order)
         earlier = self.ids.gather(1, beams[..., None].expand(-1, -1, length - 1))

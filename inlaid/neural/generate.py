@@ -6,13 +6,14 @@ token.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from inlaid.errors import SettingError
-from inlaid.neural.beam import Beams, top_words
+from inlaid.neural.beam import BeamChoice, Beams, top_words
 from inlaid.neural.constraints import Constraints
 from inlaid.neural.decoding import DecodingState
 from inlaid.neural.generation import GenerationSettings, Rules
@@ -21,23 +22,47 @@ from inlaid.neural.products import fast_products
 from inlaid.neural.tokens import make_batch
 
 
+@dataclass(frozen=True)
+class TokenChoice:
+    """One step of greedy decoding or sampling: what every text was continued with."""
+
+    texts: tuple[int, ...]
+    """The numbers of the texts that were unfinished."""
+    probabilities: Tensor
+    """By which the tokens were chosen (text, word): at the temperature, before `top_k` and `top_p`."""
+    tokens: Tensor
+    """The chosen ones (text,)."""
+
+
+Watch = Callable[[TokenChoice | BeamChoice], None]
+"""Called at every step of decoding."""
+
+
 @torch.no_grad()
 @fast_products(few_rows=True)
 def generate(
-    model: Model, ids: Tensor, mask: Tensor | None = None, settings: GenerationSettings | None = None
+    model: Model,
+    ids: Tensor,
+    mask: Tensor | None = None,
+    settings: GenerationSettings | None = None,
+    *,
+    watch: Watch | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """The new ids of each text, up to and including its end token.
 
     ids (text, token); prompts of a decoder are padded on the left, `mask` is true where a token is real.
+    `numbers` are those by which texts draw at random, if they are not the rows of this batch.
     """
     settings = settings or GenerationSettings()
     state = DecodingState(model.network, ids, mask, settings, model.generation)
     rules = state.rules
     constraints = Constraints(rules, state.ids.shape[1], model.config.output_vocab_size, ids.device)
     if rules.method == "beam":
-        return _beam_search(state, constraints)
+        return _beam_search(state, constraints, watch)
     generators = [
-        torch.Generator().manual_seed((rules.seed * 1_000_003 + row) % (1 << 64)) for row in range(len(ids))
+        torch.Generator().manual_seed((rules.seed * 1_000_003 + number) % (1 << 64))
+        for number in (range(len(ids)) if numbers is None else numbers)
     ]
     texts = [list[int]() for _ in range(len(ids))]
     tokens = ids[:, -1]
@@ -47,7 +72,12 @@ def generate(
             state.append(tokens)
         scores = constraints.apply(state.logits.float(), state.ids, state.used)
         tokens = scores.argmax(-1) if rules.method == "greedy" else sample(scores, rules, generators)
-        for row in unfinished.nonzero().flatten().tolist():
+        rows = unfinished.nonzero().flatten()
+        if watch is not None:
+            temperature = rules.temperature if rules.method == "sample" else 1.0
+            probabilities = (scores[rows] / temperature).softmax(-1)
+            watch(TokenChoice(tuple(rows.tolist()), probabilities, tokens[rows]))
+        for row in rows.tolist():
             texts[row].append(int(tokens[row]))
         unfinished &= ~torch.isin(tokens, state.end_ids)
         if not unfinished.any():
@@ -71,8 +101,10 @@ def generate_texts(
     return model.tokenizer.decode_batch(generate(model, ids, mask, settings))
 
 
-def _beam_search(state: DecodingState, constraints: Constraints) -> list[list[int]]:
-    beams = Beams(len(state.logits), state.end_ids, state.rules)
+def _beam_search(
+    state: DecodingState, constraints: Constraints, watch: Watch | None = None
+) -> list[list[int]]:
+    beams = Beams(len(state.logits), state.end_ids, state.rules, watch)
     state.expand(beams.beams)
     while True:
         scores = state.logits.float()

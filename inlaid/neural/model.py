@@ -18,6 +18,7 @@ from inlaid.neural.bilm import BiLM
 from inlaid.neural.config import Config
 from inlaid.neural.encoder import DetectorHead, Encoder, MaskedHead
 from inlaid.neural.generation import FileSettings
+from inlaid.neural.kinds import AnyModel
 from inlaid.neural.network import Network
 from inlaid.neural.pooling import check_poolings, pool
 from inlaid.neural.products import fast_products
@@ -62,7 +63,7 @@ class TextAttention:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(AnyModel):
     """A network, the tokenizer that makes its ids (if its folder had one), and its card.
 
     >>> model = load_model("all-MiniLM-L6-v2")

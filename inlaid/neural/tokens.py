@@ -15,6 +15,7 @@ from torch import Tensor
 
 from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
+from inlaid.messages import Advice, Message
 from inlaid.neural.config import Config, SpecialTokens
 from inlaid.neural.tokenizer_settings import SETTINGS, settings_to_write
 from inlaid.neural.vocabulary import CutsWords, word_files
@@ -171,6 +172,12 @@ def _encode_chunk(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
         return encode(list(texts))
 
 
+def encode_one(tokenizer: Any, text: str) -> Any:
+    """The encoding of one text, with its spans."""
+    with library_errors(_cannot_encode):
+        return tokenizer.encode_batch([text])[0]
+
+
 def _cut(tokenizer: Any, text: str, limit: int, side: str) -> Any:
     """The tokens that fit between those the tokenizer adds, such as [CLS] and [SEP]."""
     if not isinstance(tokenizer, Tokenizer):
@@ -190,12 +197,13 @@ def _cut(tokenizer: Any, text: str, limit: int, side: str) -> Any:
 def refuse_long(text: str, length: int, limit: int, long: int, count: int) -> None:
     raise SettingError(
         "The text {text!r}... has {length:,} tokens; this model takes {limit:,} ({long:,} of {count:,} texts "
-        "have more). Shorten it, or call embed with truncate=True: texts are never truncated silently.",
+        "have more). Shorten it, or cut it with {option}: texts are never truncated silently.",
         text=text[:30],
         length=length,
         limit=limit,
         long=long,
         count=count,
+        option=Advice(typed=Message("--truncate"), called=Message("truncate=True of embed")),
     )
 
 

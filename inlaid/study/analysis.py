@@ -18,9 +18,10 @@
 One line in `registry.py` makes it the command `inlaid neighbors`, with flags, help and JSON, and the Python
 name `inlaid.neighbors`. The contract:
 
-- Inputs are typed `Vectors`, `Corpus`, `str`, `Path`, or a sequence of one of these. Positional parameters
-  are typed in their order on the command line. A keyword-only parameter, or one whose default is None, is a
-  flag. Keyword-only parameters of other types are for Python callers only.
+- Inputs are typed `Vectors`, `AnyModel`, `Corpus`, `str`, `Path`, or a sequence of one of these. Positional
+  parameters are typed in their order on the command line. A keyword-only parameter, or one whose default is
+  None, is a flag. Keyword-only parameters of other types are for Python callers only.
+- `Vectors | AnyModel` takes either: the command line opens a path as what it is.
 - `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
   its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
 - A sequence that is typed by position takes all words that follow, so it is the last input.
@@ -28,7 +29,9 @@ name `inlaid.neighbors`. The contract:
 - An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
   `--from`.
 - A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).
-- `report` is keyword-only; notes and progress go there. An analysis prints nothing.
+- `report` is keyword-only; notes and progress go there. An analysis prints nothing. One that has a parameter
+  `stream` may pass text to it, piece by piece, as it is made: the command then shows these pieces instead of
+  the rows.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
 - The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
 - Annotations are resolved when the function is decorated, so its types are defined above it.
@@ -53,12 +56,13 @@ from inlaid.config import field_help, settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.messages import Message
+from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
 R = TypeVar("R")
 Row = str | tuple[str, ...]
-INPUT_TYPES = (Vectors, Corpus, str, Path)
+INPUT_TYPES = (Vectors, AnyModel, Corpus, str, Path)
 """What an input may be. Where a union allows several, the first of them is read from the command line."""
 
 
@@ -91,7 +95,7 @@ class Input:
 
     name: str
     type: type
-    """Vectors, Corpus, str or Path."""
+    """Vectors, AnyModel, Corpus, str or Path."""
     many: bool
     """A sequence of them."""
     flag: bool
@@ -99,6 +103,8 @@ class Input:
     default: Any
     """`inspect.Parameter.empty` where the input is required."""
     help: str
+    accepts: tuple[type, ...] = ()
+    """All types that a single value may have, where vectors and models are both taken."""
 
     @property
     def required(self) -> bool:
@@ -121,6 +127,8 @@ class Analysis:
     """Whether its result has `to_vectors` (see `HasVectors`)."""
     takes_overwrite: bool = False
     """Whether it writes a file itself and has a parameter `overwrite`, which the command offers as a flag."""
+    streams: bool = False
+    """Whether it has a parameter `stream`, for text that is shown while it is made."""
     variadic: int | None = None
     """The position of the words that may be given one by one; None where there are none."""
 
@@ -159,6 +167,7 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
         settings=kind,
         variadic=variadic,
         takes_overwrite="overwrite" in parameters,
+        streams="stream" in parameters,
         gives_vectors=hasattr(hints.get("return"), "to_vectors"),
     )
     return called
@@ -237,7 +246,8 @@ def _inputs(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[
         if found is None:
             raise TypeError(f"{function.__name__}: no command line can give `{name}`; make it keyword-only")
         flag = keyword or parameter.default is None
-        yield Input(name, found[0], found[1], flag, parameter.default, docs.get(name, ""))
+        accepts = tuple(each for each in _members(hints[name]) if each in (Vectors, AnyModel))
+        yield Input(name, found[0], found[1], flag, parameter.default, docs.get(name, ""), accepts)
 
 
 def _input_type(hint: Any) -> tuple[type, bool] | None:

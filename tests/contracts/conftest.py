@@ -4,7 +4,9 @@ and a way to type."""
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -49,9 +51,19 @@ def typed(capsys: pytest.CaptureFixture[str]) -> Type:
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Text, a corpus, two spaces, one with contexts, a dictionary, a task, the config of a network."""
+def models(request: pytest.FixtureRequest) -> list[Path]:
+    """The folders of tiny models; none without torch: the commands that need them then skip themselves."""
+    if importlib.util.find_spec("torch") is None:
+        return []
+    return sorted(request.getfixturevalue("tiny_models").iterdir())
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory, models: list[Path]) -> Path:
+    """Text, a corpus, two spaces, one with contexts, a dictionary, a task, a config.json, some models."""
     folder = tmp_path_factory.mktemp("workshop")
+    for path in models:
+        shutil.copytree(path, folder / f"{path.name}.model")
     for name, seed in (("text", 1), ("more", 2)):
         both = [*world.sentences("en", words=FIRST_WORDS, seed=seed)]
         both += world.sentences("zh", words=FIRST_WORDS, seed=seed)

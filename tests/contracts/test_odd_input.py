@@ -29,20 +29,24 @@ TYPED: dict[str, list[str]] = {
     "demo": [],
     "dimensions": [VECTORS, "world-fields", "--steps", "1", "--runs", "1"],
     "doctor": [VECTORS],
+    "embed": [VECTORS, "the king"],
     "evaluate": [VECTORS, "pairs.txt"],
     "explain": [VECTORS, WORD, "man"],
     "fill": ["two-tables.inlaid", "the ___ eats an apple"],
+    "generate": ["decoder.model", "I"],
     "geometry": [VECTORS],
     "info": [VECTORS],
     "inspect": ["config.json"],
     "map": [VECTORS, WORD, "man", "woman", "-o", "out.html", "--method", "pca"],
     "neighbors": [VECTORS, WORD],
+    "next": ["decoder.model", "I"],
     "odd-one-out": [VECTORS, WORD, "man", "apple"],
     "phrases": ["corpus", "-o", "out"],
     "similarity": [VECTORS, WORD, "man"],
     "stability": [WORD, VECTORS, "b.inlaid"],
     "tokenize": [WORD],
     "train": ["onehot", "text.txt", "-o", "out.inlaid"],
+    "translate": ["seq2seq.model", "我 打 你"],
     "vector": [VECTORS, WORD],
     "verify": [VECTORS],
     "world": ["-o", "out.txt"],
@@ -50,7 +54,7 @@ TYPED: dict[str, list[str]] = {
 """What a user types after each command; the first file or the word is then replaced by something odd."""
 READING = {name: words for name, words in TYPED.items() if any(Path(word).suffix for word in words)}
 ASKING = {name: words for name, words in TYPED.items() if WORD in words and name != "tokenize"}
-COUNTING = ("analogy", "changes", "explain", "fill", "neighbors", "stability")
+COUNTING = ("analogy", "changes", "explain", "fill", "neighbors", "next", "stability")
 
 
 @pytest.fixture(autouse=True)

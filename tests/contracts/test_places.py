@@ -205,6 +205,10 @@ class TestFilesOfOthers:
             ["convert", "a.inlaid", "OUT.npz"],
             ["align", "a.inlaid", "b.inlaid", "same.txt", "-o", "OUT.inlaid"],
             ["map", "a.inlaid", "-o", "OUT.html", "--method", "pca", "--top", "30"],
+            ["embed", "a.inlaid", "the king", "-o", "OUT.npz"],
+            ["embed", "a.inlaid", "the king", "-o", "OUT.parquet"],
+            ["embed", "a.inlaid", "the king", "-o", "OUT.inlaid"],
+            ["translate", "seq2seq.model", "我 打 你", "-o", "OUT.txt"],
             ["world", "-o", "OUT.txt", "--words", "10"],
             ["world", "-o", "other", "--words", "10", "--dictionary", "OUT.txt"],
         ],
@@ -562,7 +566,8 @@ def test_every_command_that_writes_is_tested_here():
         words = ["train", "ppmi"] if name == "train" else [name]
         if "--output" in helped(*words) or name == "convert":
             offered.add(name)
-    assert offered == {"train", "convert", "corpus", "phrases", "world", "map", "align"}
+    writing = {"train", "convert", "corpus", "phrases", "world", "map", "align", "embed", "translate"}
+    assert offered == writing
 
 
 def helped(*words: str) -> str:

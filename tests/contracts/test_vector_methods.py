@@ -18,7 +18,7 @@ from inlaid.study.analysis import analysis_of
 from inlaid.vectors import Vectors
 
 ROOT = Path(__file__).parents[2]
-NOT_METHODS = {"cooccurrence", "inspect", "stability"}
+NOT_METHODS = {"cooccurrence", "inspect", "stability", "next", "generate", "translate"}
 """Analyses that start from something else, or from several spaces."""
 
 

@@ -108,6 +108,12 @@ class KnownWords:
     def _within_top(self, id: int | None) -> int | None:
         return id if id is not None and id < len(self.table) else None
 
+    def forget(self, most: int) -> None:
+        """Forget the composed vectors, and their ids, if there are more than so many."""
+        if len(self._composed_ids) > most:
+            self._composed_ids.clear()
+            self._composed_rows.clear()
+
     def variants(self, ids: np.ndarray) -> np.ndarray:
         """Ids (item, any) with those of all their case variants; rows are filled up by repeating their first
         id."""

@@ -1,12 +1,11 @@
-"""Fill a blank by the two tables of a method that learns two, such as word2vec.
+"""Fill a blank by a masked model, or by the two tables of a method that learns two, such as word2vec.
 
-It learns two vectors for each word: one as a center, in `vectors.table`, and one as a context, in
+Word2vec learns two vectors for each word: one as a center, in `vectors.table`, and one as a context, in
 `vectors.contexts`. A dot product across the two is what was trained: how well a word fits its surroundings.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +15,17 @@ import numpy as np
 
 from inlaid.collect.charsets import AUTO
 from inlaid.collect.normalize import normalizer
-from inlaid.config import Positive, check
+from inlaid.config import Positive, changed_from_default, check
 from inlaid.encode.dictionary import normalized, words_of
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError, SourceError, UnknownWord
 from inlaid.messages import Message
+from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.use.masks import BLANK, FilledMasks, fill_masks
 from inlaid.vectors import LazyTable, Vectors
 
-BLANK = re.compile(r"[_＿]{2,}")
 WINDOW = 5
 """Used where the card of the vectors gives no window."""
 ROW_BLOCK = 1 << 16
@@ -40,11 +40,12 @@ class FillSettings:
     n: Positive = 10
     """How many words to return."""
     prior: bool = True
-    """Rank by fit and by the log frequency of a word, where counts are known. `--no-prior`: by fit alone."""
+    """Vectors: rank by fit and by the log frequency of a word, where counts are known. `--no-prior`: by fit
+    alone."""
     include: bool = False
-    """Let words of the text be answers."""
+    """Vectors: let words of the text be answers."""
     objective: Objective | None = None
-    """Score as this objective does; as in training when not given."""
+    """Vectors: score as this objective does; as in training when not given."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -84,14 +85,19 @@ class Filled:
 
 @analysis
 def fill(
-    vectors: Vectors,
+    vectors: Vectors | AnyModel,
     text: str,
     settings: FillSettings | None = None,
     *,
     dictionary: str | Path | Sequence[str | Path] = (),
     report: Report = silent,
-) -> Filled:
-    """The words that best fit a blank, by the two tables of a method such as sgns: "这是一个___的苹果".
+) -> Filled | FilledMasks:
+    """The words that best fit a blank: "这是一个___的苹果".
+
+    A masked language model (BERT) reads the whole sentence. Each token has a probability; with several
+    blanks, each is filled while the others stay blank. [MASK], <mask> and ___ mean the same.
+
+    Vectors fill a blank by the two tables of a method such as sgns:
 
     cbow      the weighted mean of the vectors of the context words, times each word's context vector
     skipgram  each word's vector times the context vectors of the context words, summed
@@ -102,21 +108,40 @@ def fill(
     neighborhood.
 
     >>> fill(vectors, "这是一个___的苹果", n=3)
+    >>> fill(model, "我喜欢吃[MASK]")
 
     Args:
-        vectors: a file of vectors of a method with two tables, such as sgns
-        text: a sentence with a blank, written ___
-        dictionary: words for the segmenter: files with one a line, words, or both; as in training when
-            not given
+        vectors: the folder of a masked model, or a file of vectors of a method with two tables, such as sgns
+        text: a sentence with a blank, written ___ or [MASK]
+        dictionary: with vectors, words for the segmenter: files with one a line, words, or both; as in
+            training when not given
     """
     settings = settings or FillSettings()
+    if isinstance(vectors, AnyModel):
+        _refuse_for_models(settings, dictionary)
+        return fill_masks(check_use(vectors, "fill"), text, settings.n, report)
+    return _by_tables(vectors, text, settings, words_of(dictionary, AUTO))
+
+
+def _refuse_for_models(settings: FillSettings, dictionary: str | Path | Sequence[str | Path]) -> None:
+    """Raise SettingError for settings that mean nothing to a model."""
+    given = [name for name in changed_from_default(settings) if name != "n"]
+    if dictionary:
+        given.append("dictionary")
+    if given:
+        raise SettingError(
+            "{name} is for word vectors; a model has no such setting. Leave it out.", name=given[0]
+        )
+
+
+def _by_tables(vectors: Vectors, text: str, settings: FillSettings, dictionary: tuple[str, ...]) -> Filled:
     if vectors.contexts is None:
         raise SettingError(
             "Filling a blank takes two tables; these vectors have one. "
             "Train with sgns, or keep both tables when saving."
         )
     objective = settings.objective or _training_objective(vectors)
-    before, after = _around_blank(vectors, text, words_of(dictionary, AUTO))
+    before, after = _around_blank(vectors, text, dictionary)
     window = int(vectors.card.settings.get("window") or WINDOW)
     # A corpus drops unknown words before windows are drawn.
     left = _known(vectors, before)[-window:]

@@ -1,0 +1,1 @@
+"""Vectors and models put to work: embed, next, generate, translate."""

@@ -1,0 +1,287 @@
+"""One vector for each text: by a model, or as the mean of word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inlaid import places
+from inlaid.config import Positive, changed_from_default, check
+from inlaid.errors import SettingError
+from inlaid.messages import Message
+from inlaid.neural.kinds import AnyModel, check_use
+from inlaid.report import Note, Progress, Report, silent
+from inlaid.shapes import Table
+from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.use.embedding_files import EmbeddedTexts, check_output, save
+from inlaid.study.use.texts import chunks, shortened, texts_of
+from inlaid.vectors import Vectors
+
+CHUNK = 4096
+"""Texts embedded at a time; no more of a file are in memory."""
+SHOWN = 10
+"""Most texts shown in a terminal."""
+ACROSS = 5
+"""Components shown of each vector."""
+COMPOSED = 50_000
+"""Vectors of out-of-vocabulary words kept for the next texts."""
+FOR_VECTORS = ("subwords", "unit")
+"""Settings that word vectors have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedSettings:
+    """How texts are embedded. A model embeds as its folder says, unless a layer or a pooling is named."""
+
+    layer: int | None = None
+    """Model: pool the hidden states after this layer; 0 is the input of the first block, -1 the last."""
+    pooling: str | None = None
+    """Model: cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken; several, joined by +, are
+    concatenated."""
+    prompt: str | None = None
+    """Model: put this before every text."""
+    prompt_name: str | None = None
+    """Model: put the prompt of this name, which the folder has, before every text."""
+    truncate: bool = False
+    """Model: cut texts that are longer than the model takes; otherwise they are an error."""
+    batch: Positive | None = None
+    """Model: most texts computed at once; as many as are fast when not given."""
+    subwords: bool = True
+    """Vectors: compose out-of-vocabulary words of their subwords, where there are any. `--no-subwords`: leave
+    them out."""
+    unit: bool = False
+    """Scale every vector to length 1."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class TextWithoutVector:
+    """A text that got no vector: its number, counted from 0, and why."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Embedded:
+    """The vectors of texts, in their order. Texts without a known word are left out, and listed.
+
+    With an output, the vectors are in the file, and `texts` and `table` have the first of them.
+    """
+
+    texts: tuple[str, ...]
+    numbers: np.ndarray
+    """Which text each row belongs to, counted from 0: they differ from the rows where texts are left out."""
+    table: Table
+    count: int
+    """Texts with a vector."""
+    without: tuple[TextWithoutVector, ...]
+    """Texts without one; the first 100."""
+    without_count: int
+    output: str | None = None
+
+    @property
+    def dim(self) -> int:
+        return self.table.shape[1]
+
+    def rows(self) -> list[Row]:
+        rows: list[Row] = []
+        if self.output is not None:
+            saved = Message(
+                "{path}: {count:,} texts x {dim}", path=self.output, count=self.count, dim=self.dim
+            )
+            rows.append(str(saved))
+        else:
+            rows += [self._row(place) for place in range(min(SHOWN, len(self.texts)))]
+            if self.count > SHOWN:
+                more = self.count - SHOWN
+                rows.append(str(Message("and {more:,} more; --output saves all of them", more=more)))
+        return rows
+
+    def _row(self, place: int) -> Row:
+        values = self.table[place]
+        components = " ".join(f"{value:+.3f}" for value in values[:ACROSS].tolist())
+        dots = " …" if len(values) > ACROSS else ""
+        return shortened(self.texts[place]), f"{components}{dots}", f"|{np.linalg.norm(values):.3f}|"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "count": self.count,
+            "dim": self.dim,
+            "texts": list(self.texts),
+            "numbers": self.numbers.tolist(),
+            "vectors": plain(self.table),
+            "without": plain(self.without),
+            "without_count": self.without_count,
+            "output": self.output,
+        }
+
+
+@analysis
+def embed(
+    model: Vectors | AnyModel,
+    texts: str | Path | Sequence[str] | Iterable[str] = (),
+    settings: EmbedSettings | None = None,
+    *,
+    file: Path | None = None,
+    field: str = "text",
+    output: Path | None = None,
+    overwrite: bool = False,
+    report: Report = silent,
+) -> Embedded:
+    """One vector for each text: by a model as its folder says, or as the mean of word vectors.
+
+    Word vectors read texts with the tokenizer they were trained with. Words without a vector are left out,
+    and texts without any known word are reported, never given a vector of zeros.
+
+    >>> embed(vectors, ["a cat", "猫"]).table.shape
+    (2, 300)
+
+    Args:
+        model: the folder of a model, or a file of word vectors
+        texts: the texts; - reads them from standard input, one a line
+        file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
+        field: the column of a table that has the texts
+        output: save texts and vectors: .npz, .parquet or .inlaid, where the texts are words
+    """
+    settings = settings or EmbedSettings()
+    if output is not None:
+        check_output(output)
+        places.check_replaceable(output, overwrite=overwrite)
+    compute = _by_model(model, settings) if isinstance(model, AnyModel) else _by_words(model, settings)
+    found = EmbeddedTexts(None if output is None else output.parent)
+    for some in chunks(texts_of(texts, file, field, report), CHUNK):
+        table, known = compute.vectors(some)
+        found.add(some, _of_length_1(table) if settings.unit else table, known)
+        report(Progress("embedding", found.done, None, "texts"))
+    compute.note(found.done, report)
+    return _result(found, output, report)
+
+
+def _of_length_1(table: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    return table / np.where(lengths == 0, 1, lengths)
+
+
+def _result(found: EmbeddedTexts, output: Path | None, report: Report) -> Embedded:
+    """What was embedded, saved if there is an output. Texts without a vector are noted."""
+    if not found.count:
+        raise SettingError(
+            "None of the {count:,} texts has a vector: they are empty, or have no word that is known.",
+            count=found.done,
+        )
+    without = tuple(TextWithoutVector(*each) for each in found.without)
+    if without:
+        report(
+            Note(
+                "{count:,} of {total:,} texts have no known word and no vector, such as {text!r}. They are "
+                "left out.",
+                count=found.done - found.count,
+                total=found.done,
+                text=shortened(without[0].text),
+            )
+        )
+    whole = found.whole()
+    if output is not None:
+        save(whole, output, report)
+    kept = found.count if output is None else min(found.count, SHOWN)
+    return Embedded(
+        texts=tuple(whole.texts(0, kept)),
+        numbers=np.array(whole.numbers[:kept]),
+        table=np.array(whole.table[:kept]),
+        count=found.count,
+        without=without,
+        without_count=found.done - found.count,
+        output=None if output is None else str(output),
+    )
+
+
+def _by_model(model: Any, settings: EmbedSettings) -> _ByModel:
+    if not settings.subwords:
+        raise SettingError("subwords is for word vectors; a model has no such setting. Leave it out.")
+    return _ByModel(check_use(model, "embed"), settings)
+
+
+def _by_words(vectors: Any, settings: EmbedSettings) -> _ByWords:
+    if not isinstance(vectors, Vectors):
+        raise SettingError(
+            "Expected vectors or a model; found {found}. Load them with inlaid.load(file) or "
+            "inlaid.load_model(folder).",
+            found=type(vectors).__name__,
+        )
+    for name in changed_from_default(settings):
+        if name not in FOR_VECTORS:
+            raise SettingError(
+                "{name} is for models; found word vectors. Leave it out.", name=name.replace("_", "-")
+            )
+    return _ByWords(vectors, settings)
+
+
+class _ByModel:
+    """Vectors by a model; blank texts have none."""
+
+    def __init__(self, model: Any, settings: EmbedSettings) -> None:
+        self.model = model
+        self.settings = settings
+        self.truncated: list[Note] = []
+
+    def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """A vector for each text (text, dim), and whether it has one."""
+        settings = self.settings
+        known = np.array([bool(text.strip()) for text in texts])
+        real = [text for text in texts if text.strip()]
+        if not real:
+            return np.zeros((len(texts), self.model.config.dim), np.float32), known
+        rows = self.model.embed(
+            real,
+            layer=-1 if settings.layer is None else settings.layer,
+            pooling=None if settings.pooling is None else settings.pooling.split("+"),
+            prompt=settings.prompt,
+            prompt_name=settings.prompt_name,
+            truncate=settings.truncate,
+            batch=settings.batch,
+            report=self._hear,
+        )
+        table = np.zeros((len(texts), rows.shape[1]), np.float32)
+        table[known] = rows
+        return table, known
+
+    def _hear(self, event: Any) -> None:
+        if isinstance(event, Note):
+            self.truncated.append(event)
+
+    def note(self, total: int, report: Report) -> None:
+        """One note about all texts that were cut."""
+        if self.truncated:
+            report(
+                Note(
+                    "{count:,} of {total:,} texts have more than {limit:,} tokens and were truncated.",
+                    count=sum(each.values["count"] for each in self.truncated),
+                    total=total,
+                    limit=self.truncated[0].values["limit"],
+                )
+            )
+
+
+class _ByWords:
+    """The mean of word vectors; texts without a known word have none."""
+
+    def __init__(self, vectors: Vectors, settings: EmbedSettings) -> None:
+        from inlaid.study.evaluate.oov import KnownWords, OOVSettings  # it imports Numba
+
+        self.known = KnownWords(vectors, OOVSettings(subwords=settings.subwords))
+
+    def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """A vector for each text (text, dim), and whether it has one."""
+        rows, known = self.known.sentences(texts)
+        self.known.forget(COMPOSED)
+        return rows, known & rows.any(axis=1)
+
+    def note(self, total: int, report: Report) -> None:
+        """Texts without a vector are counted by the caller."""

@@ -1,0 +1,209 @@
+"""Texts embedded by word vectors and by models, from every kind of input, into every kind of file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import inlaid
+from inlaid.errors import SettingError
+from inlaid.neural.checkpoint import load_model
+from inlaid.study.use import embed as module
+from inlaid.study.use import embedding_files
+from inlaid.vectors import Card, Vectors
+
+WORDS = ["cat", "dog", "苹果", "吃"]
+TABLE = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 0, 4]], np.float32)
+
+
+class Halves:
+    """Subwords that know every word that starts with "c"."""
+
+    def vector(self, word: str) -> np.ndarray[Any, Any] | None:
+        return np.array([8, 8, 8], np.float32) if word.startswith("c") else None
+
+
+@pytest.fixture
+def vectors() -> Vectors:
+    return Vectors.of(WORDS, TABLE, Card(encoding={"tokenizer": "word", "normalize": ["lower"]}))
+
+
+@pytest.fixture
+def file(vectors: Vectors, tmp_path: Path) -> Path:
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    return tmp_path / "v.inlaid"
+
+
+class TestWordVectors:
+    def test_the_mean_of_the_words_as_the_card_says(self, vectors: Vectors):
+        found = inlaid.embed(vectors, ["The CAT, the dog", "吃苹果"])
+        np.testing.assert_allclose(found.table, [[0.5, 0.5, 0], [0, 0, 3]])
+        assert vectors.embed("cat").table.tolist() == [[1, 0, 0]]
+
+    def test_texts_without_a_known_word_are_reported_and_left_out(self, vectors: Vectors):
+        notes: list[Any] = []
+        found = inlaid.embed(vectors, ["cat", "zebra", "", "dog"], report=notes.append)
+        assert found.texts == ("cat", "dog")
+        assert found.numbers.tolist() == [0, 3]
+        assert [(each.number, each.text) for each in found.without] == [(1, "zebra"), (2, "")]
+        assert any("2 of 4 texts have no known word" in str(note) for note in notes)
+        with pytest.raises(SettingError, match="None of the 1 texts has a vector"):
+            inlaid.embed(vectors, "zebra")
+
+    def test_a_row_of_zeros_is_no_vector(self):
+        found = inlaid.embed(Vectors.of(["a", "b"], [[0, 0], [1, 2]]), ["a", "b"])
+        assert found.numbers.tolist() == [1]
+
+    def test_subwords_compose_what_is_not_in_the_vocabulary(self, vectors: Vectors):
+        made = Vectors(vectors.words, vectors.stored, card=vectors.card, subwords=Halves())
+        assert inlaid.embed(made, ["cats dog"]).table.tolist() == [[4, 4.5, 4]]
+        assert inlaid.embed(made, ["cats dog"], subwords=False).table.tolist() == [[0, 1, 0]]
+
+    def test_settings_of_models_are_refused(self, vectors: Vectors):
+        with pytest.raises(SettingError, match="pooling is for models"):
+            inlaid.embed(vectors, "cat", pooling="cls")
+
+    def test_unit_length(self, vectors: Vectors):
+        assert inlaid.embed(vectors, ["苹果 吃"], unit=True).table.tolist() == [[0, 0, 1]]
+
+    def test_what_may_be_passed(self, vectors: Vectors):
+        expected = [[1, 0, 0], [0, 1, 0]]
+        texts = ["cat", "dog"]
+        for given in (texts, tuple(texts), (text for text in texts), np.array(texts), dict.fromkeys(texts)):
+            assert inlaid.embed(vectors, given).table.tolist() == expected
+        assert inlaid.embed(vectors, "cat", "dog").table.tolist() == expected
+        with pytest.raises(SettingError, match=r"Text 1 is None; expected a string"):
+            inlaid.embed(vectors, iter(["cat", None]))  # pyright: ignore
+
+
+class TestModels:
+    def test_as_the_folder_says_or_as_asked(self, typed: Any, tiny_models: Path):
+        """The network passes its one-hot input on: 2 is [CLS], 5 is 我."""
+        cls = json.loads(typed("embed", "sentence", "我", "--json"))["vectors"][0]
+        assert np.flatnonzero(cls).tolist() == [2]
+        mean = json.loads(typed("embed", "sentence", "我", "--pooling", "mean", "--json"))["vectors"][0]
+        assert np.flatnonzero(mean).tolist() == [2, 3, 5]
+        both = json.loads(typed("embed", "sentence", "我", "--pooling", "cls+mean", "--json"))["vectors"][0]
+        assert both == [*cls, *mean]
+        model = load_model(tiny_models / "masked")
+        found = inlaid.embed(model, ["我吃鱼", "我"], layer=1)
+        np.testing.assert_array_equal(found.table, model.embed(["我吃鱼", "我"], layer=1))
+
+    def test_every_kind_embeds(self, typed: Any):
+        for folder, text in (("decoder", "I saw"), ("seq2seq", "我 打 你"), ("bytes", "三")):
+            assert json.loads(typed("embed", folder, text, "--json"))["count"] == 1
+
+    def test_long_texts_are_refused_or_cut_with_one_note(
+        self, tiny_models: Path, monkeypatch: Any, typed: Any
+    ):
+        monkeypatch.setattr(module, "CHUNK", 2)
+        long = " ".join(["我"] * 40)
+        assert "cut it with --truncate" in typed("embed", "seq2seq", long, code=2)
+        notes: list[Any] = []
+        model = load_model(tiny_models / "seq2seq")
+        found = inlaid.embed(model, [long, "我", long], truncate=True, report=notes.append)
+        assert found.count == 3
+        said = [str(note) for note in notes if "truncated" in str(note)]
+        assert said == ["2 of 3 texts have more than 24 tokens and were truncated."]
+
+    def test_blank_texts_have_no_vector(self, tiny_models: Path):
+        found = inlaid.embed(load_model(tiny_models / "masked"), ["我", " ", "鱼"])
+        assert found.numbers.tolist() == [0, 2]
+
+
+class TestFiles:
+    def test_lines_columns_and_standard_input(self, file: Path, tmp_path: Path, typed: Any):
+        (tmp_path / "t.txt").write_text("cat\r\ndog\n", "utf-8")
+        (tmp_path / "t.csv").write_text('id,title\n1,"cat\n, dog"\n2,吃苹果\n', "utf-8")
+        (tmp_path / "t.jsonl").write_text('{"text": "cat"}\n{"text": "dog"}\n', "utf-8")
+        lines = json.loads(typed("embed", file, "--file", tmp_path / "t.txt", "--json"))
+        assert lines["texts"] == ["cat", "dog"]
+        column = json.loads(typed("embed", file, "--file", tmp_path / "t.csv", "--column", "title", "--json"))
+        assert column["texts"] == ["cat\n, dog", "吃苹果"]
+        assert column["vectors"] == [[0.5, 0.5, 0.0], [0.0, 0.0, 3.0]]
+        assert json.loads(typed("embed", file, "--file", tmp_path / "t.jsonl", "--json"))["count"] == 2
+        assert "Did you mean 'title'?" in typed(
+            "embed", file, "--file", tmp_path / "t.csv", "--column", "titel", code=2
+        )
+        words = ["embed", str(file), "-", "--json"]
+        code = f"from inlaid.cli import main; raise SystemExit(main({words!r}))"
+        ended = subprocess.run([sys.executable, "-c", code], input="吃\n".encode(), capture_output=True)
+        assert json.loads(ended.stdout)["texts"] == ["吃"]
+
+    def test_rows_of_parquet_without_text_are_noted(self, vectors: Vectors, tmp_path: Path):
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        parquet.write_table(pyarrow.table({"text": ["cat", None, "dog"]}), tmp_path / "t.parquet")
+        notes: list[Any] = []
+        found = inlaid.embed(vectors, tmp_path / "t.parquet", report=notes.append)
+        assert found.texts == ("cat", "dog")
+        assert any("1 of 3 rows have no text (null)" in str(note) for note in notes)
+
+    @pytest.mark.parametrize("suffix", ["npz", "parquet", "inlaid"])
+    def test_outputs(self, file: Path, tmp_path: Path, typed: Any, suffix: str, monkeypatch: Any):
+        monkeypatch.setattr(module, "CHUNK", 2)
+        (tmp_path / "t.txt").write_text("cat\nzebra\n吃苹果\ndog\ncat\n", "utf-8")
+        output = tmp_path / f"out.{suffix}"
+        shown = typed("embed", file, "--file", tmp_path / "t.txt", "-o", output)
+        assert shown == f"{output}: 4 texts x 3\n"
+        loaded = inlaid.load(output)
+        assert list(loaded.words) == ["cat", "吃苹果", "dog"]
+        assert loaded.table.tolist() == [[1, 0, 0], [0, 0, 3], [0, 1, 0]]
+        if suffix == "npz":
+            with np.load(output) as arrays:
+                assert arrays["numbers"].tolist() == [0, 2, 3, 4]
+                assert arrays["words"].tolist() == ["cat", "吃苹果", "dog", "cat"]
+                assert arrays["table"].shape == (4, 3)
+        if suffix == "parquet":
+            import pyarrow.parquet as parquet
+
+            rows = parquet.read_table(output).to_pylist()
+            assert [row["number"] for row in rows] == [0, 2, 3, 4]
+            assert rows[3] == {"number": 4, "text": "cat", "vector": [1, 0, 0]}
+
+    def test_a_large_file_is_read_and_written_in_parts(
+        self, vectors: Vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """No more than a chunk of texts is held: they are counted as they are read and dropped."""
+        alive = {"now": 0, "most": 0}
+
+        class Text(str):
+            def __del__(self) -> None:
+                alive["now"] -= 1
+
+        def texts() -> Any:
+            for number in range(5_000):
+                alive["now"] += 1
+                alive["most"] = max(alive["most"], alive["now"])
+                yield Text("cat dog" if number % 2 else "cat")
+
+        monkeypatch.setattr(module, "CHUNK", 100)
+        monkeypatch.setattr(embedding_files, "WAITING", 1000)
+        monkeypatch.setattr(embedding_files, "ROWS", 300)
+        found = inlaid.embed(vectors, texts(), output=tmp_path / "out.npz")
+        assert found.count == 5_000
+        assert alive["most"] <= 250
+        with np.load(tmp_path / "out.npz") as arrays:
+            assert arrays["table"][:2].tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+            assert arrays["words"][4_999] == "cat dog"
+        assert {path.name for path in tmp_path.iterdir()} == {"out.npz"}
+
+    def test_other_suffixes_are_refused_before_any_work(self, file: Path, tmp_path: Path, typed: Any):
+        assert ".npz, .parquet, .inlaid" in typed("embed", file, "cat", "-o", tmp_path / "out.csv", code=2)
+
+    def test_the_terminal_shows_the_first_texts(self, file: Path, tmp_path: Path, typed: Any):
+        assert typed("embed", file, "cat", "吃 苹果").splitlines() == [
+            "cat      +1.000 +0.000 +0.000  |1.000|",
+            "吃 苹果  +0.000 +0.000 +3.000  |3.000|",
+        ]
+        (tmp_path / "t.txt").write_text("cat\n" * 30, "utf-8")
+        shown = typed("embed", file, "--file", tmp_path / "t.txt").splitlines()
+        assert len(shown) == 11
+        assert shown[-1] == "and 20 more; --output saves all of them"
