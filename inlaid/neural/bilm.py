@@ -66,7 +66,7 @@ class CharacterCNN(nn.Module):
         x = torch.cat([self.activation(each(rows).amax(-1)) for each in self.convolutions], -1)
         for highway in self.highways:
             x = highway(x)
-        return self.project(x).view(*characters.shape[:-1], -1)
+        return self.project(x).unflatten(0, characters.shape[:-1])
 
 
 class BiLM(nn.Module):
