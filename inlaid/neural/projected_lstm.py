@@ -129,7 +129,7 @@ class _Steps(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore
         gates, all_cells, outputs, real, recurrent, project = ctx.saved_tensors
         local = _derivatives(gates, all_cells, ctx.limits)
         passed = (outputs[1:].abs() < ctx.limits.outputs).to(gates.dtype)
