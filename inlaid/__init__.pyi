@@ -2,6 +2,7 @@
 
 from inlaid.collect import world as world
 from inlaid.encode.corpus import Corpus as Corpus
+from inlaid.fit.bilm import BiLM as BiLM
 from inlaid.fit.causal import Causal as Causal
 from inlaid.fit.fasttext import FastText as FastText
 from inlaid.fit.glove import GloVe as GloVe

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.token_stream import TokenStream
-from inlaid.fit.networks.method import NetworkMethod
+from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.config import Config, make_config
 from inlaid.report import Report, silent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Causal(NetworkMethod):
+class Causal(TransformerMethod):
     """A language model that predicts the next token (GPT). It continues texts: `inlaid generate`."""
 
     roles: ClassVar = ("end",)

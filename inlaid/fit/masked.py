@@ -14,13 +14,14 @@ from inlaid.config import Range
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.masked_text import MaskedText, SpecialIds
 from inlaid.feed.whole_words import WholeWords
-from inlaid.fit.networks.method import NetworkMethod, held_out_every
+from inlaid.fit.networks.method import held_out_every
+from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.config import Config, make_config
 from inlaid.report import Report, silent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Masked(NetworkMethod):
+class Masked(TransformerMethod):
     """A language model that finds hidden words (BERT). It fills blanks and gives words vectors in context."""
 
     encoding_defaults: ClassVar = {"tokenizer": "wordpiece"}

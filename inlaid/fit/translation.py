@@ -14,13 +14,14 @@ from inlaid.collect.pairs import Columns, read_pairs
 from inlaid.config import Fraction
 from inlaid.encode.corpus import Corpus, Encoding
 from inlaid.feed.pair_text import PairText
-from inlaid.fit.networks.method import NetworkMethod, held_out_every
+from inlaid.fit.networks.method import held_out_every
+from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.config import Config, make_config
 from inlaid.report import Report, silent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Translation(NetworkMethod):
+class Translation(TransformerMethod):
     """A translator: reads pairs of sentences, in a file of two columns or in two files."""
 
     roles: ClassVar = ("padding", "end")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -205,8 +206,10 @@ def _bytes(text: Text) -> int:
     ):
         return 0
     names = cast("Sequence[str | Path]", paths[:1000])
-    files = [Path(each) for each in names if isinstance(each, Path) or len(each) < 1000]
-    found = [each for path in files for each in ([path] if path.is_file() else path.rglob("*"))]
+    # os.path, unlike Path, calls what is too long for a name, as sentences are, no file
+    files = [Path(each) for each in names if os.path.isfile(each)]
+    folders = [Path(each) for each in names if os.path.isdir(each)]
+    found = [*files, *(each for folder in folders for each in folder.rglob("*"))]
     return sum(path.stat().st_size for path in found if path.is_file())
 
 

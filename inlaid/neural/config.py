@@ -59,7 +59,7 @@ class Config:
     embedding_scale: bool = False
     """Token vectors are multiplied by sqrt(dim)."""
     dropout: Fraction = 0.0
-    """Dropout of each sublayer's output."""
+    """Dropout of each sublayer's output; of a biLM, of the input of each LSTM and of the head."""
     embedding_dropout: Fraction | None = None
     """Dropout of the input of the first block; None: as `dropout`."""
     final_dropout: Fraction = 0.0
@@ -89,9 +89,11 @@ class Config:
                 layers=self.decoder_layers,
                 kind=self.kind,
             )
-        dropouts = (self.dropout, self.embedding_dropout, self.final_dropout, self.attention.dropout)
-        if self.kind == "bilm" and any((*dropouts, self.feed_forward.dropout)):
-            raise SettingError("A biLM has no dropout here. Set every dropout to 0.")
+        others = (self.embedding_dropout, self.final_dropout, self.attention.dropout)
+        if self.kind == "bilm" and any((*others, self.feed_forward.dropout)):
+            raise SettingError(
+                "A biLM has one dropout, that of each layer. Set dropout, and the others to 0."
+            )
         if self.target_vocab_size and self.kind != "seq2seq":
             raise SettingError(
                 "target_vocab_size is {size} and kind is {kind}. Only a seq2seq has a second table.",

@@ -1,6 +1,6 @@
 """Initial weights: as the paper of each kind of network has them, so that the first loss is about log(words).
 
-Three schemes, and the config says which one a network follows:
+Four schemes, and the config says which one a network follows:
 
 - BERT and GPT-2: normal, 0.02. In pre-norm networks, what is added to the residual stream is divided by
   sqrt(2 layers), so that the stream does not grow with depth (Radford et al. 2019).
@@ -8,6 +8,7 @@ Three schemes, and the config says which one a network follows:
   (Raffel et al. 2020).
 - The Transformer of 2017, whose token vectors are multiplied by sqrt(dim): Xavier, and a table of variance
   1 / dim (Vaswani et al. 2017).
+- biLMs: LSTMs as torch draws them, by their inputs, and highways that carry their input (Peters et al. 2018).
 
 A tied network recognizes its own input at first: the vector of a token stays in the residual stream, and its
 product with itself is the largest logit, up to 28 at dim 768. There the norm before the output table starts
@@ -26,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from inlaid.neural.attention import Attention
+from inlaid.neural.bilm import Highway
 from inlaid.neural.blocks import FeedForward, ZeroCenteredRMSNorm
 from inlaid.neural.config import Config
 from inlaid.neural.embedding import OutputEmbedding, TokenEmbedding
@@ -35,6 +37,8 @@ STD = 0.02
 """Also of output tables that are not tied, in every scheme: logits of variance 1 add 0.5 to the loss."""
 OWN_LOGIT = 1.0
 """The logit of a token for itself, at most, in a fresh network that is tied."""
+CARRY = -2.0
+"""The bias of the gate of a fresh highway: it lets 88 % of the input through (Srivastava et al. 2015)."""
 Scheme = Literal["normal", "fan-in", "xavier", "lstm"]
 
 
@@ -105,7 +109,11 @@ def _xavier(network: nn.Module, config: Config) -> None:
 
 
 def _lstm(network: nn.Module, config: Config) -> None:
-    """LSTMs, convolutions and highways stay as torch draws them: uniform, by their inputs."""
+    """LSTMs and convolutions stay as torch draws them: uniform, by their inputs. Highways carry most of their
+    input at first, as in ELMo."""
+    for module in network.modules():
+        if isinstance(module, Highway):
+            nn.init.constant_(module.gate.bias, CARRY)
 
 
 def _keeps_input(config: Config) -> bool:

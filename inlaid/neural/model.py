@@ -16,6 +16,7 @@ from inlaid.errors import SettingError
 from inlaid.neural.batches import PackedBatch, packed_batches
 from inlaid.neural.bilm import BiLM
 from inlaid.neural.config import Config
+from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import DetectorHead, Encoder, MaskedHead
 from inlaid.neural.generation import FileSettings
 from inlaid.neural.kinds import AnyModel
@@ -24,6 +25,7 @@ from inlaid.neural.pooling import check_poolings, pool
 from inlaid.neural.products import fast_products
 from inlaid.neural.sentence import Sentence, similarity
 from inlaid.neural.seq2seq import Seq2Seq
+from inlaid.neural.spelled_texts import check_words, has_boundaries, hidden_runs, spelled_texts
 from inlaid.neural.tokens import (
     Batch,
     EncodedTexts,
@@ -137,6 +139,8 @@ class Model(AnyModel):
         listed = [prefix + text for text in check_texts([texts] if isinstance(texts, str) else texts)]
         encoded = self._encoded(listed, sentence, truncate, report)
         start = prompt_tokens(self.tokenizer, prefix) if prefix and not sentence.include_prompt else 0
+        if start and isinstance(self.network, BiLM) and has_boundaries(self.config):
+            start -= 1  # hidden states come without boundaries
         vectors = self._pooled(encoded, number, poolings, start, check_size(batch))
         if pooling is None and number == self.config.layers:
             vectors = sentence.finish(vectors)
@@ -157,6 +161,7 @@ class Model(AnyModel):
         layer: int = -1,
         tokenizer: Tokenizer | None = None,
         batch: int = 32,
+        report: Report = log,
     ) -> list[TextWords]:
         """A contextual vector for each word of each text: the mean of its tokens, subwords and Chinese
         characters alike."""
@@ -165,7 +170,7 @@ class Model(AnyModel):
         listed = check_texts(texts)
         for start in range(0, len(listed), check_size(batch) or 1):
             some = listed[start : start + batch]
-            encoded = self._batch(some)
+            encoded = self._batch(some, report)
             hidden = self._hidden(encoded, number).float().cpu().numpy()
             found += [
                 merged_words(text, spans, rows, tokenizer or Word())
@@ -221,10 +226,17 @@ class Model(AnyModel):
         self, texts: Sequence[str], sentence: Sentence, truncate: bool, report: Report
     ) -> EncodedTexts:
         self._check_readable()
+        if self._reads_characters:
+            spelled = spelled_texts(self.tokenizer, texts, self.config, report)
+            encoded = spelled.encoded(self.config.characters.max_length)
+            check_words(texts, encoded, self.config)
+            return encoded
         limits = [limit for limit in (sentence.max_length, self.config.max_length) if limit is not None]
         limit = min(limits, default=None)
         side = sentence.truncation_side
         encoded = encode_texts(self.tokenizer, texts, limit=limit, truncate=truncate, side=side)
+        if isinstance(self.network, BiLM):
+            check_words(texts, encoded, self.config)
         if encoded.truncated:
             report(
                 Note(
@@ -246,7 +258,11 @@ class Model(AnyModel):
         places: list[np.ndarray] = []
         tokens = TOKENS * torch.get_num_threads() if self.device.type == "cpu" else GPU_TOKENS
         for packed in packed_batches(encoded, tokens, batch):
-            for hidden in self._runs(packed, layer):
+            if isinstance(self.network, BiLM):  # its cells go from token to token
+                runs = hidden_runs(self.network, packed, encoded, layer)
+            else:
+                runs = self._runs(self.network, packed, layer)
+            for hidden in runs:
                 if hidden.shape[1] <= start:
                     raise SettingError("A text has no tokens after the prompt, which is not pooled.")
                 parts.append(pool(hidden.float(), poolings, start))  # sums of bfloat16 lose digits
@@ -255,15 +271,12 @@ class Model(AnyModel):
         order = torch.from_numpy(np.argsort(np.concatenate(places)))
         return vectors[order.to(vectors.device)]
 
-    def _runs(self, packed: PackedBatch, layer: int) -> Iterator[Tensor]:
+    def _runs(
+        self, network: Encoder | Decoder | Seq2Seq, packed: PackedBatch, layer: int
+    ) -> Iterator[Tensor]:
         """Hidden states (text, token, dim) after a layer, for each length of a batch."""
-        network = self.network
         sizes = [texts * length for texts, length in packed.runs]
         ids = packed.ids.to(self.device)
-        if isinstance(network, BiLM):  # its cells go from token to token
-            for part, run in zip(ids[0].split(sizes), packed.runs, strict=True):
-                yield network(part.view(run)).layers[layer]
-            return
         runs = packed.runs
         if len(runs) == 1:
             ids = ids.view(runs[0])
@@ -281,10 +294,15 @@ class Model(AnyModel):
         for part, run in zip(hidden.flatten(0, 1).split(sizes), runs, strict=True):
             yield part.unflatten(0, run)
 
+    @property
+    def _reads_characters(self) -> bool:
+        return isinstance(self.network, BiLM) and self.network.characters is not None
+
     def _check_readable(self) -> None:
-        if isinstance(self.network, BiLM) and self.network.characters is not None:
+        if self._reads_characters and (self.tokenizer is None or not has_boundaries(self.config)):
             raise SettingError(
-                "This model takes tokenized sentences: call model.network(*character_ids(sentences))."
+                "This model's folder has no tokenizer that cuts text into words, so it takes tokenized "
+                "sentences: call model.network(*character_ids(sentences))."
             )
         if self.tokenizer is None:
             raise SettingError(
@@ -292,8 +310,11 @@ class Model(AnyModel):
                 "Put the tokenizer next to the weights."
             )
 
-    def _batch(self, texts: Sequence[str]) -> Batch:
+    def _batch(self, texts: Sequence[str], report: Report = log) -> Batch:
         self._check_readable()
+        if self._reads_characters:
+            spelled = spelled_texts(self.tokenizer, texts, self.config, report)
+            return spelled.batch(self.config.characters.max_length)
         batch = make_batch(self.tokenizer, texts, padding=self.config.special.padding)
         lengths = batch.mask.sum(1)
         limit = self.config.max_length

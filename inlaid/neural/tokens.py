@@ -136,6 +136,8 @@ class EncodedTexts:
     segments: list[np.ndarray]
     """Empty if the tokenizer puts every token into segment 0."""
     truncated: int = 0
+    characters: np.ndarray | None = None
+    """Where ids are numbers of words that are read by their characters: (word, character)."""
 
 
 def encode_texts(
@@ -247,8 +249,7 @@ def make_batch(
 ) -> Batch:
     """Encode texts and pad the shorter ones on one side."""
     texts = check_texts(texts)
-    with library_errors(_cannot_encode):
-        encodings = tokenizer.encode_batch(texts)
+    encodings = encodings_of(tokenizer, texts)
     for text, encoding in zip(texts, encodings, strict=True):
         if not encoding.ids:
             raise SettingError("The text {text!r} has no tokens. Leave it out.", text=text)
@@ -264,6 +265,12 @@ def make_batch(
         mask[row, columns] = True
     spans = [[tuple(span) for span in encoding.offsets] for encoding in encodings]
     return Batch(ids, mask, spans, segments)
+
+
+def encodings_of(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
+    """The ids of texts and their spans, as the library has them."""
+    with library_errors(_cannot_encode):
+        return tokenizer.encode_batch(list(texts))
 
 
 def _cannot_encode(reason: str) -> FormatError:

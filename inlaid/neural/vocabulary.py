@@ -99,6 +99,7 @@ class _Cut:
         self.known = known
 
     def pre_tokenize(self, text: Any) -> None:
+        # the library lends a reference, which is of a type of its own
         text.split(self._pieces)
 
     def _pieces(self, number: int, text: Any) -> list[Any]:

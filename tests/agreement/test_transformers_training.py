@@ -117,9 +117,10 @@ def test_the_fast_path_drops_as_many_weights(tmp_path: Any):
     torch.testing.assert_close(found.mean(0), expected.mean(0), rtol=0, atol=0.05)
 
 
-def test_a_bilm_has_no_dropout():
-    with pytest.raises(SettingError, match="biLM has no dropout"):
-        make_config({"kind": "bilm", "vocab_size": 9, "dim": 8, "dropout": 0.1})
+@pytest.mark.parametrize("name", ["attention.dropout", "feed_forward.dropout", "final_dropout"])
+def test_a_bilm_has_one_dropout(name: str):
+    with pytest.raises(SettingError, match="biLM has one dropout"):
+        make_config({"kind": "bilm", "vocab_size": 9, "dim": 8, name: 0.1})
 
 
 @torch.no_grad()

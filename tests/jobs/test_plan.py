@@ -81,3 +81,7 @@ def test_a_long_run_reports_its_plan_first(text: Path, monkeypatch: pytest.Monke
     inlaid.train(text, "sgns", epochs=1, report=events.append)
     notes = [event.text for event in events if isinstance(event, Note)]
     assert any(note.startswith("Planned: about ") and "encoding" in note for note in notes)
+
+
+def test_sentences_longer_than_a_file_name_are_no_files():
+    assert planning._bytes(["a sentence of many words " * 20]) == 0

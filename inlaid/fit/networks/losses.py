@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from inlaid.encode.word_characters import cropped
 from inlaid.errors import SettingError
+from inlaid.feed.bidirectional_text import BidirectionalBatch
 from inlaid.feed.masked_text import IGNORED, MaskedBatch
 from inlaid.feed.pair_text import PairBatch
+from inlaid.neural.bilm import BiLM
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import Encoder
 from inlaid.neural.loss import word_loss
@@ -73,6 +76,27 @@ def _start(network: Seq2Seq) -> int:
     if start is None:
         raise SettingError("This model's config names no token that a decoder starts from.")
     return start
+
+
+def both_directions_loss(network: BiLM, batch: BidirectionalBatch) -> LossSum:
+    """The mean of two cross entropies: of each word given those before it, and given those after it."""
+    real = None if batch.real.all() else on_device(batch.real, network)
+    forward, backward = network.directions(network.read(_word_vectors(network, batch), real))
+    ids = on_device(batch.ids, network)
+    places = on_device(np.flatnonzero(batch.real[:, 1:]), network)
+    hidden = [forward[:, :-1].flatten(0, 1)[places], backward[:, 1:].flatten(0, 1)[places]]
+    targets = [ids[:, 1:].flatten()[places], ids[:, :-1].flatten()[places]]
+    mean = word_loss(torch.cat(hidden), _head(network), torch.cat(targets))
+    return LossSum(_words(mean, len(places)), len(places))
+
+
+def _word_vectors(network: BiLM, batch: BidirectionalBatch) -> Tensor:
+    """The vectors of all tokens (text, token, dim); each distinct word is computed once."""
+    if batch.characters is None or batch.words is None:
+        return network.word_vectors(on_device(batch.ids, network))
+    characters = cropped(batch.characters, max(network.config.characters.filter_widths))
+    distinct = network.word_vectors(on_device(characters, network))
+    return functional.embedding(on_device(batch.words, network), distinct)
 
 
 def on_device(values: np.ndarray, network: Any) -> Tensor:

@@ -11,9 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
-from inlaid import registry
 from inlaid.config import MAX_DIM, Fraction, Range, check
 from inlaid.encode.corpus import Corpus, Encoding
 from inlaid.errors import SettingError, need
@@ -32,26 +31,6 @@ SPECIAL = 5
 """Special tokens that may be added to a vocabulary, at most."""
 HELD_OUT_FROM = 200
 """Sentences from which some are held out."""
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
-
-
-class Preset(NamedTuple):
-    """The size of a network, and of its batches."""
-
-    dim: int
-    layers: int
-    heads: int
-    max_length: int
-    batch_tokens: int
-
-
-PRESETS = {
-    "tiny": Preset(dim=128, layers=4, heads=4, max_length=128, batch_tokens=1024),
-    "small": Preset(dim=256, layers=6, heads=4, max_length=256, batch_tokens=4096),
-    "base": Preset(dim=768, layers=12, heads=12, max_length=512, batch_tokens=16_384),
-}
-SIZED = ("dim", "layers", "heads", "feed_forward_dim", "max_length", "batch_tokens")
-"""Settings that the preset decides where they are not given."""
 Dim = Annotated[int, Range(1, MAX_DIM)]
 Layers = Annotated[int, Range(1, 500)]
 
@@ -74,29 +53,17 @@ class NetworkMethod(Optimization, ABC):
 
     preset: Literal["tiny", "small", "base"] = "tiny"
     """Size of the network: tiny learns a small text in minutes on two cores, small a few megabytes in an
-    hour; base is that of BERT and GPT-2, for a GPU. The settings below change it."""
+    hour; base is that of the paper, for a GPU. The settings below change it."""
     dim: Dim | None = None
-    """Dimension of hidden states; by default 128, 256 or 768."""
+    """Dimension of hidden states; by default that of the preset."""
     layers: Layers | None = None
-    """Blocks, of a translator those of each side; by default 4, 6 or 12."""
-    heads: Annotated[int, Range(1, MAX_DIM)] | None = None
-    """Attention heads; by default 4, 4 or 12."""
-    feed_forward_dim: Dim | None = None
-    """Inner dimension of the feed-forward networks; by default four times dim."""
+    """Layers of the network; by default those of the preset."""
     max_length: Annotated[int, Range(2, MAX_LENGTH)] | None = None
     """Tokens of a text at most; by default 128, 256 or 512."""
     batch_tokens: Annotated[int, Range(1)] | None = None
     """Tokens of a batch, padding included; by default 1024, 4096 or 16384."""
-    positions: str | None = None
-    """Position encoding: none, learned, sinusoidal, shaw, t5, learned-t5, transformer-xl, alibi or rotary."""
-    norm: Literal["pre", "post"] | None = None
-    """Layer normalization before each sublayer, or after each residual sum."""
-    activation: Activation | None = None
-    """Activation of the feed-forward networks."""
-    tied: bool = True
-    """The output layer uses the table of token vectors."""
     dropout: Fraction = 0.1
-    """Dropout of token vectors, attention weights and sublayers."""
+    """Dropout between the layers."""
     held_out: Annotated[float, Range(0, 0.5)] = 0.02
     """Share of the text that is not trained on; its loss decides about early stopping."""
     init_from: Path | None = None
@@ -106,8 +73,6 @@ class NetworkMethod(Optimization, ABC):
 
     def __post_init__(self) -> None:
         check(self)
-        if self.positions is not None:
-            registry.entry("position", self.positions)
         if self.freeze and self.init_from is None:
             raise SettingError(
                 "freeze is set, but there are no earlier vectors to keep fixed. Name them with init_from."
@@ -138,11 +103,8 @@ class NetworkMethod(Optimization, ABC):
         """The same settings with every size set: by the model that training starts from, or the preset."""
         if self.starts_from_model:
             return self._sized_as(family_of(self.init_from).read_folder(self.init_from))  # pyright: ignore
-        preset = PRESETS[self.preset]
-        dim = self.dim or preset.dim
-        sizes = preset._asdict() | {"dim": dim, "feed_forward_dim": 4 * dim}
-        sizes["heads"] = max(each for each in range(1, preset.heads + 1) if dim % each == 0)
-        given = {name: getattr(self, name) for name in SIZED if getattr(self, name) is not None}
+        sizes = self.preset_sizes()
+        given = {name: getattr(self, name) for name in sizes if getattr(self, name) is not None}
         return dataclasses.replace(self, **sizes | given)
 
     def _sized_as(self, config: Config) -> NetworkMethod:
@@ -154,12 +116,7 @@ class NetworkMethod(Optimization, ABC):
                 found=config.kind,
                 expected=self.kind,
             )
-        sizes = {
-            "dim": config.dim,
-            "layers": config.layers,
-            "heads": config.attention.heads,
-            "feed_forward_dim": config.feed_forward_dim,
-        }
+        sizes = self.sizes_of(config)
         for name, size in sizes.items():
             given = getattr(self, name)
             if given not in (None, size):
@@ -170,8 +127,8 @@ class NetworkMethod(Optimization, ABC):
                     path=self.init_from,
                     found=size,
                 )
-        preset = PRESETS[self.preset]
-        longest = min(preset.max_length, config.max_length or MAX_LENGTH)
+        preset = self.preset_sizes()
+        longest = min(preset["max_length"], config.max_length or MAX_LENGTH)
         if self.max_length and config.max_length and self.max_length > config.max_length:
             raise SettingError(
                 "max_length is {given}, and {path} takes {found} tokens at most. Lower it.",
@@ -181,7 +138,7 @@ class NetworkMethod(Optimization, ABC):
             )
         sizes |= {
             "max_length": self.max_length or longest,
-            "batch_tokens": self.batch_tokens or preset.batch_tokens,
+            "batch_tokens": self.batch_tokens or preset["batch_tokens"],
         }
         return dataclasses.replace(self, **sizes)
 
@@ -198,6 +155,14 @@ class NetworkMethod(Optimization, ABC):
         return start_training(self.for_corpus(data), data, report)
 
     @abstractmethod
+    def preset_sizes(self) -> dict[str, int]:
+        """The sizes of the preset: setting -> value where none is given."""
+
+    @abstractmethod
+    def sizes_of(self, config: Config) -> dict[str, Any]:
+        """The settings that a model of this config decides: setting -> value."""
+
+    @abstractmethod
     def config(self, words: int, special: Mapping[str, int]) -> Config:
         """The network for a vocabulary of this size. All sizes are set."""
 
@@ -208,20 +173,6 @@ class NetworkMethod(Optimization, ABC):
     @abstractmethod
     def loss(self) -> Any:
         """The function (network, batch) -> loss, with torch."""
-
-    def sizes(self) -> dict[str, Any]:
-        """The fields of a config that all methods set alike."""
-        return {
-            "kind": self.kind,
-            "dim": self.dim,
-            "layers": self.layers,
-            "dropout": self.dropout,
-            "attention.heads": self.heads,
-            "attention.dropout": self.dropout,
-            "feed_forward.dim": self.feed_forward_dim,
-            "positions.max_length": self.max_length,
-            "head.tied": self.tied,
-        }
 
 
 def held_out_every(sentences: int, share: float) -> int:

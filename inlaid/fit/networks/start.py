@@ -35,8 +35,8 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
             _start_table(network, vocabulary, method.init_from, report)
     if method.surrounds:
         surround(vocabulary, start="start" in method.roles)
-    if method.freeze and network.tokens is not None:
-        network.tokens.weight.requires_grad_(False)
+    if method.freeze:
+        _table_of(network).requires_grad_(False)
     batches = method.batches(data, vocabulary.special, report)
     return NetworkTraining(network, batches, method.loss(), method, vocabulary.tokenizer)
 
@@ -46,6 +46,16 @@ def fresh_network(method: NetworkMethod, vocabulary: ModelVocabulary) -> Network
     with torch.random.fork_rng([]):
         torch.manual_seed(method.seed % (1 << 63))
         return make_network(method.config(vocabulary.size, vocabulary.special))
+
+
+def _table_of(network: Network) -> torch.Tensor:
+    """The table of token vectors."""
+    if network.tokens is None:
+        raise SettingError(
+            "This network reads words by their characters and has no table of token vectors to start from "
+            "vectors or to keep fixed. Turn off characters."
+        )
+    return network.tokens.weight
 
 
 def _vocabulary_of_model(
@@ -105,7 +115,7 @@ def _start_table(network: Any, vocabulary: ModelVocabulary, path: Path, report: 
             "{path} is neither a folder of a model nor a file of vectors. Name one of them.", path=path
         )
     vectors: Vectors = entry.load().read(path, Reading(), report)
-    table = network.tokens.weight
+    table = _table_of(network)
     if vectors.dim != table.shape[1]:
         raise SettingError(
             "The vectors of init_from have dim {found}, and dim is {dim} here. Set dim to {found}.",
