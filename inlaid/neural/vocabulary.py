@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from tokenizers import NormalizedString, PreTokenizedString, pre_tokenizers
+from tokenizers import pre_tokenizers
 from tokenizers import Tokenizer as Engine
 from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
@@ -98,10 +98,10 @@ class _Cut:
         self.tokenizer = tokenizer
         self.known = known
 
-    def pre_tokenize(self, text: PreTokenizedString) -> None:
+    def pre_tokenize(self, text: Any) -> None:  # the class that it has is not the one that is exported
         text.split(self._pieces)
 
-    def _pieces(self, number: int, text: NormalizedString) -> list[NormalizedString]:
+    def _pieces(self, number: int, text: Any) -> list[Any]:
         tokens = self.tokenizer.tokenize(str(text))
         kept = [each for each in tokens if self.known is None or each.text in self.known]
         found = [text[token.start : token.end] for token in kept]
