@@ -2,11 +2,15 @@
 
 from inlaid.collect import world as world
 from inlaid.encode.corpus import Corpus as Corpus
+from inlaid.fit.causal import Causal as Causal
+from inlaid.fit.contrastive import Contrastive as Contrastive
 from inlaid.fit.fasttext import FastText as FastText
 from inlaid.fit.glove import GloVe as GloVe
+from inlaid.fit.masked import Masked as Masked
 from inlaid.fit.onehot import OneHot as OneHot
 from inlaid.fit.ppmi import PPMI as PPMI
 from inlaid.fit.sgns import SGNS as SGNS
+from inlaid.fit.translation import Translation as Translation
 from inlaid.neural.checkpoint import load_model as load_model
 from inlaid.neural.checkpoint import save_model as save_model
 from inlaid.pipeline import corpus as corpus

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, overload
 from inlaid.config import Count, Fraction, Positive, Range, Seed, Window
 from inlaid.encode.corpus import Corpus
 from inlaid.report import Report
+from inlaid.study.analysis import EmbedsTexts
 from inlaid.study.compare.align import Alignment, AlignSettings
 from inlaid.study.compare.changes import Changes, ChangesSettings
 from inlaid.study.compare.compare import CompareSettings, Comparison
@@ -191,10 +192,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        against: Vectors,
+        against: Vectors | EmbedsTexts,
         report: Report = ...,
     ) -> Differences:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -209,10 +210,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        also: tuple[Vectors, ...],
+        also: tuple[Vectors | EmbedsTexts, ...],
         report: Report = ...,
     ) -> Summaries:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -229,7 +230,7 @@ class AnalysisMethods:
         charset: str = "utf-8",
         report: Report = ...,
     ) -> Scores:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -246,10 +247,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        against: Vectors,
+        against: Vectors | EmbedsTexts,
         report: Report = ...,
     ) -> Differences:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -266,10 +267,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        also: tuple[Vectors, ...],
+        also: tuple[Vectors | EmbedsTexts, ...],
         report: Report = ...,
     ) -> Summaries:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -288,7 +289,7 @@ class AnalysisMethods:
         charset: str = "utf-8",
         report: Report = ...,
     ) -> Scores:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     def explain(
         self,

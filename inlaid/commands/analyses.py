@@ -26,7 +26,8 @@ from inlaid.commands.terminal import drawn, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import SettingError
-from inlaid.report import Report
+from inlaid.formats.folder import is_model
+from inlaid.report import Note, Report
 from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
 from inlaid.vectors import Vectors
 
@@ -188,15 +189,22 @@ def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
     if typed is None or given.type is Path:
         return typed
     if given.many:
-        return tuple(_opened(given.type, path, study, options, report) for path in typed)
-    return _opened(given.type, typed, study, options, report)
+        return tuple(_opened(given, path, study, options, report) for path in typed)
+    return _opened(given, typed, study, options, report)
 
 
-def _opened(kind: type, path: Path, study: Analysis, options: Any, report: Report) -> Any:
+def _opened(given: Input, path: Path, study: Analysis, options: Any, report: Report) -> Any:
     from inlaid import storage
 
-    if kind is Corpus:
+    if given.type is Corpus:
         return open_corpus(path)
+    if given.models and options.source_format is None and is_model(path):
+        from inlaid.neural.checkpoint import load_model
+
+        report(
+            Note("{path} is a model: it embeds texts; words alone are those of its input table.", path=path)
+        )
+        return load_model(path)
     settings = () if study.settings is None else dataclasses.fields(study.settings)
     # A setting of the same name is about the analysis, except for the charset: that is one for all files.
     others = {field.name for field in settings} - {"charset"}

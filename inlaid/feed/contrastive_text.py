@@ -74,8 +74,8 @@ class ContrastiveText:
             )
         if len(self.training) < 2:
             raise SourceError(
-                "There is {count:,} pair of texts to train on: the negatives of a pair are the other pairs of "
-                "its batch. Give two pairs or more.",
+                "There is {count:,} pair of texts to train on; the negatives of a pair are the other pairs "
+                "of its batch. Give two pairs or more.",
                 count=len(self.training),
             )
         object.__setattr__(self, "_epoch", lru_cache(maxsize=2)(self._drawn))

@@ -109,8 +109,8 @@ class Contrastive(NetworkMethod):
             own = encoding_of(read_json_object(folder / WORDS)["encoding"])
             return dataclasses.replace(own, **kept)
         if folder is not None:
-            lower = {"normalize": ("lower",)} if _lower_cases(folder) else {}
-            return Encoding(tokenizer_file=folder, **kept, **lower)
+            lower = ("lower",) if _lower_cases(folder) else None
+            return dataclasses.replace(Encoding(tokenizer_file=folder, normalize=lower), **kept)
         return dataclasses.replace(self._encoding_of_vectors(), **kept)
 
     def _refuse_other_tokenizer(self, encoding: Encoding) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inlaid import files
+from inlaid import files, registry
 from inlaid.encode.subwords.spelling import BYTE_LEVEL, mark_of, readable
 from inlaid.encode.subwords.word_level import FolderTokenizer, tokenizer_for, with_normalizer
 from inlaid.encode.vocabulary import Words
@@ -39,6 +40,8 @@ from inlaid.vectors import Card, Vectors
 
 MODULES = "modules.json"
 CARD = "card.json"
+TOKENIZERS = ("tokenizer.json", "words.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
+"""Files of which a folder that can read text has one."""
 STATIC = "sentence_transformers.models.StaticEmbedding"
 
 
@@ -120,6 +123,18 @@ def is_static(path: Path) -> bool:
     if _is_model2vec(path):
         return True
     return (path / MODULES).is_file() and _module_of(path)[0].endswith("StaticEmbedding")
+
+
+def is_model(path: Path) -> bool:
+    """Whether a folder is a network with a tokenizer, of a family that is known, and torch is installed."""
+    if not path.is_dir() or is_static(path):
+        return False
+    place = first_module(path)
+    if not (place / CONFIG).is_file() or find_spec("torch") is None:
+        return False
+    model_type = str(read_config(place).get("model_type", ""))
+    has_words = any((place / name).is_file() for name in TOKENIZERS)
+    return has_words and model_type in {each.name for each in registry.entries("family")} - {"elmo"}
 
 
 def _module_of(path: Path) -> tuple[str, Path]:

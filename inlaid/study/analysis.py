@@ -18,9 +18,10 @@
 One line in `registry.py` makes it the command `inlaid neighbors`, with flags, help and JSON, and the Python
 name `inlaid.neighbors`. The contract:
 
-- Inputs are typed `Vectors`, `Corpus`, `str`, `Path`, or a sequence of one of these. Positional parameters
-  are typed in their order on the command line. A keyword-only parameter, or one whose default is None, is a
-  flag. Keyword-only parameters of other types are for Python callers only.
+- Inputs are typed `Vectors`, `Corpus`, `str`, `Path`, or a sequence of one of these; `Vectors | EmbedsTexts`
+  where a model can be given, too. Positional parameters are typed in their order on the command line. A
+  keyword-only parameter, or one whose default is None, is a flag. Keyword-only parameters of other
+  types are for Python callers only.
 - `settings` is a frozen dataclass or None for the defaults. Each field has a range and a docstring, which is
   its help. Python callers may pass the fields as keywords: `neighbors(vectors, "cat", n=5)`.
 - A sequence that is typed by position takes all words that follow, so it is the last input.
@@ -49,6 +50,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, runtime_checkable
 
+import numpy as np
+
 from inlaid.config import field_help, settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
@@ -58,6 +61,26 @@ from inlaid.vectors import Vectors
 
 R = TypeVar("R")
 Row = str | tuple[str, ...]
+
+
+@runtime_checkable
+class EmbedsTexts(Protocol):
+    """A model: beside a table of words, it has vectors of texts and of words in their sentences. An input
+    typed `Vectors | EmbedsTexts` takes both, and the folder of a model is opened as such."""
+
+    def embed(self, texts: Any, *, truncate: bool = False, report: Report = silent) -> np.ndarray:
+        """One vector for each text."""
+        ...
+
+    def embed_words(self, texts: Any, *, tokenizer: Any = None) -> Sequence[Any]:
+        """For each text its words, and a vector of each."""
+        ...
+
+    def input_vectors(self) -> Vectors:
+        """The input table: each word by itself."""
+        ...
+
+
 INPUT_TYPES = (Vectors, Corpus, str, Path)
 """What an input may be. Where a union allows several, the first of them is read from the command line."""
 
@@ -99,6 +122,8 @@ class Input:
     default: Any
     """`inspect.Parameter.empty` where the input is required."""
     help: str
+    models: bool = False
+    """It may also be a model."""
 
     @property
     def required(self) -> bool:
@@ -237,7 +262,8 @@ def _inputs(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[
         if found is None:
             raise TypeError(f"{function.__name__}: no command line can give `{name}`; make it keyword-only")
         flag = keyword or parameter.default is None
-        yield Input(name, found[0], found[1], flag, parameter.default, docs.get(name, ""))
+        models = _takes_models(hints[name])
+        yield Input(name, found[0], found[1], flag, parameter.default, docs.get(name, ""), models)
 
 
 def _input_type(hint: Any) -> tuple[type, bool] | None:
@@ -256,6 +282,14 @@ def _input_type(hint: Any) -> tuple[type, bool] | None:
         if wanted in single:
             return wanted, False
     return None
+
+
+def _takes_models(hint: Any) -> bool:
+    """Whether a model may be given, alone or in a sequence."""
+    return any(
+        each is EmbedsTexts or any(EmbedsTexts in _members(inner) for inner in get_args(each))
+        for each in _members(hint)
+    )
 
 
 def _members(hint: Any) -> list[Any]:

@@ -24,8 +24,8 @@ from inlaid.encode.corpus import encode  # noqa: E402
 from inlaid.fit.contrastive import Contrastive  # noqa: E402
 from inlaid.neural.checkpoint import load_model  # noqa: E402
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"猫 狗 坐 跑 大 小 cat dog sits runs big small the a".split()]
-ENGLISH = dict(zip("猫狗坐跑大小", "cat dog sits runs big small".split(), strict=True))
+ENGLISH = {"猫": "cat", "狗": "dog", "坐": "sits", "跑": "runs", "大": "big", "小": "small"}
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *ENGLISH, *ENGLISH.values()]
 
 
 def pairs(count: int) -> list[tuple[str, str]]:

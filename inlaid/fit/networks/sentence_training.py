@@ -1,4 +1,4 @@
-"""Sentence training: an encoder with its pooling, or a table of word vectors, learns to embed texts (torch)."""
+"""Sentence training: an encoder with its pooling, or a table of word vectors, learns to embed texts."""
 
 from __future__ import annotations
 
