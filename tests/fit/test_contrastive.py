@@ -61,7 +61,7 @@ def test_translations_are_found_with_all_components_and_with_some(pairs: Path, t
     assert share_found(lambda texts: model.embed(texts)[:, :8]) > 0.3
     card = json.loads((out / "card.json").read_text(encoding="utf-8"))
     assert card["method"] == "contrastive"
-    assert card["outcome"]["finished" if "finished" in card["outcome"] else "reason"]
+    assert card["outcome"]["reason"] == "finished"
     assert card["outcome"]["marks"][-1]["held_out"] < card["outcome"]["marks"][0]["held_out"]
 
 
@@ -75,7 +75,8 @@ def test_word_vectors_learn_to_be_near_their_translations(pairs: Path, tmp_path:
     assert list(found.words)[: len(words)] == words
     assert found.card.method == "contrastive"
     for chinese, english in ENGLISH.items():
-        assert found.similarity(chinese, english).value > 0.9
+        one, two = found[chinese], found[english]
+        assert one @ two > 0.9 * np.linalg.norm(one) * np.linalg.norm(two)
     assert (out / "modules.json").is_file()
 
 
@@ -164,9 +165,9 @@ def test_the_loss_leaves_them_out():
     side = TextBatch(np.array([[1], [1]]), np.ones((2, 1), bool))
     loss = ContrastiveLoss(20.0, (), symmetric=True)
     alone = loss(First(), ContrastiveBatch(side, side, np.array([[False, True], [True, False]])))
-    assert float(alone.total) == pytest.approx(0.0, abs=1e-6)
+    assert float(alone.total.detach()) == pytest.approx(0.0, abs=1e-6)
     counted = loss(First(), ContrastiveBatch(side, side, np.zeros((2, 2), bool)))
-    assert float(counted.total) == pytest.approx(2 * np.log(2), rel=1e-5)
+    assert float(counted.total.detach()) == pytest.approx(2 * np.log(2), rel=1e-5)
 
 
 def test_every_pair_is_in_one_batch_of_an_epoch_and_meets_others_in_the_next():
