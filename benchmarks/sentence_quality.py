@@ -1,16 +1,16 @@
 """How good are sentence embeddings of `train contrastive`? Beside sentence-transformers, in the same run.
 
     python benchmarks/sentence_quality.py [sts] [lcqmc] [static] [--device cuda] [--seeds 5] [--epochs 4]
-                                          [--pairs 20000] [--dim 256] [--layers 4] [--subwords 2000]
+                                          [--pairs 20000] [--dim 256] [--layers 4]
                                           [--pretrain 10] [--data FOLDER]
 
 Both start from the same small encoder with the same weights and tokenizer, a masked language model of the
-part to learn from, and learn in as many steps of as many pairs, with the same optimizer, schedule and scale. What differs:
-which pairs are in one batch, and pairs with a text in common, which are no negatives of each other here. `sts`: pairs of the STS
-benchmark's training part with a score of 4 or more, scored by Spearman on its dev part. `lcqmc`: positive
-pairs of half of LCQMC's dev part, scored by AUC on the other half. `static`: as `sts`, from a table of word
-vectors alone, which sentence-transformers has as StaticEmbedding. One line of JSON for each task: means over
-seeds with 95 % intervals (Student), seconds, and the paired difference.
+part to learn from. They learn in as many steps of as many pairs, with the same optimizer, schedule and scale.
+What differs: which pairs are in one batch, and pairs with a text in common, which are no negatives of each
+other here. `sts`: pairs of the STS benchmark's training part with a score of 4 or more, scored by Spearman on
+its dev part. `lcqmc`: positive pairs of half of LCQMC's dev part, scored by AUC on the other half. `static`:
+as `sts`, from a table of word vectors alone, which sentence-transformers has as StaticEmbedding. One line of
+JSON for each task: means over seeds with 95 % intervals (Student), seconds, and the paired difference.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class Task(NamedTuple):
     two: list[str]
     scores: np.ndarray
     statistic: Any
+    subwords: int
+    """Vocabulary of the encoder; Chinese has more characters than that of English."""
 
 
 def main() -> None:
@@ -57,7 +59,6 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20_000, help="pairs to learn from, at most")
     parser.add_argument("--dim", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--subwords", type=int, default=2000)
     parser.add_argument("--pretrain", type=int, default=10, help="epochs of the masked model to start from")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("INLAID_DATA", "data")))
     options = parser.parse_args()
@@ -111,6 +112,7 @@ def sts(data: Path) -> Task:
         [row[6] for row in test],
         np.array([float(row[4]) for row in test]),
         statistics.spearman,
+        2000,
     )
 
 
@@ -125,7 +127,9 @@ def lcqmc(data: Path) -> Task:
     test = [row for row in rows[half:] if not seen & set(row[:2])]
     scores = np.array([float(row[2]) for row in test])
     texts = [text for row in rows[:half] for text in row[:2]]
-    return Task(texts, pairs, [row[0] for row in test], [row[1] for row in test], scores, statistics.area)
+    return Task(
+        texts, pairs, [row[0] for row in test], [row[1] for row in test], scores, statistics.area, 4000
+    )
 
 
 def score(task: Task, embed: Any) -> float:
@@ -154,17 +158,17 @@ def make_start(path: Path, task: Task, options: argparse.Namespace, *, static: b
         heads=4,
         max_length=128,
         epochs=options.pretrain,
-        subwords=options.subwords,
+        subwords=task.subwords,
         batch_tokens=8192,
         device=options.device,
         seed=seed,
         report=silent,
     )
-    save_model(model, path / "network")
+    save_model(model, path.parent / "network")
     transformer, pooling, normalize = peer_modules()
     from sentence_transformers import SentenceTransformer
 
-    parts = [transformer(str(path / "network")), pooling(options.dim, "mean"), normalize()]
+    parts = [transformer(str(path.parent / "network")), pooling(options.dim, "mean"), normalize()]
     SentenceTransformer(modules=parts, device="cpu").save(str(path), create_model_card=False)
 
 

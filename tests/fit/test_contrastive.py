@@ -69,8 +69,9 @@ def test_word_vectors_learn_to_be_near_their_translations(pairs: Path, tmp_path:
     words = [*ENGLISH, *ENGLISH.values()]
     table = np.random.default_rng(1).standard_normal((len(words), 12)).astype(np.float32)
     storage.save(Vectors.of(words, table), tmp_path / "v.inlaid")
+    fast = ["--epochs", 40, "--learning-rate", 0.05]
     out = tmp_path / "out"
-    assert train(pairs, "-o", out, "--init-from", tmp_path / "v.inlaid", "--epochs", 20) == 0
+    assert train(pairs, "-o", out, "--init-from", tmp_path / "v.inlaid", *fast) == 0
     found = storage.load(out)
     assert list(found.words)[: len(words)] == words
     assert found.card.method == "contrastive"
