@@ -33,6 +33,7 @@ LEARNING_RATES = {"model": 5e-5, "vectors": 1e-2, "fresh": 1e-3}
 """The learning rate by what training starts from."""
 OF_FILES = ("field", "invalid", "charset", "sentences", "min_count")
 """Settings of the encoding that are not about the tokenizer."""
+LearningRate = Annotated[float, Range(1e-9)]
 LONGEST = 1 << 16
 """Tokens of a text of word vectors, which have no positions, at most."""
 
@@ -70,7 +71,7 @@ class Contrastive(NetworkMethod):
     """Column of the sources: a name, or a number in files without a header."""
     target_column: str = "2"
     """Column of the targets."""
-    learning_rate: Annotated[float, Range(1e-9)] | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    learning_rate: LearningRate | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
     """Peak learning rate, reached after the warm-up; by default 5e-5 from a model, 1e-2 from vectors, and
     1e-3 for a fresh network."""
     epochs: Annotated[int, Range(1, 1_000_000)] = 3

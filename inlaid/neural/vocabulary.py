@@ -24,7 +24,7 @@ from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError
 from inlaid.report import Report, silent
-from inlaid.untrusted import library_errors, read_json_object
+from inlaid.untrusted import library_errors, parse_json, read_json_object
 
 NAMES = {
     "padding": ("[PAD]", "<pad>", "<|pad|>"),
@@ -141,7 +141,7 @@ def word_files(tokenizer: Any) -> dict[str, bytes]:
     theirs.add_special_tokens(special)
     if ours.post_processor is not None:
         theirs.post_processor = ours.post_processor
-    about = {"encoding": dict(encoding), "tokenizer": json.loads(ours.to_str())}
+    about = {"encoding": dict(encoding), "tokenizer": parse_json(ours.to_str())}
     return {
         WORDS: json.dumps(about, ensure_ascii=False).encode("utf-8"),
         TOKENIZER: theirs.to_str().encode("utf-8"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from inlaid.collect.world import Language
 from inlaid.errors import FormatError, SourceError
 from inlaid.report import Report
 from inlaid.study.evaluate.retrieval import Retrieval
+from inlaid.untrusted import parse_json
 
 QUERIES = ("queries.jsonl", "queries.tsv")
 DOCUMENTS = ("corpus.jsonl", "corpus.tsv", "documents.jsonl", "documents.tsv")
@@ -110,7 +110,7 @@ def _from_cells(line: str) -> tuple[str, str] | None:
 
 def _from_json(line: str) -> tuple[str, str] | None:
     try:
-        value: Any = json.loads(line)
+        value: Any = parse_json(line)
     except ValueError:
         return None
     if not isinstance(value, dict):
