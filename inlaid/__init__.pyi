@@ -4,6 +4,7 @@ from inlaid.collect import world as world
 from inlaid.encode.corpus import Corpus as Corpus
 from inlaid.fit.bilm import BiLM as BiLM
 from inlaid.fit.causal import Causal as Causal
+from inlaid.fit.contrastive import Contrastive as Contrastive
 from inlaid.fit.fasttext import FastText as FastText
 from inlaid.fit.glove import GloVe as GloVe
 from inlaid.fit.masked import Masked as Masked

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, overload
 
 from inlaid.config import Count, Fraction, Positive, Range, Seed, Window
 from inlaid.encode.corpus import Corpus
+from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report
 from inlaid.study.compare.align import Alignment, AlignSettings
 from inlaid.study.compare.changes import Changes, ChangesSettings
@@ -193,10 +194,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        against: Vectors,
+        against: Vectors | AnyModel,
         report: Report = ...,
     ) -> Differences:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -211,10 +212,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        also: tuple[Vectors, ...],
+        also: tuple[Vectors | AnyModel, ...],
         report: Report = ...,
     ) -> Summaries:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -231,7 +232,7 @@ class AnalysisMethods:
         charset: str = "utf-8",
         report: Report = ...,
     ) -> Scores:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -248,10 +249,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        against: Vectors,
+        against: Vectors | AnyModel,
         report: Report = ...,
     ) -> Differences:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -268,10 +269,10 @@ class AnalysisMethods:
         sections: bool = False,
         seed: Seed = 1,
         charset: str = "utf-8",
-        also: tuple[Vectors, ...],
+        also: tuple[Vectors | AnyModel, ...],
         report: Report = ...,
     ) -> Summaries:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     @overload
     def evaluate(
@@ -290,7 +291,7 @@ class AnalysisMethods:
         charset: str = "utf-8",
         report: Report = ...,
     ) -> Scores:
-        """Score vectors on tasks with known answers."""
+        """Score vectors or a model on tasks with known answers."""
 
     def explain(
         self,

@@ -51,6 +51,7 @@ ENTRIES = (
     Entry("method", "masked", "fit.masked:Masked", "BERT: finds hidden words", "neural"),
     Entry("method", "causal", "fit.causal:Causal", "GPT: predicts the next token", "neural"),
     Entry("method", "translation", "fit.translation:Translation", "translates sentences", "neural"),
+    Entry("method", "contrastive", "fit.contrastive:Contrastive", "embeds sentences, from pairs", "neural"),
     Entry("format", "native", "formats.native", "Inlaid's own: a safetensors file with checksums (.inlaid)"),
     Entry("format", "glove", "formats.text:GLOVE", "a word and its numbers on each line (.txt, gz, xz)"),
     Entry("format", "word2vec-text", "formats.text:WORD2VEC_TEXT", 'lines after a line "count dim" (.vec)'),

@@ -43,9 +43,18 @@ NOT_RUN = {
     "pip install -c constraints.txt .": "the tests run in an installation",
 }
 """Commands of the pages that are not run here, and why."""
+
+
+def translations() -> list[tuple[str, str]]:
+    """Sentences of the world and their translations."""
+    sides = [list(world.sentences(language, words=8_000)) for language in ("zh", "en")]
+    return list(zip(*sides, strict=False))[:500]
+
+
 FILES: dict[str, Callable[[world.Language], str]] = {
     "text.txt": lambda language: "\n".join(world.sentences(language, words=20_000)),
     "new.txt": lambda language: "\n".join(world.sentences(language, words=5_000, seed=2)),
+    "pairs.tsv": lambda _: "\n".join(map("\t".join, translations())),
     "config.json": lambda _: '{"model_type": "llama"}',
 }
 """Files of their own that the pages suppose readers to have."""

@@ -197,11 +197,8 @@ def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
     if typed is None or given.type is Path:
         return typed
     if given.many:
-        return tuple(_opened(given.type, path, study, options, report) for path in typed)
-    is_model = AnyModel in given.accepts and (given.type is AnyModel or is_model_folder(typed))
-    if is_model:
-        return _model(typed, options.device)
-    return _opened(given.type, typed, study, options, report)
+        return tuple(_opened(given, path, study, options, report) for path in typed)
+    return _opened(given, typed, study, options, report)
 
 
 def _model(path: Path, device: str) -> Any:
@@ -211,11 +208,14 @@ def _model(path: Path, device: str) -> Any:
     return load_model(path, device=device)
 
 
-def _opened(kind: type, path: Path, study: Analysis, options: Any, report: Report) -> Any:
+def _opened(given: Input, path: Path, study: Analysis, options: Any, report: Report) -> Any:
     from inlaid import storage
 
-    if kind is Corpus:
+    if given.type is Corpus:
         return open_corpus(path)
+    is_model = AnyModel in given.accepts and (given.type is AnyModel or is_model_folder(path))
+    if is_model:
+        return _model(path, options.device)
     settings = () if study.settings is None else dataclasses.fields(study.settings)
     # A setting of the same name is about the analysis, except for the charset: that is one for all files.
     others = {field.name for field in settings} - {"charset"}

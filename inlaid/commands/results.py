@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from inlaid.vectors import Card
 
 NATIVE = ".inlaid"
+STATIC = "static-embedding"
+"""The format of word vectors that are the result of a method for models."""
 
 
 def place_for(options: Any) -> Place:
@@ -213,22 +215,16 @@ class ModelPlace(Place):
     overwrite = False
 
     def write(self, result: Any, report: Report) -> None:
-        from inlaid.neural.checkpoint import save_model
-
-        save_model(result, self.output)
+        _save_model(result, self.output, report)
 
     def write_partial(self, result: Any, report: Report) -> None:
-        from inlaid.neural.checkpoint import save_model
-
         self.remove(self.partial)
-        save_model(result, self.partial)
+        _save_model(result, self.partial, report)
 
     def write_free(self, result: Any, path: Path, report: Report) -> Path:
-        from inlaid.neural.checkpoint import save_model
-
         numbered = (path.with_name(f"{path.name}-{number}") for number in range(2, 1000))
         free = next(each for each in (path, *numbered) if not each.exists())
-        save_model(result, free)
+        _save_model(result, free, report)
         return free
 
     def remove(self, path: Path) -> None:
@@ -252,7 +248,10 @@ class ModelPlace(Place):
 
     def summary(self, result: Any) -> str:
         from inlaid.neural.sizes import parameters
+        from inlaid.vectors import Vectors
 
+        if isinstance(result, Vectors):
+            return f"{len(result):,} words x {result.dim}"
         count = sum(parameters(result.config).values())
         return f"{count:,} parameters, {result.config.vocab_size:,} tokens in the vocabulary"
 
@@ -262,6 +261,20 @@ class ModelPlace(Place):
         commands = registry.find("method", result.card.method).next_steps
         lines = [f"  inlaid {command.format(path=_typed(path))}" for command in commands]
         print("\nNext:", *lines, sep="\n")
+
+
+def _save_model(result: Any, path: Path, report: Report) -> None:
+    """A model as a folder; one that is a table of word vectors alone as a folder of sentence-transformers."""
+    from inlaid.vectors import Vectors
+
+    if isinstance(result, Vectors):
+        from inlaid import storage
+
+        storage.save(result, path, format=STATIC, report=report)
+        return
+    from inlaid.neural.checkpoint import save_model
+
+    save_model(result, path)
 
 
 def say_how_to_continue(card: Card, checkpoint: Path | None, output: Path) -> None:

@@ -154,7 +154,7 @@ class BiLM(NetworkMethod):
                 )
         return super().start(data, report)
 
-    def batches(self, data: Corpus, special: Mapping[str, int]) -> BidirectionalText:
+    def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> BidirectionalText:
         start = special["start"]
         end = special["end"]
         characters = None

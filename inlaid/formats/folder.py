@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inlaid import files
+from inlaid import files, registry
 from inlaid.encode.subwords.spelling import BYTE_LEVEL, mark_of, readable
 from inlaid.encode.subwords.word_level import FolderTokenizer, tokenizer_for, with_normalizer
 from inlaid.encode.vocabulary import Words
@@ -39,6 +40,8 @@ from inlaid.vectors import Card, Vectors
 
 MODULES = "modules.json"
 CARD = "card.json"
+TOKENIZERS = ("tokenizer.json", "words.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
+"""Files of which a folder that can read text has one."""
 STATIC = "sentence_transformers.models.StaticEmbedding"
 
 
@@ -62,7 +65,7 @@ class FolderFormat:
         """The input table of the checkpoint in the folder, one row for each token, in the order of ids."""
         if elmo.recognizes(path) and not (path / CONFIG).is_file():
             raise no_input_table(path)
-        part = _first_module(path)
+        part = first_module(path)
         folder = open_weights(part, read_config(part) if (part / CONFIG).is_file() else {})
         name = input_table(folder)
         table = read_table(folder, name)
@@ -91,6 +94,8 @@ class FolderFormat:
             table = np.concatenate([table, zeros])
         with files.writing_folder(path) as folder:
             _write(folder, self.name, table, tokenizer.json)
+            card = replace(vectors.card, encoding={})  # the tokenizer of the folder says how text is cut
+            files.write_text(folder / CARD, json.dumps(asdict(card), indent=2, ensure_ascii=False))
 
 
 STATIC_EMBEDDING = FolderFormat("static-embedding")
@@ -113,21 +118,45 @@ def _is_model2vec(path: Path) -> bool:
         return False
 
 
-def _first_module(path: Path) -> Path:
-    """The folder of the weights: modules.json of sentence-transformers names it."""
+def is_static(path: Path) -> bool:
+    """Whether a folder is vectors of words and no network: by its config, or by its first module."""
+    if _is_model2vec(path):
+        return True
+    return (path / MODULES).is_file() and _module_of(path)[0].endswith("StaticEmbedding")
+
+
+def is_model(path: Path) -> bool:
+    """Whether a folder is a network with a tokenizer, of a family that is known, and torch is installed."""
+    if not path.is_dir() or is_static(path):
+        return False
+    place = first_module(path)
+    if not (place / CONFIG).is_file() or find_spec("torch") is None:
+        return False
+    model_type = str(read_config(place).get("model_type", ""))
+    has_words = any((place / name).is_file() for name in TOKENIZERS)
+    return has_words and model_type in {each.name for each in registry.entries("family")} - {"elmo"}
+
+
+def _module_of(path: Path) -> tuple[str, Path]:
+    """The type and the path of the first module of a folder."""
     modules = path / MODULES
-    if not modules.is_file():
-        return path
     try:
         first = parse_json(modules.read_bytes())[0]
-        kind = str(first["type"])
-        place = Path(str(first["path"]))
+        return str(first["type"]), Path(str(first["path"]))
     except (ValueError, LookupError, TypeError) as error:
         raise FormatError(
             "{path}: expected a list of modules, each with a type and a path ({error}). Get the file again.",
             path=modules,
             error=repr(error),
         ) from None
+
+
+def first_module(path: Path) -> Path:
+    """The folder of the weights: modules.json of sentence-transformers names it."""
+    modules = path / MODULES
+    if not modules.is_file():
+        return path
+    kind, place = _module_of(path)
     if place.is_absolute() or ".." in place.parts or not os.path.isdir(path / place):
         raise FormatError(
             "{path}: the path of its first module ({kind}) is '{place}'; expected a folder inside {folder}.",

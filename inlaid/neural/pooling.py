@@ -55,3 +55,39 @@ def pool(hidden: Tensor, poolings: Sequence[str], start: int = 0) -> Tensor:
     Tokens before `start` belong to a prompt that does not count. Several poolings are concatenated.
     """
     return torch.cat([POOLINGS[name](hidden, start) for name in poolings], -1)
+
+
+# ---- With padding, for batches in training
+
+
+def _padded_max(hidden: Tensor, real: Tensor) -> Tensor:
+    return hidden.masked_fill(~real[..., None], torch.finfo(hidden.dtype).min).amax(1)
+
+
+def _padded_sum(hidden: Tensor, weights: Tensor) -> Tensor:
+    return torch.einsum("ntd,nt->nd", hidden, weights.to(hidden.dtype))
+
+
+def _padded_weighted_mean(hidden: Tensor, real: Tensor) -> Tensor:
+    weights = real * torch.arange(1, real.shape[1] + 1, device=real.device)
+    return _padded_sum(hidden, weights) / weights.sum(1, keepdim=True)
+
+
+def _padded_last(hidden: Tensor, real: Tensor) -> Tensor:
+    return hidden[torch.arange(len(hidden), device=hidden.device), real.sum(1) - 1]
+
+
+PADDED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "cls": lambda hidden, _: hidden[:, 0],
+    "max": _padded_max,
+    "mean": lambda hidden, real: _padded_sum(hidden, real) / real.sum(1, keepdim=True),
+    "mean_sqrt_len_tokens": lambda hidden, real: _padded_sum(hidden, real) / real.sum(1, keepdim=True) ** 0.5,
+    "weightedmean": _padded_weighted_mean,
+    "lasttoken": _padded_last,
+}
+"""From hidden states (text, token, dim), and which tokens are real (text, token): the first of each text."""
+
+
+def pool_padded(hidden: Tensor, real: Tensor, poolings: Sequence[str]) -> Tensor:
+    """As `pool`, from hidden states with padding at the end of each text."""
+    return torch.cat([PADDED[name](hidden, real) for name in poolings], -1)

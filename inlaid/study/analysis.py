@@ -246,7 +246,7 @@ def _inputs(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[
         if found is None:
             raise TypeError(f"{function.__name__}: no command line can give `{name}`; make it keyword-only")
         flag = keyword or parameter.default is None
-        accepts = tuple(each for each in _members(hints[name]) if each in (Vectors, AnyModel))
+        accepts = tuple(each for each in _elements(hints[name]) if each in (Vectors, AnyModel))
         yield Input(name, found[0], found[1], flag, parameter.default, docs.get(name, ""), accepts)
 
 
@@ -266,6 +266,13 @@ def _input_type(hint: Any) -> tuple[type, bool] | None:
         if wanted in single:
             return wanted, False
     return None
+
+
+def _elements(hint: Any) -> list[Any]:
+    """The types of a union, and those in the sequences among them."""
+    found = _members(hint)
+    inside = [each for each in found if get_origin(each) in (tuple, Sequence, list)]
+    return found + [element for each in inside for element in _members(get_args(each)[0])]
 
 
 def _members(hint: Any) -> list[Any]:

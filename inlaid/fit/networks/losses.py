@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch.nn import functional
 from inlaid.encode.word_characters import cropped
 from inlaid.errors import SettingError
 from inlaid.feed.bidirectional_text import BidirectionalBatch
+from inlaid.feed.contrastive_text import ContrastiveBatch, TextBatch
 from inlaid.feed.masked_text import IGNORED, MaskedBatch
 from inlaid.feed.pair_text import PairBatch
 from inlaid.neural.bilm import BiLM
@@ -69,6 +71,47 @@ class TranslationLoss:
         smoothing = self.label_smoothing if network.training else 0.0
         total = functional.cross_entropy(logits, target[real], label_smoothing=smoothing, reduction="sum")
         return LossSum(total, int(batch.target_real.sum()))
+
+
+class ContrastiveLoss:
+    """InfoNCE with in-batch negatives: cross entropy of the target of each source among the targets of its
+    batch, by their cosines times `scale`.
+
+    Targets of pairs that have a text in common with the source's pair are left out. With `dims`, it is the
+    sum of the losses of the first so many components (Matryoshka). With `symmetric`, it is the mean with the
+    loss of the source of each target among the sources.
+
+    van den Oord et al. 2018; Henderson et al. 2017; Kusupati et al. 2022.
+    """
+
+    def __init__(self, scale: float, dims: Sequence[int], *, symmetric: bool) -> None:
+        self.scale = scale
+        self.dims = dims
+        self.symmetric = symmetric
+
+    def __call__(self, network: Any, batch: ContrastiveBatch) -> LossSum:
+        source, target = (_embedded(network, side) for side in (batch.source, batch.target))
+        same = on_device(batch.same, network)
+        with torch.autocast(same.device.type, enabled=False):  # bfloat16 is too coarse to compare cosines
+            return LossSum(self._total(source.float(), target.float(), same), len(same))
+
+    def _total(self, source: Tensor, target: Tensor, same: Tensor) -> Tensor:
+        right = torch.arange(len(same), device=same.device)
+        total = source.new_zeros(())
+        for dim in self.dims or (source.shape[1],):
+            one = functional.normalize(source[:, :dim], dim=-1)
+            two = functional.normalize(target[:, :dim], dim=-1)
+            scores = (self.scale * one @ two.T).masked_fill(same, -torch.inf)
+            loss = functional.cross_entropy(scores, right, reduction="sum")
+            if self.symmetric:
+                loss = (loss + functional.cross_entropy(scores.T, right, reduction="sum")) / 2
+            total = total + loss
+        return total
+
+
+def _embedded(network: Any, texts: TextBatch) -> Tensor:
+    """One vector for each text."""
+    return network(on_device(texts.ids, network), on_device(texts.real, network))
 
 
 def _start(network: Seq2Seq) -> int:

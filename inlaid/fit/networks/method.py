@@ -102,12 +102,12 @@ class NetworkMethod(Optimization, ABC):
     def for_corpus(self, data: Corpus) -> NetworkMethod:
         """The same settings with every size set: by the model that training starts from, or the preset."""
         if self.starts_from_model:
-            return self._sized_as(family_of(self.init_from).read_folder(self.init_from))  # pyright: ignore
+            return self.sized_as(family_of(self.init_from).read_folder(self.init_from))  # pyright: ignore
         sizes = self.preset_sizes()
-        given = {name: getattr(self, name) for name in sizes if getattr(self, name) is not None}
-        return dataclasses.replace(self, **sizes | given)
+        given = {name: getattr(self, name, None) for name in sizes}
+        return self.with_sizes(sizes | {name: size for name, size in given.items() if size is not None})
 
-    def _sized_as(self, config: Config) -> NetworkMethod:
+    def sized_as(self, config: Config) -> NetworkMethod:
         """The sizes of a model. Settings that would change them are refused."""
         if config.kind != self.kind:
             raise SettingError(
@@ -140,7 +140,12 @@ class NetworkMethod(Optimization, ABC):
             "max_length": self.max_length or longest,
             "batch_tokens": self.batch_tokens or preset["batch_tokens"],
         }
-        return dataclasses.replace(self, **sizes)
+        return self.with_sizes(sizes)
+
+    def with_sizes(self, sizes: Mapping[str, Any]) -> NetworkMethod:
+        """The same settings with these sizes, as far as they are settings of this method."""
+        known = {field.name for field in dataclasses.fields(self)}
+        return dataclasses.replace(self, **{name: size for name, size in sizes.items() if name in known})
 
     def memory_for(self, data: Corpus) -> int:
         sized = self.for_corpus(data)

@@ -12,6 +12,7 @@ import torch
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.subwords.spelling import plain
 from inlaid.errors import SettingError
+from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import NetworkMethod
 from inlaid.fit.networks.training import NetworkTraining
 from inlaid.neural.checkpoint import load_model
@@ -19,7 +20,6 @@ from inlaid.neural.model import Model
 from inlaid.neural.network import Network, make_network
 from inlaid.neural.vocabulary import NAMES, ModelVocabulary, surround, vocabulary_of
 from inlaid.report import Note, Report
-from inlaid.vectors import Vectors
 
 
 def start_training(method: NetworkMethod, data: Corpus, report: Report) -> NetworkTraining:
@@ -105,16 +105,7 @@ def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) 
 
 def _start_table(network: Any, vocabulary: ModelVocabulary, path: Path, report: Report) -> None:
     """Start the rows of words that earlier vectors know from these."""
-    from inlaid import registry
-    from inlaid.formats.reading import Reading, Start
-
-    start = Start.of(path, Reading().recoded)
-    entry = next((each for each in registry.entries("format") if each.load().recognizes(start)), None)
-    if entry is None:
-        raise SettingError(
-            "{path} is neither a folder of a model nor a file of vectors. Name one of them.", path=path
-        )
-    vectors: Vectors = entry.load().read(path, Reading(), report)
+    vectors = read_vectors(path, report)
     table = _table_of(network)
     if vectors.dim != table.shape[1]:
         raise SettingError(

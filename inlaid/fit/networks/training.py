@@ -22,7 +22,6 @@ from inlaid.fit.networks.optimization import Optimization
 from inlaid.jobs.state import State
 from inlaid.jobs.training import Step
 from inlaid.neural.model import Model
-from inlaid.neural.network import Network
 
 UNIT = "tokens"
 SLOTS = ("step", "exp_avg", "exp_avg_sq")
@@ -68,7 +67,7 @@ class NetworkTraining:
 
     def __init__(
         self,
-        network: Network,
+        network: nn.Module,
         batches: Batches,
         loss: Loss,
         settings: Optimization,
@@ -77,7 +76,7 @@ class NetworkTraining:
         self.settings = settings
         self.tokenizer = tokenizer
         self.device = chosen_device(settings.device)
-        self.network = network.to(self.device)
+        self.network: Any = network.to(self.device)
         self.called: Any = torch.compile(network) if settings.compile else network
         self.batches = batches
         self.loss = loss

@@ -14,9 +14,11 @@ from inlaid.collect import world
 from inlaid.collect.charset_detection import UTF8
 from inlaid.config import Seed
 from inlaid.errors import SettingError, SourceError
+from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, counted, silent
 from inlaid.study.analysis import analysis
 from inlaid.study.evaluate import statistics
+from inlaid.study.evaluate.model_space import known_words
 from inlaid.study.evaluate.oov import KnownWords, OOVSettings
 from inlaid.study.evaluate.scores import (
     IN_VOCABULARY,
@@ -73,27 +75,27 @@ class Items:
 
 @overload
 def evaluate(  # pyright: ignore[reportOverlappingOverload]
-    vectors: Vectors,
+    vectors: Vectors | AnyModel,
     tasks: Sequence[Named] = (),
     settings: EvaluateSettings | None = None,
     *,
-    against: Vectors,
+    against: Vectors | AnyModel,
     report: Report = silent,
     **keywords: Any,
 ) -> Differences: ...
 @overload
 def evaluate(
-    vectors: Vectors,
+    vectors: Vectors | AnyModel,
     tasks: Sequence[Named] = (),
     settings: EvaluateSettings | None = None,
     *,
-    also: tuple[Vectors, ...],
+    also: tuple[Vectors | AnyModel, ...],
     report: Report = silent,
     **keywords: Any,
 ) -> Summaries: ...
 @overload
 def evaluate(
-    vectors: Vectors,
+    vectors: Vectors | AnyModel,
     tasks: Sequence[Named] = (),
     settings: EvaluateSettings | None = None,
     *,
@@ -102,15 +104,15 @@ def evaluate(
 ) -> Scores: ...
 @analysis
 def evaluate(
-    vectors: Vectors,
+    vectors: Vectors | AnyModel,
     tasks: Sequence[Named] = (),
     settings: EvaluateSettings | None = None,
     *,
-    against: Vectors | None = None,
-    also: tuple[Vectors, ...] = (),
+    against: Vectors | AnyModel | None = None,
+    also: tuple[Vectors | AnyModel, ...] = (),
     report: Report = silent,
 ) -> Scores | Differences | Summaries:
-    """Score vectors on tasks with known answers.
+    """Score vectors or a model on tasks with known answers.
 
     One score for each task, with its further metrics and sections in `others`; tasks without a known item are
     left out. Vectors with subwords are scored on out-of-vocabulary words too; their scores over the
@@ -119,11 +121,13 @@ def evaluate(
     and its interval.
 
     Args:
-        vectors: a file of vectors
+        vectors: a file of vectors, or the folder of a model: it embeds texts, and words in sentences; words
+            alone are those of its input table
         tasks: names of tasks, or files and folders of task files; when none is given, all tasks of the
             embedded world, for vectors trained on its text
-        against: other vectors, compared on the items both know
-        also: more vectors of the same kind, such as other seeds; means and their intervals are shown
+        against: other vectors or another model, compared on the items both know
+        also: more vectors or models of the same kind, such as other seeds; means and their intervals are
+            shown
     """
     settings = settings or EvaluateSettings()
     if against is not None and also:
@@ -152,9 +156,11 @@ def summarize(runs: Sequence[Sequence[Score]]) -> Summaries:
     return Summaries(tuple(_summary(key, tuple(run[key] for run in flat)) for key in shared))
 
 
-def _scored(vectors: Vectors, tasks: Sequence[Named], settings: EvaluateSettings, report: Report) -> Scores:
+def _scored(
+    vectors: Vectors | AnyModel, tasks: Sequence[Named], settings: EvaluateSettings, report: Report
+) -> Scores:
     asked = _asked(tasks, settings, report, vectors)
-    spaces = _spaces(vectors, settings)
+    spaces = _spaces(vectors, settings, report)
     scores: list[Score] = []
     for task in counted(asked, "evaluating", unit="tasks", report=report, every=1):
         known = [task.known(space) for space in spaces]
@@ -173,19 +179,26 @@ def _scored(vectors: Vectors, tasks: Sequence[Named], settings: EvaluateSettings
     return Scores(tuple(scores), settings.sections)
 
 
-def _spaces(vectors: Vectors, settings: EvaluateSettings) -> list[KnownWords]:
+def _spaces(vectors: Vectors | AnyModel, settings: EvaluateSettings, report: Report) -> list[KnownWords]:
     """All words with vectors; then, where some of these are out of the vocabulary, the vocabulary alone."""
-    every = KnownWords(vectors, settings)
-    return [every, KnownWords(vectors, replace(settings, subwords=False))] if every.composes else [every]
+    every = known_words(vectors, settings, report)
+    if not every.composes:
+        return [every]
+    return [every, known_words(vectors, replace(settings, subwords=False), report)]
 
 
 def _compared(
-    first: Vectors, second: Vectors, tasks: Sequence[Named], settings: EvaluateSettings, report: Report
+    first: Vectors | AnyModel,
+    second: Vectors | AnyModel,
+    tasks: Sequence[Named],
+    settings: EvaluateSettings,
+    report: Report,
 ) -> Differences:
     """Every metric of every task: the difference on the items both models know, its interval and its p."""
     asked = _asked(tasks, settings, report, first, second)
-    every = [KnownWords(each, settings) for each in (first, second)]
-    vocabularies = [_spaces(each, settings)[-1] for each in (first, second)]
+    spaces = [_spaces(each, settings, report) for each in (first, second)]
+    every = [each[0] for each in spaces]
+    vocabularies = [each[-1] for each in spaces]
     composing = any(space.composes for space in every)
     found: list[Difference] = []
     for task in counted(asked, "comparing", unit="tasks", report=report, every=1):
@@ -214,14 +227,14 @@ def _differences(
 
 
 def _asked(
-    tasks: Sequence[Named], settings: EvaluateSettings, report: Report, *vectors: Vectors
+    tasks: Sequence[Named], settings: EvaluateSettings, report: Report, *vectors: Vectors | AnyModel
 ) -> list[Task]:
     """Names select both languages; paths are read together, so that train and test files find each
     other. Without any, all named tasks, which are about the text of the embedded world."""
     if isinstance(tasks, (str, Path)):
         raise SettingError("tasks is {tasks!r}; expected a list: [{tasks!r}].", tasks=str(tasks))
     named = [entry.name for entry in registry.entries("task")]
-    if not tasks and not any(map(is_of_world, vectors)):
+    if not tasks and not any(is_of_world(_table_of(each)) for each in vectors):
         raise SettingError(
             "The tasks that come with Inlaid are for vectors trained on the text of the embedded world, and "
             "these are not. Name a file of tasks, such as word pairs with grades, or one of these tasks: "
@@ -240,6 +253,13 @@ def _asked(
         else:
             registry.entry("task", each)  # raises UnknownName with the task that was meant
     return asked + (read_tasks(paths, report, charset=settings.charset) if paths else [])
+
+
+def _table_of(vectors: Vectors | AnyModel) -> Vectors:
+    if isinstance(vectors, Vectors):
+        return vectors
+    model: Any = vectors
+    return model.input_vectors()
 
 
 def _score(

@@ -8,7 +8,7 @@ mean of the words around it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from inlaid.collect import world
 from inlaid.collect.truth import Referent, Usage
 from inlaid.report import Report
-from inlaid.shapes import Vector
+from inlaid.shapes import Rows, Vector
 from inlaid.study.evaluate.analogies import unit
 from inlaid.study.evaluate.oov import KnownWords
 from inlaid.study.evaluate.tasks import Measurement, filled
@@ -42,8 +42,9 @@ class SenseQuestion:
 class Senses:
     """Word senses: is the sentence nearest to the field of the sense that the word has there?
 
-    `context` asks the mean of the words around it; `word` asks the word's own vector, which is the same in
-    every sentence: it is right as often as its sense comes up, half of the time for two.
+    `context` asks the words around it: their mean, or a model's embedding of the sentence without the word.
+    `word` asks the word's own vector. That of a model depends on the sentence. A vector of words is the same
+    in every sentence: it is right as often as its sense comes up, half of the time for two.
     """
 
     kind: ClassVar[str] = "senses"
@@ -52,19 +53,19 @@ class Senses:
     questions: tuple[SenseQuestion, ...]
 
     def known(self, space: KnownWords) -> np.ndarray:
-        words = space.ids([each.word for each in self.questions]) >= 0
-        fields = [all((space.ids(field) >= 0).any() for field in each.senses) for each in self.questions]
+        words = space.alone([each.word for each in self.questions])[1]
+        fields = [all(space.alone(field)[1].any() for field in each.senses) for each in self.questions]
         return words & np.array(fields, bool) & space.sentences(self._contexts)[1]
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
         around = space.sentences(self._contexts)[0]
-        alone = space.sentences([each.word for each in self.questions])[0]
+        inside = space.occurrences([each.usage for each in self.questions])[0]
         right = np.zeros((2, len(self.questions)))
         for number in np.flatnonzero(known).tolist():
             question = self.questions[number]
-            fields = np.stack([_center(space, field, question.usage.sentence) for field in question.senses])
-            for row, vectors in enumerate((around, alone)):
-                right[row, number] = (fields @ vectors[number]).argmax() == question.answer
+            for row, (vectors, ask) in enumerate(((around, space.texts_alone), (inside, space.alone))):
+                fields = [_center(ask, field, question.usage.sentence) for field in question.senses]
+                right[row, number] = (np.stack(fields) @ vectors[number]).argmax() == question.answer
         sections = tuple(each.word for each in self.questions)
         return [
             Measurement(metric, filled(known, row[known]), sections=sections)
@@ -86,19 +87,19 @@ class Referents:
     questions: tuple[Referent, ...]
 
     def known(self, space: KnownWords) -> np.ndarray:
-        return np.logical_and.reduce([space.sentences(texts)[1] for texts in self._texts])
+        return np.logical_and.reduce([space.occurrences(usages)[1] for usages in self._usages])
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
-        pronouns, referents, others = (unit(space.sentences(texts)[0]) for texts in self._texts)
+        pronouns, referents, others = (unit(space.occurrences(usages)[0]) for usages in self._usages)
         difference = np.einsum("nd,nd->n", pronouns, referents - others)[known]
         return [Measurement("accuracy", filled(known, (np.sign(difference) + 1) / 2))]
 
     @property
-    def _texts(self) -> list[list[str]]:
+    def _usages(self) -> list[list[Usage]]:
         """Of each question the pronoun, what it refers to, and the other candidate."""
         spans = [(each.pronoun, each.referent, each.other) for each in self.questions]
         return [
-            [each.sentence[slice(*span)] for each, span in zip(self.questions, column, strict=True)]
+            [Usage(each.sentence, span) for each, span in zip(self.questions, column, strict=True)]
             for column in zip(*spans, strict=True)
         ]
 
@@ -194,10 +195,11 @@ def _without(usage: Usage) -> str:
     return f"{usage.sentence[:start]} {usage.sentence[end:]}"
 
 
-def _center(space: KnownWords, words: Sequence[str], sentence: str) -> Vector:
+def _center(
+    ask: Callable[[Sequence[str]], tuple[Rows, np.ndarray]], words: Sequence[str], sentence: str
+) -> Vector:
     """The mean direction of words; those that the sentence names would give the answer away."""
-    ids = space.ids([word for word in words if word not in sentence.lower()])
-    rows = (
-        unit(space.table[ids[ids >= 0]]) if (ids >= 0).any() else np.zeros((1, space.vectors.dim), np.float32)
-    )
+    kept = [word for word in words if word not in sentence.lower()]
+    rows, known = ask(kept or words)
+    rows = unit(rows[known]) if kept and known.any() else np.zeros((1, rows.shape[1]), np.float32)
     return unit(rows.mean(axis=0, keepdims=True))[0]

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from inlaid.collect.normalize import Step, normalizer
+from inlaid.collect.truth import Usage
 from inlaid.config import Positive, check
 from inlaid.encode.corpus import tokenizer_of
 from inlaid.encode.subwords.spelling import forms
@@ -144,6 +145,20 @@ class KnownWords:
                 rows[number] = rows_of(self.table, composed, np.array(held)).mean(axis=0)
                 known[number] = True
         return rows, known
+
+    def alone(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
+        """The vector of each word by itself, and whether it has one."""
+        ids = self.ids(words)
+        return np.where((ids >= 0)[:, None], self.table[np.maximum(ids, 0)], 0), ids >= 0
+
+    def texts_alone(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
+        """The vector of each word as a text, which vectors of sentences can be compared with."""
+        return self.alone(words)
+
+    def occurrences(self, usages: Sequence[Usage]) -> tuple[Rows, np.ndarray]:
+        """The vector of each word in its sentence, and whether it has one: vectors of words are the same in
+        all sentences."""
+        return self.sentences([each.sentence[slice(*each.span)] for each in usages])
 
     def _id_in_text(self, word: str) -> int:
         """The id of a token of a text; -1 for one without a vector. Subword tokens are looked up as they are:

@@ -17,6 +17,7 @@ from inlaid.encode.chinese import HAN
 from inlaid.errors import FormatError, SourceError
 from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
+from inlaid.study.evaluate.retrieval_files import is_retrieval, read_retrieval, retrieval_of_rows
 from inlaid.study.evaluate.task_layouts import (
     SECTIONS,
     SPACED_PAIRS,
@@ -102,7 +103,8 @@ def read_file(path: Path, charset: str = UTF8, report: Report = silent) -> Task 
     if layout is None:
         raise SourceError(
             "{path}: no task is recognized. Expected pairs of words or sentences with a score, analogies, "
-            "words with categories, or texts with labels; `docs/evaluate.md` shows each.",
+            "words with categories, texts with labels, or queries with documents; `docs/evaluate.md` shows "
+            "each.",
             path=path,
         )
     return _made(path, layout, list(_records(path, layout, charset, report)))
@@ -113,6 +115,9 @@ def _read_one(path: Path, charset: str, report: Report) -> Iterator[Task | Label
 
 
 def _read_folder(folder: Path, charset: str, report: Report) -> Iterator[Task | Labelled]:
+    if is_retrieval(folder):
+        yield read_retrieval(folder, charset, report)
+        return
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     layouts = {path: _layout(path, charset) for path in paths}
     left = [str(path.relative_to(folder)) for path in paths if layouts[path] is None]
@@ -232,6 +237,8 @@ def _made(path: Path, layout: Layout, records: list[Record]) -> Task | Labelled:
             tuple((row[one], row[two]) for row in rows),
             tuple(float(row["score"]) for row in rows),
         )
+    if layout.kind == "retrieval":
+        return retrieval_of_rows(path, rows)
     if layout.kind == "analogies":
         questions = tuple((row["word1"], row["word2"], row["word3"], row["target"]) for row in rows)
         return Analogies(name, language, questions, tuple(row.get("section", "") for row in rows))

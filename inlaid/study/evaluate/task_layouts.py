@@ -54,8 +54,12 @@ HEADERS: dict[str, set[str]] = {
     "word": {"word"},
     "outliers": {"outliers"},
     "words": {"words"},
+    "query": {"query"},
+    "document": {"document", "passage"},
+    "relevance": {"relevance", "score", "label"},
 }
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("retrieval", ("query", "document", "relevance")),
     ("analogies", ("word1", "word2", "word3", "target")),
     ("word similarity", ("word1", "word2", "score")),
     ("sentence similarity", ("sentence1", "sentence2", "score")),
@@ -91,9 +95,11 @@ def fits(cells: Mapping[str, str], layout: Layout) -> bool:
     if layout.kind == "categorization":
         # The published AP list has a line without its word: an item no vectors know.
         return bool(cells["category"])
-    numbers = {"score"} if layout.kind in ("word similarity", "sentence similarity") else set[str]()
+    numbers = {"word similarity": "score", "sentence similarity": "score", "retrieval": "relevance"}
     wanted = next(roles for kind, roles in KINDS if kind == layout.kind)
-    return all(is_number(cells[role]) if role in numbers else bool(cells[role]) for role in wanted)
+    return all(
+        is_number(cells[role]) if role == numbers.get(layout.kind) else bool(cells[role]) for role in wanted
+    )
 
 
 def is_number(cell: str) -> bool:

@@ -1,0 +1,234 @@
+"""Contrastive: sentence embeddings from pairs of texts that belong together (InfoNCE).
+
+A question and its answer, a sentence and its paraphrase or translation: the vectors of a pair are pulled
+together, those of the other pairs of the batch are pushed apart. By default the network is BERT's with mean
+pooling; it may start from any encoder, or be a table of word vectors alone. The folder opens in
+sentence-transformers. Henderson et al. 2017; Reimers and Gurevych 2019; Kusupati et al. 2022.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from inlaid.collect.pairs import Columns, read_pairs
+from inlaid.config import Positive, Range
+from inlaid.encode.corpus import Corpus, Encoding, encoding_of
+from inlaid.errors import SettingError, need
+from inlaid.feed.contrastive_text import ContrastiveText
+from inlaid.fit.networks.earlier import network_folder, read_vectors
+from inlaid.fit.networks.method import BYTES, UNKNOWN, NetworkMethod
+from inlaid.fit.networks.transformer import TransformerMethod
+from inlaid.jobs.training import Training
+from inlaid.neural.config import Config, make_config
+from inlaid.neural.families import family_of
+from inlaid.report import Report, silent
+from inlaid.untrusted import read_json_object
+
+WORDS = "words.json"
+TRANSFORMER = "sentence_bert_config.json"
+LEARNING_RATES = {"model": 5e-5, "vectors": 1e-2, "fresh": 1e-3}
+"""The learning rate by what training starts from."""
+OF_FILES = ("field", "invalid", "charset", "sentences", "min_count")
+"""Settings of the encoding that are not about the tokenizer."""
+LearningRate = Annotated[float, Range(1e-9)]
+LONGEST = 1 << 16
+"""Tokens of a text of word vectors, which have no positions, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrastive(TransformerMethod):
+    """Sentence embeddings: reads pairs of texts that belong together, in a file of two columns or in two
+    files."""
+
+    encoding_defaults: ClassVar = {"tokenizer": "wordpiece"}
+    roles: ClassVar = ("padding", "start", "end")
+    kind: ClassVar = "encoder"
+    surrounds: ClassVar = True
+    reads_pairs: ClassVar = True
+    next_steps: ClassVar = (
+        'embed {path} "I like apples"',
+        "evaluate {path} world-sentences",
+    )
+    batch_tokens: ClassVar = None  # pyright: ignore[reportIncompatibleVariableOverride]  # it counts pairs
+    tied: ClassVar = False  # pyright: ignore[reportIncompatibleVariableOverride]  # it has no output layer
+
+    batch_pairs: Annotated[int, Range(2)] = 64
+    """Pairs of a batch: each has the others as its negatives, so more of them are a harder question."""
+    scale: Annotated[float, Range(1e-3)] = 20.0
+    """Factor of the cosines in the loss, the inverse of its temperature."""
+    symmetric: bool = False
+    """Also find the source of each target, not only the target of each source."""
+    dims: tuple[Positive, ...] = ()
+    """Numbers of first components that shall be good vectors by themselves (Matryoshka), such as 256 128 64;
+    all components always are."""
+    pooling: Literal["mean", "cls", "max", "lasttoken"] | None = None
+    """How the hidden states of a text become one vector; by default as the model that training starts from
+    has it, or mean."""
+    source_column: str = "1"
+    """Column of the sources: a name, or a number in files without a header."""
+    target_column: str = "2"
+    """Column of the targets."""
+    learning_rate: LearningRate | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Peak learning rate, reached after the warm-up; by default 5e-5 from a model, 1e-2 from vectors, and
+    1e-3 for a fresh network."""
+    epochs: Annotated[int, Range(1, 1_000_000)] = 3
+    """Passes over the pairs."""
+
+    @property
+    def network_folder(self) -> Path | None:
+        """The folder of the network that training starts from."""
+        return None if self.init_from is None else network_folder(self.init_from)
+
+    @property
+    def starts_from_model(self) -> bool:
+        return self.network_folder is not None
+
+    @property
+    def starts_from_vectors(self) -> bool:
+        """Whether the network is a table of word vectors alone."""
+        return self.init_from is not None and self.network_folder is None
+
+    # ---- Text
+
+    def sentences(self, text: Any, encoding: Encoding, report: Report = silent) -> list[str]:
+        """The texts of the pairs: source, target, source, target."""
+        columns = Columns(self.source_column, self.target_column)
+        pairs = read_pairs(text, columns, report, encoding.charset)
+        return [side for pair in pairs for side in pair]
+
+    def prepared(self, encoding: Encoding) -> Encoding:
+        """The encoding of the text: that of the model or of the vectors that training starts from."""
+        if self.init_from is None:
+            return super().prepared(encoding)
+        self._refuse_other_tokenizer(encoding)
+        kept = {name: getattr(encoding, name) for name in OF_FILES} | {"min_count": 1}
+        folder = self.network_folder
+        if folder is not None and (folder / WORDS).is_file():
+            own = encoding_of(read_json_object(folder / WORDS)["encoding"])
+            return dataclasses.replace(own, **kept)
+        if folder is not None:
+            lower = ("lower",) if _lower_cases(folder) else None
+            return dataclasses.replace(Encoding(tokenizer_file=folder, normalize=lower), **kept)
+        return dataclasses.replace(self._encoding_of_vectors(), **kept)
+
+    def _refuse_other_tokenizer(self, encoding: Encoding) -> None:
+        default = Encoding(**self.encoding_defaults)
+        for each in dataclasses.fields(Encoding):
+            if each.name not in OF_FILES and getattr(encoding, each.name) != getattr(default, each.name):
+                raise SettingError(
+                    "{name} is given, but the text is encoded as {path} has it. Leave out {name}.",
+                    name=each.name,
+                    path=self.init_from,
+                )
+
+    def _encoding_of_vectors(self) -> Encoding:
+        """As the text of the vectors was encoded; words as they are written where nothing is known about
+        that."""
+        path: Any = self.init_from
+        if path.is_dir():
+            return Encoding(tokenizer_file=path)
+        vectors = read_vectors(path, silent)
+        if vectors.tokenizer_json is not None:
+            raise SettingError(
+                "The words of {path} are subwords. Make a folder of it, which has their tokenizer in a file: "
+                "`inlaid convert {path} FOLDER --format static-embedding`, and start from that.",
+                path=path,
+            )
+        if not vectors.card.encoding:
+            return Encoding(unknown=UNKNOWN, normalize=("nfc", "width"))
+        own = encoding_of(vectors.card.encoding)
+        return dataclasses.replace(own, unknown=UNKNOWN, max_size=None, special=())
+
+    # ---- Network
+
+    def for_corpus(self, data: Corpus) -> NetworkMethod:
+        """The same settings with every size set: by what training starts from, or by the preset."""
+        start = "fresh"
+        if self.init_from is not None:
+            start = "model" if self.starts_from_model else "vectors"
+        rate = self.learning_rate or LEARNING_RATES[start]
+        method = dataclasses.replace(self, learning_rate=rate)
+        if start == "vectors":
+            sized = method._sized_as_vectors()
+        elif start == "model":
+            folder: Any = self.network_folder
+            longest = self.max_length or _longest(folder)
+            sized = dataclasses.replace(method, max_length=longest).sized_as(
+                family_of(folder).read_folder(folder)
+            )
+        else:
+            sized = super(Contrastive, method).for_corpus(data)
+        return sized
+
+    def _sized_as_vectors(self) -> Contrastive:
+        path: Any = self.init_from
+        dim = read_vectors(path, silent).dim
+        for name in ("dim", "layers", "heads", "feed_forward_dim", "positions", "pooling"):
+            if getattr(self, name) not in (None, dim if name == "dim" else None):
+                raise SettingError(
+                    "{name} is given, but the network is the table of {path} alone, with the mean of its "
+                    "vectors. Leave out {name}.",
+                    name=name,
+                    path=path,
+                )
+        return dataclasses.replace(self, dim=dim, max_length=self.max_length or LONGEST)
+
+    def memory_for(self, data: Corpus) -> int:
+        if self.init_from is None or self.starts_from_model:
+            return super().memory_for(data)
+        vectors = read_vectors(self.init_from, silent)
+        return BYTES * len(vectors) * vectors.dim
+
+    def start(self, data: Corpus, report: Report = silent) -> Training:
+        need("torch", extra="neural")
+        from inlaid.fit.networks.sentence_training import start_sentence_training
+
+        sized: Any = self.for_corpus(data)
+        return start_sentence_training(sized, data, report)
+
+    def config(self, words: int, special: Mapping[str, int]) -> Config:
+        before = self.norm == "pre"
+        return make_config(
+            {
+                **self.sizes(),
+                "vocab_size": words,
+                "segment_types": 2,
+                "feed_forward.activation": self.activation or "gelu",
+                "norm.placement": self.norm or "post",
+                "norm.final": before,
+                "norm.embedding": not before,
+                "norm.eps": 1e-12,
+                "positions.kind": self.positions or "learned",
+                "head.kind": "none",
+                "special.padding": special.get("padding"),
+            }
+        )
+
+    def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> ContrastiveText:
+        raise NotImplementedError  # its batches need the tokenizer of the model
+
+    def loss(self) -> Any:
+        from inlaid.fit.networks.losses import ContrastiveLoss
+
+        dims = () if not self.dims else tuple(dict.fromkeys((self.dim or 1, *self.dims)))
+        return ContrastiveLoss(self.scale, dims, symmetric=self.symmetric)
+
+
+def _settings_of_transformer(folder: Path) -> dict[str, Any]:
+    path = folder / TRANSFORMER
+    return read_json_object(path) if path.is_file() else {}
+
+
+def _lower_cases(folder: Path) -> bool:
+    """Whether a folder of sentence-transformers lower-cases text before its tokenizer does anything."""
+    return bool(_settings_of_transformer(folder).get("do_lower_case"))
+
+
+def _longest(folder: Path) -> int | None:
+    """The most tokens of a text, as a folder of sentence-transformers says."""
+    found = _settings_of_transformer(folder).get("max_seq_length")
+    return found if isinstance(found, int) and found > 0 else None
