@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+import inlaid
 from inlaid import cli, registry
+from inlaid.errors import SourceError
 
 VECTORS = "a.inlaid"
 WORD = "king"
@@ -197,3 +199,38 @@ def test_json_of_info_and_verify(typed: Any):
     found = json.loads(typed("verify", VECTORS, "--json").out)
     assert found["path"] == VECTORS
     assert f"{found['bytes']:,} bytes" in typed("verify", VECTORS).out
+
+
+@pytest.mark.parametrize(
+    ("format", "name"),
+    [
+        ("native", "v.inlaid"),
+        ("native", "v.dat"),
+        ("glove", "v.txt"),
+        ("word2vec-text", "v.vec.gz"),
+        ("word2vec", "v.bin"),
+        ("npz", "v.npz"),
+        ("static-embedding", "model"),
+        ("model2vec", "model"),
+        ("projector", "model"),
+    ],
+)
+def test_vectors_are_no_text(format: str, name: str, typed: Any):
+    """Numbers can be trained on, too: the result would be words of digits."""
+    typed("convert", VECTORS, name, "--format", format)
+    for words in (["train", "ppmi", name, "-o", "o.inlaid"], ["corpus", name, "-o", "out"]):
+        for more in ([], ["--invalid", "skip"], ["--encoding", "latin-1"]):
+            error = refused(typed, *words, *more)
+            assert f"{name} holds vectors in the format {format}; expected text" in error
+    assert "expected text" in refused(typed, "train", "sgns", name, "--plan")
+    assert "expected text" in refused(typed, "train", "ppmi", "text.txt", name, "-o", "o.inlaid")
+    with pytest.raises(SourceError, match="init_from="):
+        inlaid.train(name, "ppmi")
+
+
+def test_numbers_that_are_no_vectors_are_text(typed: Any):
+    """Sessions of items by their numbers, and a text with figures in it, whatever it is called."""
+    Path("items.inlaid").write_text("u 12 553 9\nv 3 553 12\nw 9 3 553\n" * 20)
+    Path("prices.txt").write_text("bread 1.50 milk 0.99 today\nmilk 0.98 bread 1.51 again\n" * 20)
+    for name in ("items.inlaid", "prices.txt"):
+        typed("train", "ppmi", name, "-o", "o.inlaid", "--dim", "2", "--tokenizer", "whitespace")
