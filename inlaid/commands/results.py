@@ -23,8 +23,8 @@ PARTIAL = ".partial.inlaid"
 
 def partial_file(output: Path) -> Path:
     """Where the vectors of an unfinished run go, so that they never replace a finished result."""
-    stem = output.with_name(output.name.removesuffix(NATIVE) or output.name)
-    return output.with_name(f"{short_name(stem, len(PARTIAL))}{PARTIAL}")
+    stem = output.parent / (output.name.removesuffix(NATIVE) or output.name)
+    return output.parent / f"{short_name(stem, len(PARTIAL))}{PARTIAL}"
 
 
 def check_partial(path: Path) -> None:

@@ -103,6 +103,8 @@ class Encoding:
                 "Remove them.",
                 tokenizer=self.tokenizer_file or self.tokenizer,
             )
+        if not all(word.strip() for word in (*self.special, self.unknown or "-")) or self.unknown == "":
+            raise SettingError("special and unknown have an empty word. Give it a name, such as <unk>.")
         for name in self.steps:
             registry.entry("normalizer", name)
         self._refuse_settings_of_words()

@@ -234,3 +234,52 @@ def test_numbers_that_are_no_vectors_are_text(typed: Any):
     Path("prices.txt").write_text("bread 1.50 milk 0.99 today\nmilk 0.98 bread 1.51 again\n" * 20)
     for name in ("items.inlaid", "prices.txt"):
         typed("train", "ppmi", name, "-o", "o.inlaid", "--dim", "2", "--tokenizer", "whitespace")
+
+
+WRITING = [
+    ["convert", VECTORS, "--format", "native"],
+    ["convert", VECTORS, "--format", "model2vec"],
+    ["map", VECTORS, WORD, "man", "--method", "pca", "-o"],
+    ["corpus", "text.txt", "-o"],
+    ["phrases", "corpus", "-o"],
+    ["align", VECTORS, "b.inlaid", "same.txt", "--format", "glove", "-o"],
+    ["world", "-o"],
+    ["world", "-o", "new.txt", "--dictionary"],
+    ["train", "ppmi", "corpus", "--format", "glove", "-o"],
+    ["train", "sgns", "corpus", "--format", "model2vec", "-o"],
+    ["train", "sgns", "corpus", "-o", "new.inlaid", "--checkpoint"],
+]
+
+
+@pytest.mark.parametrize("words", WRITING, ids=" ".join)
+@pytest.mark.parametrize("output", ["", ".", "..", "/", "folder/."])
+def test_a_folder_is_no_file_to_write(words: list[str], output: str, typed: Any):
+    error = refused(typed, *words, output)
+    assert "it is a folder. Name a file inside it." in error or "it already exists. Remove it" in error
+
+
+def test_a_pipe_behind_a_link_is_no_file_to_write(typed: Any):
+    reading, writing = os.pipe()
+    try:
+        error = refused(typed, "convert", VECTORS, f"/proc/self/fd/{writing}", "--format", "native")
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert "it is a device or a pipe, not a file" in error
+
+
+@pytest.mark.parametrize("flags", [["--special", ""], ["--special", "<s>", " "], ["--unknown", ""]])
+def test_a_word_has_characters(flags: list[str], typed: Any):
+    error = refused(typed, "train", "sgns", "text.txt", "-o", "o.inlaid", *flags)
+    assert "special and unknown have an empty word" in error
+
+
+def test_less_time_than_an_epoch_takes(typed: Any):
+    words = ["train", "sgns", "text.txt", "--dim", "2", "--minutes", "0"]
+    assert "but one epoch takes under 1 s." in refused(typed, *words, "-o", "o.inlaid")
+
+
+def test_settings_are_named_as_they_are_typed(typed: Any):
+    words = ["corpus", "text.txt", "-o", "out", "--tokenizer"]
+    assert "subwords is 1, but bpe needs" in refused(typed, *words, "bpe", "--subwords", "1")
+    assert "subwords is 2, but the characters" in refused(typed, *words, "wordpiece", "--subwords", "2")
