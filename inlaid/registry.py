@@ -60,17 +60,9 @@ ENTRIES = (
     Entry("tokenizer", "whitespace", "encode.tokenizers:Whitespace", "tokens between white space"),
     Entry("tokenizer", "word", "encode.tokenizers:Word", "Unicode words; Chinese words by rjieba"),
     Entry("tokenizer", "char", "encode.tokenizers:Char", "every visible character"),
-    Entry("subwords", "bpe", "encode.subwords.training:train_tokenizer", "byte-level BPE; lossless"),
-    Entry(
-        "subwords", "wordpiece", "encode.subwords.training:train_tokenizer", "BERT's; Chinese by character"
-    ),
-    Entry(
-        "subwords",
-        "unigram",
-        "encode.subwords.training:train_tokenizer",
-        "SentencePiece's model",
-        "sentencepiece",
-    ),
+    Entry("subwords", "bpe", "encode.subwords.training:learn", "byte-level BPE; lossless"),
+    Entry("subwords", "wordpiece", "encode.subwords.training:learn", "BERT's; Chinese by character"),
+    Entry("subwords", "unigram", "encode.subwords.training:learn", "SentencePiece's model", "sentencepiece"),
     Entry("normalizer", "nfc", "collect.normalize:nfc", "Unicode composed form (é is one character)"),
     Entry("normalizer", "nfkc", "collect.normalize:nfkc", "compatibility form: one form for every width"),
     Entry("normalizer", "width", "collect.normalize:width", "full-width characters become half-width"),

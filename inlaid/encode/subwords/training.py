@@ -28,7 +28,7 @@ THREADS = 16
 """SentencePiece sums per thread, so the result depends on this number, not on the number of cores."""
 
 
-def train_tokenizer(
+def learn(
     kind: str,
     sentences: Iterable[str],
     *,

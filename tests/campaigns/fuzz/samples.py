@@ -75,9 +75,9 @@ def corpus(folder: Path, **settings: Any) -> Path:
 
 
 def tokenizer(kind: str, size: int) -> Any:
-    from inlaid.encode.subwords.training import train_tokenizer
+    from inlaid.encode.subwords.training import learn
 
-    return train_tokenizer(kind, TEXT, size=size)
+    return learn(kind, TEXT, size=size)
 
 
 def sentencepiece(kind: str) -> bytes:
