@@ -23,6 +23,7 @@ from inlaid.encode.dictionary import normalized, words_of
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError, UnknownName
+from inlaid.messages import option
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
 from inlaid.untrusted import parse_json_part
@@ -118,8 +119,9 @@ class Encoding:
                 raise
             raise SettingError(
                 "tokenizer is '{tokenizer}', which is a file or folder; expected a name such as word or bpe. "
-                "Use --tokenizer-file {tokenizer} (in Python and TOML: tokenizer_file).",
+                "Use {option}.",
                 tokenizer=self.tokenizer,
+                option=option("tokenizer_file", self.tokenizer),
             ) from None
 
     def _refuse_settings_of_words(self) -> None:

@@ -283,3 +283,14 @@ def test_settings_are_named_as_they_are_typed(typed: Any):
     words = ["corpus", "text.txt", "-o", "out", "--tokenizer"]
     assert "subwords is 1, but bpe needs" in refused(typed, *words, "bpe", "--subwords", "1")
     assert "subwords is 2, but the characters" in refused(typed, *words, "wordpiece", "--subwords", "2")
+
+
+def test_more_steps_than_dimensions_are_as_many_as_dimensions(typed: Any):
+    words = ["dimensions", VECTORS, "world-fields", "--runs", "1", "--steps"]
+    assert typed(*words, "99999999999").out == typed(*words, "8").out
+
+
+@pytest.mark.parametrize("flag", ["--M", "--ef-search", "--ef-construction"])
+def test_settings_of_faiss_beyond_any_use(flag: str, typed: Any):
+    words = ["neighbors", VECTORS, WORD, "--approximate", "hnsw", flag, "99999999999"]
+    assert "is 99999999999; expected from 1 to" in refused(typed, *words)
