@@ -1,4 +1,4 @@
-"""Which format a file is in, by its content; and what is neither vectors nor text, said where it is given.
+"""Which format a file is in, by its content; text in place of vectors, and the reverse, is refused.
 
 kind = recognized(Path("glove.6B.300d.txt.gz"))      # the line of the registry
 refuse_vectors([Path("glove.6B.300d.txt.gz")])       # SourceError: it is no text to train on
