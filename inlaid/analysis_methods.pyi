@@ -24,6 +24,7 @@ from inlaid.study.explain.explain import ExplainSettings, Explanation
 from inlaid.study.explain.fill import Filled, FillSettings, Objective
 from inlaid.study.map.layout import MOST, MapSettings
 from inlaid.study.map.map import DrawnMap
+from inlaid.study.search.approximate import MAX_EF, MAX_M
 from inlaid.study.search.csls import By
 from inlaid.study.search.formulas import Formula
 from inlaid.study.search.found import NeighborLists, Neighbors
@@ -50,9 +51,9 @@ class AnalysisMethods:
         include: bool = False,
         int8: bool = False,
         approximate: Literal["hnsw", "ivf"] | None = None,
-        M: Positive = 32,
-        ef_construction: Positive = 100,
-        ef_search: Positive = 128,
+        M: Annotated[int, Range(1, MAX_M)] = 32,
+        ef_construction: Annotated[int, Range(1, MAX_EF)] = 100,
+        ef_search: Annotated[int, Range(1, MAX_EF)] = 128,
         nlist: Positive | None = None,
         nprobe: Positive = 32,
         report: Report = ...,
@@ -71,9 +72,9 @@ class AnalysisMethods:
         include: bool = False,
         int8: bool = False,
         approximate: Literal["hnsw", "ivf"] | None = None,
-        M: Positive = 32,
-        ef_construction: Positive = 100,
-        ef_search: Positive = 128,
+        M: Annotated[int, Range(1, MAX_M)] = 32,
+        ef_construction: Annotated[int, Range(1, MAX_EF)] = 100,
+        ef_search: Annotated[int, Range(1, MAX_EF)] = 128,
         nlist: Positive | None = None,
         nprobe: Positive = 32,
         report: Report = ...,
@@ -94,9 +95,9 @@ class AnalysisMethods:
         include: bool = False,
         int8: bool = False,
         approximate: Literal["hnsw", "ivf"] | None = None,
-        M: Positive = 32,
-        ef_construction: Positive = 100,
-        ef_search: Positive = 128,
+        M: Annotated[int, Range(1, MAX_M)] = 32,
+        ef_construction: Annotated[int, Range(1, MAX_EF)] = 100,
+        ef_search: Annotated[int, Range(1, MAX_EF)] = 128,
         nlist: Positive | None = None,
         nprobe: Positive = 32,
         report: Report = ...,

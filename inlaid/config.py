@@ -34,7 +34,16 @@ from inlaid.messages import Message
 from inlaid.untrusted import check_regular
 
 T = TypeVar("T")
-NONE = "None"
+NOTHING = Message("")
+PLAIN = {
+    float: Message("a finite number"),
+    int: Message("a whole number"),
+    type(None): Message("None"),
+    str: Message("text"),
+    bool: Message("true or false"),
+    Path: Message("a path"),
+}
+"""What a value of a type is called."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +56,17 @@ class Range:
     def __contains__(self, value: float | int) -> bool:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> Message:
+        """What a value is expected to be."""
         if self.high is None:
-            return f"at least {self.low}"
-        return f"at most {self.high}" if self.low is None else f"from {self.low} to {self.high}"
+            return Message("at least {low}", low=self.low)
+        if self.low is None:
+            return Message("at most {high}", high=self.high)
+        return Message("from {low} to {high}", low=self.low, high=self.high)
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
 Positive = Annotated[int, Range(1)]
@@ -63,6 +79,8 @@ MAX_DIM = 1 << 16
 MAX_WINDOW = 1 << 20
 """Beyond any use; a typing error with more zeros is refused instead of filling the memory."""
 Window = Annotated[int, Range(1, MAX_WINDOW)]
+MAX_EPOCHS = 1_000_000
+Epochs = Annotated[int, Range(1, MAX_EPOCHS)]
 
 
 def check(settings: object) -> None:
@@ -70,9 +88,8 @@ def check(settings: object) -> None:
     hints = _hints(type(settings))
     for field in dataclasses.fields(typing.cast("Any", settings)):
         name = field.name
-        problem = _problem(getattr(settings, name), hints[name])
-        if field.default is None:  # what may be left out is not written as None
-            problem = problem.removesuffix(f" or {NONE}")
+        # what may be left out is not written as None
+        problem = _problem(getattr(settings, name), hints[name], name_none=field.default is not None)
         if problem:
             raise SettingError(
                 "{name} is {value!r}; expected {expected}.",
@@ -209,49 +226,52 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingError("{path} is not valid TOML: {reason}.", path=path, reason=error) from None
 
 
-def _problem(value: Any, hint: Any) -> str:
-    """What `hint` expects, if `value` is not that; otherwise nothing."""
+def _problem(value: Any, hint: Any, *, name_none: bool = True) -> Message:
+    """What `hint` expects, if `value` is not that; otherwise nothing, which is false. Whether None is named
+    among it is for the caller to say."""
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
         ranges = [extra for extra in arguments[1:] if isinstance(extra, Range)]
-        return _problem(value, arguments[0]) or next(
-            (str(each) for each in ranges if value is not None and value not in each), ""
-        )
+        problem = _problem(value, arguments[0], name_none=name_none)
+        if problem or value is None:
+            return problem
+        return next((each.message for each in ranges if value not in each), NOTHING)
     if origin is Literal:
-        return "" if value in arguments else f"one of {', '.join(map(str, arguments))}"
+        known = ", ".join(map(str, arguments))
+        return NOTHING if value in arguments else Message("one of {known}", known=known)
     if origin in (typing.Union, types.UnionType):
-        problems = [_problem(value, each) for each in arguments]
-        return "" if not all(problems) else " or ".join(problems)
+        problems = {each: _problem(value, each) for each in arguments}
+        if not all(problems.values()):
+            return NOTHING
+        return _either([problems[each] for each in arguments if name_none or each is not type(None)])
     if origin is tuple:
         wrong = not isinstance(value, tuple) or any(_problem(each, arguments[0]) for each in value)
-        return f"a list of {_name(arguments[0])}" if wrong else ""
-    return _plain_problem(value, hint)
+        return Message("a list of {items}", items=_name(arguments[0])) if wrong else NOTHING
+    return NOTHING if _is_plain(value, hint) else PLAIN.get(hint, Message("{type}", type=hint))
 
 
-def _name(hint: Any) -> str:
+def _either(messages: Iterable[Message]) -> Message:
+    return functools.reduce(lambda one, other: Message("{one} or {other}", one=one, other=other), messages)
+
+
+def _name(hint: Any) -> Message:
     """What the items of a list are called: int, str or Path, lists of int."""
     arguments = get_args(hint)
     if get_origin(hint) is tuple:
-        return f"lists of {_name(arguments[0])}"
+        return Message("lists of {items}", items=_name(arguments[0]))
     if get_origin(hint) is Annotated:
         return _name(arguments[0])
-    return " or ".join(each.__name__ for each in arguments or (hint,))
+    return _either(Message("{type}", type=each.__name__) for each in arguments or (hint,))
 
 
-def _plain_problem(value: Any, hint: Any) -> str:
+def _is_plain(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type without parameters; a finite int is a float, and a bool is no number."""
+    if hint in (int, float) and isinstance(value, bool):
+        return False
     if hint is float:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return "" if number and abs(value) <= sys.float_info.max else "a finite number"
-    if hint is int:
-        return "" if isinstance(value, int) and not isinstance(value, bool) else "a whole number"
-    if hint is type(None):
-        return "" if value is None else NONE
-    return (
-        ""
-        if isinstance(value, hint)
-        else {str: "text", bool: "true or false", Path: "a path"}.get(hint, str(hint))
-    )
+        return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
+    return isinstance(value, hint)
 
 
 def _shaped(value: Any, hint: Any) -> Any:

@@ -272,6 +272,8 @@ def write_text(path: Path, text: str) -> None:
 def _target(path: Path, *, folder: bool = False) -> Path:
     """The real path behind `path` (a link is followed, not replaced), if it can be written."""
     target = Path(os.path.realpath(path))
+    if os.path.exists(path) and not os.path.exists(target):  # /dev/stdout leads to a pipe, which has no path
+        raise _not_a_file(path)
     if not target.parent.is_dir():
         raise WriteError(
             "Cannot write {path}: there is no folder {folder}. Create it, or write elsewhere.",
@@ -291,9 +293,13 @@ def _target(path: Path, *, folder: bool = False) -> Path:
     if stat.S_ISDIR(there.st_mode):
         raise WriteError("Cannot write {path}: it is a folder. Name a file inside it.", path=path)
     if not stat.S_ISREG(there.st_mode):  # a rename would replace the device by a file
-        raise WriteError("Cannot write {path}: it is a device or a pipe, not a file. Name a file.", path=path)
+        raise _not_a_file(path)
     _check_owner(path, there, target.parent.stat())
     return target
+
+
+def _not_a_file(path: Path) -> WriteError:
+    return WriteError("Cannot write {path}: it is a device or a pipe, not a file. Name a file.", path=path)
 
 
 def _check_owner(path: Path, there: os.stat_result, folder: os.stat_result) -> None:

@@ -53,7 +53,7 @@ def holding(path: Path) -> Iterator[None]:
 def lock_file(path: Path) -> Path:
     """The file that holds the lock of `path`; a link and what it leads to have the same one."""
     target = Path(os.path.realpath(path))
-    return target.with_name(f".{short_name(target, 1 + len(LOCK))}{LOCK}")
+    return target.parent / f".{short_name(target, 1 + len(LOCK))}{LOCK}"
 
 
 def check_free(path: Path) -> None:

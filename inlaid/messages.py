@@ -70,6 +70,21 @@ class Advice:
         return str(self._chosen)
 
 
+def option(name: str, value: str = "") -> Advice:
+    """How a setting is given: as a flag in a terminal, by keyword in Python.
+
+    >>> str(option("tokenizer_file", "t.json"))
+    "tokenizer_file='t.json'"
+    """
+    flag = name.replace("_", "-")
+    if not value:
+        return Advice(typed=Message("--{flag}", flag=flag), called=Message("{name}=", name=name))
+    return Advice(
+        typed=Message("--{flag} {value}", flag=flag, value=value),
+        called=Message("{name}={value!r}", name=name, value=value),
+    )
+
+
 _in_terminal = False
 
 

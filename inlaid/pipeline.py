@@ -22,6 +22,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encode, encoding_of, is_corpu
 from inlaid.encode.dictionary import names_file, parts_of
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import SettingError, SourceError
+from inlaid.formats.recognition import refuse_vectors
 from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
@@ -98,6 +99,8 @@ def plan(
 ) -> Plan:
     """The time and memory of `train` with the same arguments, from a trial on a sample of the text."""
     job, encoding = _job(text, method, encoding, None, None, False, settings)
+    if not isinstance(text, Corpus):
+        refuse_vectors(places_of(text))
     text = as_sentences(text, job.method, encoding, silent)
     return plan_for(text, job.method, encoding)
 
@@ -207,6 +210,7 @@ def corpus(
     _check_not_encoded(text, encoding, settings, out)
     if isinstance(text, (str, Path)) and is_corpus(Path(text)):
         return open_corpus(Path(text))
+    refuse_vectors(places_of(text))
     chosen = with_values(encoding or Encoding(), settings)
     if out is None:
         return encode(text, chosen, report, workers=workers)

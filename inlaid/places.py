@@ -29,8 +29,8 @@ PNG_END = 12
 """Bytes of the last chunk of every PNG."""
 HTML_SEAL_BYTES = len("<!-- Inlaid 0123456789abcdef -->\n")
 PNG_SEAL_BYTES = 4 + len(PNG_SEAL) + len("0123456789abcdef") + 4
-NEVER_PART_OF_A_MODEL = (".inlaid", ".html", ".png", locks.LOCK)
-"""Suffixes of files that no reader of a model folder opens."""
+NEVER_PART_OF_A_MODEL = (".inlaid", ".vec", ".npz", ".parquet", ".html", ".png", locks.LOCK)
+"""Suffixes of files that no reader of a model folder opens; those of compression may hide any other."""
 SAFETENSORS_BRACE = slice(8, 9)
 """Where the header of a safetensors file begins, with a brace."""
 

@@ -7,8 +7,6 @@ The format is chosen here, by the content of a file that is read and by the suff
 from __future__ import annotations
 
 import dataclasses
-import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +19,13 @@ from inlaid.encode.corpus import is_corpus, open_corpus
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
 from inlaid.formats.native import Dtype
-from inlaid.formats.reading import Format, Part, Reading, Start, check_compression, convert_command
+from inlaid.formats.reading import Format, Part, Reading, check_compression
+from inlaid.formats.recognition import format_names, recognized
 from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report, log
 from inlaid.study.search.packing import loss_of_packing
 from inlaid.untrusted import check_regular
 from inlaid.vectors import Vectors
-
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def load(path: str | Path, *, format: str | None = None, report: Report = log, **reading: Any) -> Vectors:
@@ -41,7 +38,7 @@ def load(path: str | Path, *, format: str | None = None, report: Report = log, *
     chosen = settings_of(Reading, reading)
     if not file_of(path).exists():
         raise SourceError("There is no file '{path}'.", path=path)
-    kind = _recognized(path, chosen) if format is None else registry.entry("format", format)
+    kind = recognized(path, chosen.recoded) if format is None else registry.entry("format", format)
     _refuse_packed(path, kind)
     return kind.load().read(path, chosen, report)
 
@@ -55,55 +52,6 @@ def _refuse_packed(path: Path, format: registry.Entry) -> None:
             path=path,
             format=format.name,
         )
-
-
-def _recognized(path: Path, reading: Reading | None = None) -> registry.Entry:
-    """The format of a file or folder, by its content."""
-    if path.is_file() and path.stat().st_size == 0:
-        raise FormatError("{path} is empty; expected vectors. Get the file again.", path=path)
-    start = Start.of(path, (reading or Reading()).recoded)
-    for entry in registry.entries("format"):
-        if entry.load().recognizes(start):
-            return entry
-    if is_corpus(path):
-        raise FormatError(
-            "{path} is a corpus; expected vectors. Train on it: "
-            "`inlaid train sgns {quoted} -o vectors.inlaid`.",
-            path=path,
-            quoted=shlex.quote(str(path)),
-        )
-    if _looks_like_text(start):
-        raise FormatError(
-            "{path} looks like text; expected vectors. Train on it first: {how}.",
-            path=path,
-            how=Advice(
-                typed=Message("`inlaid train sgns {path} -o vectors.inlaid`", path=shlex.quote(str(path))),
-                called=Message("train({path!r}, 'sgns')", path=str(path)),
-            ),
-        )
-    raise FormatError(
-        "{path}: not recognized as any of the formats that Inlaid reads: {formats}. If it is one of them, "
-        "name it: {command}.",
-        path=path,
-        formats=_format_names(),
-        command=convert_command(path, "source-format", "FORMAT"),
-    )
-
-
-def _looks_like_text(start: Start) -> bool:
-    """Whether a file starts with words rather than numbers."""
-    head = start.head
-    if not head or b"\0" in head:
-        return False
-    try:
-        text = head.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if error.start < len(head) - 3:  # a character may be cut at the end
-            return False
-        text = head[: error.start].decode("utf-8")
-    tokens = text.split()
-    numbers = sum(NUMBER.fullmatch(token) is not None for token in tokens)
-    return 2 * numbers < len(tokens)
 
 
 def save(
@@ -217,7 +165,7 @@ def _format_of(path: Path) -> str:
             "formats are: {formats}.",
             path=path,
             option=Advice(typed=Message("--format"), called=Message("format=")),
-            formats=_format_names(),
+            formats=format_names(),
         )
     raise SettingError(
         "{path}: files of {formats} end in {suffix}. Name one of them: {option}.",
@@ -229,10 +177,6 @@ def _format_of(path: Path) -> str:
             called=Message("format={format!r}", format=meant[0]),
         ),
     )
-
-
-def _format_names() -> str:
-    return ", ".join(entry.name for entry in registry.entries("format"))
 
 
 def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str, Any]:
@@ -263,7 +207,7 @@ def verify(path: str | Path) -> int:
     if is_corpus(path):
         corpus = open_corpus(path)
         return 0 if corpus.opened is None else corpus.opened.verify()
-    found = _recognized(path)
+    found = recognized(path)
     if found.name != "native":
         raise FormatError(
             "{path} is in the format {format}, which has no checksums. `inlaid convert` writes an "

@@ -131,6 +131,16 @@ def choose(path: Path, opened: Callable[[], Any]) -> Member:
     )
 
 
+def check_not_nested(path: Path, member: Member) -> None:
+    """Raise SourceError for an archive in an archive."""
+    if archive_suffix(Path(member.name)):
+        raise SourceError(
+            "{path} holds another archive, {member}. Unpack {path}, and name what is in it.",
+            path=file_of(path),
+            member=member.name,
+        )
+
+
 def _may_be_content(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = path.name.startswith(".") or "__MACOSX" in path.parts
@@ -178,6 +188,7 @@ def _tar_members(archive: Path, opened: Callable[[], Any]) -> tuple[Member, ...]
     members: list[Member] = []
     with opened() as stream, _open_tar(stream) as file:
         for each in file:
+            _check_size(archive, each)
             cast("Any", file).members = []  # tarfile keeps every header
             if each.isreg() and len(members) < MOST_MEMBERS:
                 members.append(Member(each.name, each.name, each.size))
@@ -192,15 +203,22 @@ def open_zip(path: Path, file: IO[bytes], member: Member) -> tuple[io.BufferedIO
     return cast("io.BufferedIOBase", archive.open(info)), info.compress_size
 
 
-def open_tar(stream: Any, member: Member) -> io.BufferedIOBase:
+def open_tar(path: Path, stream: Any, member: Member) -> io.BufferedIOBase:
     """The bytes of a file in the decompressed stream of a tar archive, which stays open for them."""
     archive = _open_tar(stream)
     for each in archive:
+        _check_size(path, each)
         if each.name == member.stored_name and each.isreg():
             found = archive.extractfile(each)
             if found is not None:
                 return cast("io.BufferedIOBase", found)
     raise EOFError("the file is not there any more")
+
+
+def _check_size(path: Path, member: tarfile.TarInfo) -> None:
+    """Raise FormatError for a size that cannot be true: tarfile skips a file by reading so many bytes, even
+    if they are not there."""
+    check_ratio(path, member.offset_data + member.size)
 
 
 def _open_tar(stream: Any) -> tarfile.TarFile:

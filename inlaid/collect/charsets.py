@@ -38,7 +38,7 @@ BROADER = {
     "gbk": "gb18030",
 }
 """Charsets that are read as another one, which has all their characters at the same bytes."""
-NOT_CHARSETS = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "unicode-escape"}
+NOT_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 SURE = 8
 """Characters of two or more bytes that are valid UTF-8: text in another charset does not have so many."""
 FEW = 32
@@ -68,7 +68,7 @@ def canonical(name: str) -> str:
         found = codecs.lookup(name)
     except (LookupError, ValueError, UnicodeError):
         found = None
-    if found is None or not getattr(found, "_is_text_encoding", True) or found.name in NOT_CHARSETS:
+    if found is None or not getattr(found, "_is_text_encoding", True) or _is_escaping(found.name):
         known = [AUTO, UTF8, "utf-16", "gbk", *CANDIDATES]
         raise SettingError(
             "encoding is '{name}'; expected auto, or a text encoding of Python such as utf-8, gb18030, big5 "
@@ -77,6 +77,10 @@ def canonical(name: str) -> str:
             hint=did_you_mean(name, known),
         )
     return BROADER.get(found.name, found.name)
+
+
+def _is_escaping(codec: str) -> bool:
+    return codec.replace("_", "-") in NOT_CHARSETS
 
 
 @functools.cache
@@ -98,10 +102,13 @@ def refuse_utf8(path: Path | str, data: bytes, charset: str) -> None:
     leads = sum(byte >= 0xC0 for byte in data[:SAMPLE])
     if leads >= SURE and not charset.startswith(("utf-16", "utf-32")):
         raise SourceError(
-            "{path} is UTF-8, and encoding {charset} would garble it. Leave out --encoding, or pass "
-            "--encoding auto, which decides for each file.",
+            "{path} is UTF-8, and encoding {charset} would garble it. {advice}, which decides for each file.",
             path=path,
             charset=charset,
+            advice=Advice(
+                typed=Message("Leave out --encoding, or pass --encoding auto"),
+                called=Message("Leave out charset, or pass charset='auto'"),
+            ),
         )
 
 
@@ -111,12 +118,15 @@ def refuse_other(path: Path | str, data: bytes, charset: str) -> None:
     guess = seems_other(data, charset)
     if guess is not None:
         raise SourceError(
-            "{path} looks like {shown}, and encoding {charset} would garble it. Pass --encoding {guess}, or "
-            "--encoding auto, which decides for each file.",
+            "{path} looks like {shown}, and encoding {charset} would garble it. {advice}, which decides for "
+            "each file.",
             path=path,
             shown=guess.upper(),
             charset=charset,
-            guess=guess,
+            advice=Advice(
+                typed=Message("Pass --encoding {guess}, or --encoding auto", guess=guess),
+                called=Message("Pass charset={guess!r}, or charset='auto'", guess=guess),
+            ),
         )
 
 
@@ -138,7 +148,11 @@ def refuse_loss(name: Path | str, invalid: int, data: bytes, charset: str, first
         place=_place(name, data, place, first_line),
         invalid=invalid,
         charset=charset.upper(),
-        hint=_hint(data, place, charset) or Message("Name its encoding with --encoding, or repair it."),
+        hint=_hint(data, place, charset)
+        or Advice(
+            typed=Message("Name its encoding with --encoding, or repair it."),
+            called=Message("Name its encoding with charset, or repair it."),
+        ),
     )
 
 
@@ -229,6 +243,8 @@ class Recoder(io.RawIOBase):
         self.lines = 0
         """Line ends before the bytes that are decoded next."""
         self.started = False
+        self.checked = False
+        """Whether text that is not ASCII was compared with what it would be in other charsets."""
         self.ended = False
         self.replaced = 0
         """Characters that could not be decoded."""
@@ -250,6 +266,7 @@ class Recoder(io.RawIOBase):
     def _recoded(self, data: bytes) -> bytes:
         if self.decoder is None:
             return data
+        self._check(data)
         try:
             text = self.decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
@@ -264,6 +281,15 @@ class Recoder(io.RawIOBase):
             text = text.replace(REPLACEMENT, "") if self.invalid == "skip" else text
         self.lines += text.count("\n")
         return text.encode(UTF8, "surrogatepass")
+
+    def _check(self, data: bytes) -> None:
+        """Refuse text in another charset where the file stops being ASCII, which may be far from its start:
+        most single-byte charsets decode anything."""
+        if self.checked or count_high(data) < SURE or not splits_at_ascii(self.charset):
+            return
+        self.checked = True
+        first = next(place for place, byte in enumerate(data) if byte > 0x7F)
+        refuse_other(self.path, data[data.rfind(b"\n", 0, first) + 1 :], self.charset)
 
     def _error(self, error: UnicodeDecodeError) -> SourceError:
         if splits_at_ascii(self.charset):

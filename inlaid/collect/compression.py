@@ -80,10 +80,13 @@ class DecompressedFile(io.BufferedIOBase):
 
     def _open_member(self, archive: str) -> None:
         chosen = archives.choose(self.path, lambda: DecompressedFile(self.raw.path, member=False))
+        archives.check_not_nested(self.path, chosen)
         if archive == ".zip":
             file, self.stored = archives.open_zip(self.raw.path, self.raw.file, chosen)
         else:
-            file = archives.open_tar(self._decompressor(archives.TAR[archive], self.raw), chosen)
+            file = archives.open_tar(
+                self.raw.path, self._decompressor(archives.TAR[archive], self.raw), chosen
+            )
         inside = Path(chosen.name)
         compression = compression_of(inside)
         self.name = inside.stem if compression else inside.name

@@ -11,7 +11,7 @@ from inlaid.collect.charsets import UTF8, not_decodable
 from inlaid.collect.compression import BLOCK, MAX_LINE, Readable
 from inlaid.collect.parquet_pages import batch_rows, measure_column
 from inlaid.errors import SourceError, did_you_mean, need
-from inlaid.messages import Message
+from inlaid.messages import Message, option
 from inlaid.untrusted import check_ratio, library_errors, parse_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -36,11 +36,12 @@ def read_jsonl(file: Readable, path: Path, field: str) -> Iterator[str]:
         if not isinstance(row, dict) or not isinstance(row.get(field), str):
             raise SourceError(
                 "{path}:{line}: expected an object with text under '{field}', found {found}. "
-                "Name the key of the text with --field.",
+                "Name the key of the text with {option}.",
                 path=path,
                 line=number,
                 field=field,
                 found=_json_found(row, field),
+                option=option("field"),
             )
         yield row[field]
 
@@ -159,9 +160,10 @@ def _check_text_column(path: Path, field: str, kind: Any) -> None:
     is_view = getattr(types, "is_string_view", lambda _: False)
     if not (types.is_string(stored) or types.is_large_string(stored) or is_view(stored)):
         raise SourceError(
-            "{path}: expected text in the column '{field}', found {found}. Name a text column with --field.",
+            "{path}: expected text in the column '{field}', found {found}. Name a text column with {option}.",
             path=path,
             field=field,
+            option=option("field"),
             found=str(kind),
         )
 
@@ -180,8 +182,9 @@ def _no_column(path: Path, field: str, columns: Sequence[str]) -> SourceError:
     if not hint:
         hint = Message(" There are: {columns}.", columns=", ".join(columns) or "none")
     return SourceError(
-        "{path}: no column is called '{field}'.{hint} Name it with --field.",
+        "{path}: no column is called '{field}'.{hint} Name it with {option}.",
         path=path,
+        option=option("field"),
         field=field,
         hint=hint,
     )

@@ -78,7 +78,7 @@ def _check(words: int, seed: int) -> None:
     if words <= 0:
         raise SettingError("words is {words}; expected at least 1.", words=words)
     if seed not in SEEDS:
-        raise SettingError("seed is {seed}; expected {expected}.", seed=seed, expected=SEEDS)
+        raise SettingError("seed is {seed}; expected {expected}.", seed=seed, expected=SEEDS.message)
 
 
 def _check_language(language: str, known: tuple[str, ...]) -> None:

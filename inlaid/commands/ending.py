@@ -71,7 +71,7 @@ def print_nothing_more() -> None:
 
 def explained(error: Exception) -> str:
     """What an error says. Those of the system say which file it is about, and what to do."""
-    if isinstance(error, MemoryError) and not str(error):
+    if isinstance(error, MemoryError):  # NumPy's says how many bytes it asked for, and nothing that helps
         left = bytes_in_words(available_memory())
         return str(Message("Not enough memory: {left} are left. End other programs, or do less.", left=left))
     if not isinstance(error, OSError):

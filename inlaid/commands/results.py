@@ -45,9 +45,8 @@ class Place(ABC):
     @property
     def partial(self) -> Path:
         """Where the result of an unfinished run goes, so that it never replaces a finished one."""
-        stem = self.output.with_name(self.output.name.removesuffix(NATIVE) or self.output.name)
-        name = short_name(stem, len(self.partial_suffix))
-        return self.output.with_name(f"{name}{self.partial_suffix}")
+        stem = self.output.parent / (self.output.name.removesuffix(NATIVE) or self.output.name)
+        return self.output.parent / f"{short_name(stem, len(self.partial_suffix))}{self.partial_suffix}"
 
     def check_partial(self) -> None:
         """Raise WriteError if the result of an unfinished run would replace something else."""

@@ -181,7 +181,7 @@ def _safety(options: Any) -> Safety:
     if not hasattr(options, "safety"):
         return Safety()
     given = Safety(**values_of_group(options.safety))
-    beside = options.output.with_name(f"{short_name(options.output, len(CHECKPOINT))}{CHECKPOINT}")
+    beside = options.output.parent / f"{short_name(options.output, len(CHECKPOINT))}{CHECKPOINT}"
     return dataclasses.replace(given, checkpoint=given.checkpoint or beside)
 
 

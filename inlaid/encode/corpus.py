@@ -23,6 +23,7 @@ from inlaid.encode.dictionary import normalized, words_of
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError, UnknownName
+from inlaid.messages import option
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
 from inlaid.untrusted import parse_json_part
@@ -104,6 +105,8 @@ class Encoding:
                 "Remove them.",
                 tokenizer=self.tokenizer_file or self.tokenizer,
             )
+        if not all(word.strip() for word in (*self.special, self.unknown or "-")) or self.unknown == "":
+            raise SettingError("special and unknown have an empty word. Give it a name, such as <unk>.")
         for name in self.steps:
             registry.entry("normalizer", name)
         if self.sentences == "document" and not self.has_subwords:
@@ -123,8 +126,9 @@ class Encoding:
                 raise
             raise SettingError(
                 "tokenizer is '{tokenizer}', which is a file or folder; expected a name such as word or bpe. "
-                "Use --tokenizer-file {tokenizer} (in Python and TOML: tokenizer_file).",
+                "Use {option}.",
                 tokenizer=self.tokenizer,
+                option=option("tokenizer_file", self.tokenizer),
             ) from None
 
     def _refuse_settings_of_words(self) -> None:

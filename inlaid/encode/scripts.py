@@ -17,7 +17,7 @@ from inlaid.collect.charset_detection import UTF8, likely
 from inlaid.collect.normalize import simplified, traditional
 from inlaid.encode.corpus import Encoding
 from inlaid.encode.vocabulary import Vocabulary
-from inlaid.messages import Message
+from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report
 
 BLANK, OTHER, KANA, HAN, SIMPLIFIED, TRADITIONAL = range(6)
@@ -136,13 +136,21 @@ def settled(encoding: Encoding, pieces: Iterable[bytes], report: Report) -> Enco
     report(
         Note(
             "{mixture} This is a sample; all of it is converted to simplified. {cost} To keep them apart: "
-            "`--normalize {kept}`.",
+            "`{option}`.",
             mixture=_mixture(found),
             cost=_cost(),
-            kept=" ".join(encoding.steps),
+            option=_normalizing(encoding.steps),
         )
     )
     return dataclasses.replace(encoding, normalize=(*encoding.steps, "simplified"))
+
+
+def _normalizing(steps: tuple[str, ...]) -> Advice:
+    """How to ask for these steps."""
+    return Advice(
+        typed=Message("--normalize {steps}", steps=" ".join(steps)),
+        called=Message("normalize={steps}", steps=list(steps)),
+    )
 
 
 def note_scripts(encoding: Encoding, vocabulary: Vocabulary, report: Report) -> None:
@@ -150,7 +158,7 @@ def note_scripts(encoding: Encoding, vocabulary: Vocabulary, report: Report) -> 
     if "simplified" in encoding.steps:
         return
     found = scripts_of_words(vocabulary)
-    command = "--normalize " + " ".join([*encoding.steps, "simplified"])
+    command = _normalizing((*encoding.steps, "simplified"))
     if found.mixed:
         report(
             Note(

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, Fraction, Positive, Range, Seed, Window, check
+from inlaid.config import MAX_DIM, Epochs, Fraction, Positive, Range, Seed, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.vocabulary import Vocabulary
 from inlaid.feed.cooccurrence import MEMORY, Cells, cooccurrence
@@ -63,7 +63,7 @@ class GloVe:
     """Exponent of the weighting: smaller counts have the weight (count / x_max) ** alpha."""
     learning_rate: Annotated[float, Range(1e-6)] = 0.05
     """Initial learning rate; AdaGrad lowers it for each parameter."""
-    epochs: Positive = 50
+    epochs: Epochs = 50
     """Passes over all co-occurrence counts."""
     zero_weight: Fraction = 0.05
     """Weight of pairs that never co-occur, in a vocabulary of at most 2,000 words; 0 leaves them out, as the

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from inlaid.config import MAX_DIM, Fraction, Range, Seed, check
+from inlaid.config import MAX_DIM, Epochs, Fraction, Range, Seed, check
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.subsampled import FEWEST_HELD_OUT, HELD_OUT_EVERY, SubsampledText, in_threads
 from inlaid.jobs.state import State
@@ -41,7 +41,7 @@ class NegativeSampling:
     """Noise words drawn for each positive pair."""
     learning_rate: Annotated[float, Range(1e-9)] = 0.05
     """Initial learning rate; decays linearly."""
-    epochs: Annotated[int, Range(1, 1_000_000)] = 5
+    epochs: Epochs = 5
     """Passes over the text."""
     subsample: Fraction | None = None
     """Subsampling threshold for frequent words; 0 keeps all. By default 1e-4, or 1 / vocabulary size where

@@ -15,7 +15,7 @@ from inlaid.collect.charsets import AUTO, advice, canonical, is_loss, refuse_utf
 from inlaid.encode.vocabulary import COUNTS, Words
 from inlaid.errors import FormatError
 from inlaid.formats.reading import Reading, convert_command
-from inlaid.messages import Message
+from inlaid.messages import Message, option
 from inlaid.report import Note, Report
 from inlaid.shapes import Counts
 from inlaid.values import Problem
@@ -167,7 +167,9 @@ def _not_text(found: FoundWords, invalid: list[bytes], place: Message, reading: 
     guess = likely(b"\n".join(invalid[:SAMPLE])) if canonical(reading.charset) == UTF8 else None
     if guess in (None, UTF8):
         hint = Message(
-            "Use --invalid replace, or --invalid skip to leave them out: {command}.",
+            "Use {replace}, or {skip} to leave them out: {command}.",
+            replace=option("invalid", "replace"),
+            skip=option("invalid", "skip"),
             command=convert_command(found.path, "invalid", "replace"),
         )
     else:
@@ -217,7 +219,9 @@ def _distinct(found: FoundWords, reading: Reading, report: Report) -> FoundWords
 def _duplicate(found: FoundWords, first: int, second: int) -> FormatError:
     return FormatError(
         "{place}: '{word}' is there a second time (first: {first}). "
-        "Use --duplicates first or --duplicates last to keep one row: {command}.",
+        "Use {first_row} or {last_row} to keep one row: {command}.",
+        first_row=option("duplicates", "first"),
+        last_row=option("duplicates", "last"),
         place=found.place(second),
         word=found.words[second].decode(),
         first=found.place(first),

@@ -24,7 +24,7 @@ from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.files import can_write, sweep
 from inlaid.jobs.guard import Losses
 from inlaid.jobs.state import Snapshot, State, bad_row
-from inlaid.messages import Message
+from inlaid.messages import Advice, Message
 from inlaid.untrusted import parse_json
 from inlaid.vectors import Mark
 
@@ -150,10 +150,11 @@ def check_place(path: Path) -> None:
             "{path} already exists and is not a checkpoint. Name another file for the checkpoint.", path=path
         ) from None
     raise WriteError(
-        "{path} is the checkpoint of an earlier run ({share:.0%} done). Resume it with --resume, remove it, "
+        "{path} is the checkpoint of an earlier run ({share:.0%} done). Resume it with {option}, remove it, "
         "or name another file.",
         path=path,
         share=share,
+        option=Advice(typed=Message("--resume"), called=Message("resume=True")),
     )
 
 

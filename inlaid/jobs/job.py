@@ -29,6 +29,7 @@ from inlaid.jobs.training import (
 )
 from inlaid.jobs.trial import epochs_that_fit
 from inlaid.jobs.unmoved import Unmoved, unmoved_note
+from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report
 from inlaid.vectors import Outcome
 
@@ -158,7 +159,11 @@ def _suggest_workers(method: Method, corpus: Corpus, report: Report) -> None:
     if len(corpus.ids) * epochs >= LONG_RUN_TOKENS:
         report(
             Note(
-                "One of {cores} cores is used. `--workers {cores}` is up to {cores} times as fast.",
+                "One of {cores} cores is used. `{option}` is up to {cores} times as fast.",
                 cores=cores,
+                option=Advice(
+                    typed=Message("--workers {cores}", cores=cores),
+                    called=Message("workers={cores}", cores=cores),
+                ),
             )
         )

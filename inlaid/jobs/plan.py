@@ -24,6 +24,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpu
 from inlaid.errors import InlaidError, SettingError
 from inlaid.jobs.training import HasEpochs, Method
 from inlaid.jobs.trial import extrapolated, tried
+from inlaid.messages import Message
 from inlaid.report import Note, Report, bytes_in_words, time_in_words
 
 TOKENS = 600_000
@@ -58,16 +59,27 @@ class Plan:
 
     def rows(self) -> list[str | tuple[str, ...]]:
         """The plan as a terminal shows it."""
-        about = "about " if self.estimated else ""
-        shown: list[str | tuple[str, ...]] = [
-            ("text", f"{about}{self.tokens:,} tokens, {self.words:,} words in the vocabulary")
-        ]
+        about = Message("about ") if self.estimated else Message("")
+        text = Message(
+            "{about}{tokens:,} tokens, {words:,} words in the vocabulary",
+            about=about,
+            tokens=self.tokens,
+            words=self.words,
+        )
+        shown: list[str | tuple[str, ...]] = [("text", str(text))]
         for stage, seconds in self.seconds.items():
-            epochs = f" (epochs: {self.epochs})" if stage == "training" and self.epochs else ""
-            shown.append((stage, f"{_about(seconds)}{epochs}"))
-        shown.append(("in all", _about(self.total_seconds)))
-        counts = f", about {bytes_in_words(self.counts)} for co-occurrence counts" if self.counts else ""
-        shown.append(("memory", f"{about}{bytes_in_words(self.memory)} for the tables{counts}"))
+            time = _about(seconds)
+            if stage == "training" and self.epochs:
+                time = Message("{time} (epochs: {epochs})", time=time, epochs=self.epochs)
+            shown.append((stage, str(time)))
+        shown.append(("in all", str(_about(self.total_seconds))))
+        memory = Message("{about}{size} for the tables", about=about, size=bytes_in_words(self.memory))
+        if self.counts:
+            counts = bytes_in_words(self.counts)
+            memory = Message(
+                "{tables}, about {counts} for co-occurrence counts", tables=memory, counts=counts
+            )
+        shown.append(("memory", str(memory)))
         return shown
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,9 +104,11 @@ class Plan:
         )
 
 
-def _about(seconds: float) -> str:
+def _about(seconds: float) -> Message:
     words = time_in_words(seconds)
-    return words if words.startswith("under") else f"about {words}"
+    if 0 < seconds < 0.5:
+        return Message("{time}", time=words)  # it says "under"
+    return Message("about {time}", time=words)
 
 
 @dataclass(frozen=True)

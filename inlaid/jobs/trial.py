@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from inlaid.config import MAX_EPOCHS
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
@@ -80,10 +81,10 @@ def epochs_that_fit(start: Callable[[int], Training], safety: Safety, *, trial: 
     training = start(1)
     epoch = training.total * seconds_per_unit(lambda: start(1), training, trial)
     minutes = safety.minutes or 0.0
-    epochs = int(60 * minutes * MARGIN / epoch)
+    epochs = int(min(60 * minutes * MARGIN / epoch, MAX_EPOCHS))
     if not epochs:
         raise SettingError(
-            "minutes is {minutes:g}, but one epoch takes about {time}. Give more time, more workers, less "
+            "minutes is {minutes:g}, but one epoch takes {time}. Give more time, more workers, less "
             "text, or a smaller dim.",
             minutes=minutes,
             time=time_in_words(epoch),

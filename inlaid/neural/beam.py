@@ -123,15 +123,18 @@ class Beams:
         """Add the hypotheses that end at this step and are among the `beams` likeliest; keep the best."""
         for place, rank in found.ended[:, : self.beams].nonzero().tolist():
             earlier = self.ids[place, found.beams[place, rank]].tolist()
-            score = float(found.scores[place, rank]) / length**self.rules.length_penalty
+            score = float(found.scores[place, rank]) / self._norm(length)
             hypothesis = Hypothesis(score, [*earlier, int(found.tokens[place, rank])])
             self.ended[self.running[place]].append(hypothesis)
         for text in self.running:
             self.ended[text] = sorted(self.ended[text], key=lambda each: -each.score)[: self.beams]
 
+    def _norm(self, length: int) -> float:
+        return float(length) ** self.rules.length_penalty
+
     def _unfinished(self, length: int) -> Tensor:
         """Keep the texts whose best running hypothesis could still beat the worst of their ended ones."""
-        best = (self.scores[:, 0] / length**self.rules.length_penalty).tolist()
+        best = (self.scores[:, 0] / self._norm(length)).tolist()
         unfinished = [
             place
             for place, text in enumerate(self.running)

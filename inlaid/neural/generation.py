@@ -33,9 +33,9 @@ class GenerationSettings:
     """Most tokens to generate, the end token included (50)."""
     min_new_tokens: Count | None = None
     """Fewest tokens before an end token (0)."""
-    beams: Positive | None = None
+    beams: Annotated[int | None, Range(1, 10_000)] = None
     """Beam search: hypotheses kept at every step (4)."""
-    length_penalty: float | None = None
+    length_penalty: Annotated[float | None, Range(-50, 50)] = None
     """Beam search: scores are divided by length to this power; higher favors longer texts (1)."""
     early_stopping: bool | None = None
     """Beam search: stop as soon as `beams` hypotheses have ended, though a running one might still win
@@ -186,13 +186,20 @@ def _read(raw: Mapping[str, Any], file: Mapping[str, Any], name: str) -> FileSet
     settings = GenerationSettings(**{name: value for name, value in fields.items() if value is not None})
     return FileSettings(
         settings,
-        max_length=raw.get("max_length"),
-        min_length=raw.get("min_length"),
-        padding=raw.get("pad_token_id"),
+        max_length=_count(raw, "max_length"),
+        min_length=_count(raw, "min_length"),
+        padding=_count(raw, "pad_token_id"),
         unsupported=unsupported,
         file=file,
         name=name,
     )
+
+
+def _count(raw: Mapping[str, Any], key: str) -> int | None:
+    value = raw.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise SettingError("{key} is {value!r}; expected a whole number.", key=key, value=value)
+    return value
 
 
 def _ids(value: Any) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from inlaid.errors import FormatError, SettingError
@@ -27,6 +28,8 @@ OLD_TRANSFORMER = "sentence_*_config.json"
 TOKENIZER_SETTINGS = "tokenizer_config.json"
 NO_LIMIT = 1 << 30
 """A tokenizer without a limit says so by a larger number."""
+LONGEST_NAME = 200
+"""Characters of the longest name of a folder."""
 PREFIX = "sentence_transformers."
 FLAGS = {
     "pooling_mode_cls_token": "cls",
@@ -123,7 +126,7 @@ class _Reader:
     def _pooling(self, path: Path) -> None:
         raw = read_json_object(path / "config.json")
         dim = raw.pop("word_embedding_dimension", raw.pop("embedding_dimension", self.dim))
-        self.include_prompt = raw.pop("include_prompt", True)
+        self.include_prompt = _switch(path, "include_prompt", raw.pop("include_prompt", True))
         flags = {mode: raw.pop(flag, False) for flag, mode in FLAGS.items()}
         modes = raw.pop("pooling_mode", None) or [mode for mode, used in flags.items() if used] or "mean"
         _refuse_unknown(path, raw)
@@ -134,16 +137,24 @@ class _Reader:
                 found=dim,
                 expected=self.dim,
             )
+        named = [modes] if isinstance(modes, str) else modes
+        if not isinstance(named, list) or not all(isinstance(each, str) for each in named):
+            raise FormatError(
+                "{path}: pooling_mode is {found!r}; expected names of poolings.", path=path, found=modes
+            )
         try:
-            self.poolings = check_poolings(modes)
+            self.poolings = check_poolings(named)
         except SettingError as error:
             raise FormatError("{path}: {reason}", path=path, reason=error) from None
         self.dim *= len(self.poolings)
 
     def _dense(self, path: Path) -> None:
         raw = read_json_object(path / "config.json")
-        dims = (raw.pop("in_features", None), raw.pop("out_features", None))
-        activation = raw.pop("activation_function", ACTIVATION_PREFIX + "activation.Tanh")
+        self._check_dim(path, raw.pop("in_features", None))
+        dim = _size(path, "out_features", raw.pop("out_features", None))
+        if dim is None:
+            raise FormatError("{path}: its config.json has no out_features.", path=path)
+        activation = str(raw.pop("activation_function", ACTIVATION_PREFIX + "activation.Tanh"))
         name = activation.rpartition(".")[2]
         if name not in ACTIVATIONS or not activation.startswith("torch.nn."):
             raise FormatError(
@@ -152,12 +163,13 @@ class _Reader:
                 found=activation,
                 known=", ".join(ACTIVATIONS),
             )
-        bias = raw.pop("bias", True)
-        residual = raw.pop("use_residual", False)
+        bias = _switch(path, "bias", raw.pop("bias", True))
+        residual = _switch(path, "use_residual", raw.pop("use_residual", False))
         _refuse_other_features(path, raw)
-        self._check_dim(path, dims[0])
-        self._append(path, Dense(dims, bias=bias, activation=name, residual=residual))
-        self.dim = dims[1]
+        with torch.device("meta"):  # no memory until the weights turn out to have these shapes
+            layer = Dense((self.dim, dim), bias=bias, activation=name, residual=residual)
+        self._append(path, layer)
+        self.dim = dim
 
     def _layer_norm(self, path: Path) -> None:
         raw = read_json_object(path / "config.json")
@@ -193,7 +205,7 @@ class _Reader:
         tensors = {name: folder.read(name) for name in expected}
         for name, tensor in tensors.items():
             check_finite(path, name, tensor)
-        layer.load_state_dict(tensors)
+        layer.load_state_dict(tensors, assign=True)
         self.layers.append(layer)
 
 
@@ -213,13 +225,21 @@ def _module_list(path: Path) -> list[dict[str, Any]]:
 
 
 def _is_inside(path: Any) -> bool:
-    return isinstance(path, str) and not Path(path).is_absolute() and ".." not in Path(path).parts
+    if not isinstance(path, str) or Path(path).is_absolute() or "\0" in path:
+        return False
+    parts = Path(path).parts
+    return ".." not in parts and all(len(part) <= LONGEST_NAME for part in parts)
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
     """Prompts and similarity."""
     raw = read_json_object(path) if path.is_file() else {}
-    prompts = {name: text or "" for name, text in (raw.get("prompts") or {}).items()}
+    named = raw.get("prompts") or {}
+    if not isinstance(named, dict):
+        raise FormatError(
+            "{path}: prompts is {found!r}; expected an object of names and texts.", path=path, found=named
+        )
+    prompts = {name: text or "" for name, text in named.items()}
     default = raw.get("default_prompt_name")
     if not all(isinstance(text, str) for text in prompts.values()) or default not in (None, *prompts):
         raise FormatError(
@@ -270,8 +290,16 @@ def _read_transformer(folder: Path, max_length: int | None) -> dict[str, Any]:
     return {"max_length": length, "lower": lower, "truncation_side": side}
 
 
+def _switch(path: Path, name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise FormatError(
+            "{path}: {name} is {found!r}; expected true or false.", path=path, name=name, found=value
+        )
+    return value
+
+
 def _size(path: Path, name: str, value: Any) -> int | None:
-    if value is not None and (not isinstance(value, int) or value < 1):
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
         raise FormatError(
             "{path}: {name} is {found!r}; expected 1 or more.", path=path, name=name, found=value
         )

@@ -183,3 +183,30 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert cli.main(["corpus", str(path), *words]) == 2
     assert "Pick one" in capsys.readouterr().err
     assert cli.main(["corpus", f"{path}::b.txt", *words]) == 0
+
+
+@pytest.mark.parametrize("inside", ["a.zip", "a.tar.gz", "b.7z"])
+@pytest.mark.parametrize("name", ["outer.zip", "outer.tar"])
+def test_an_archive_in_an_archive_is_refused(
+    name: str, inside: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    inner = pack(tmp_path / inside, {"a.txt": b"one two\n"}) if "7z" not in inside else tmp_path / inside
+    data = inner.read_bytes() if inner.exists() else b"7z"
+    outer = pack(tmp_path / name, {inside: data})
+    for words in (["corpus", outer, "-o", tmp_path / "c"], ["neighbors", outer, "one"]):
+        assert cli.main([str(word) for word in words]) == 2
+        assert f"holds another archive, {inside}. Unpack" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, b"Q"])
+@pytest.mark.parametrize("picked", ["", "::b.txt"])
+def test_a_size_that_cannot_be_true_takes_no_time(
+    kind: bytes, picked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """tarfile would take hours to skip what is not there."""
+    header = tarfile.TarInfo("a.txt")
+    header.type = kind
+    header.size = 1 << 50
+    (tmp_path / "a.tar").write_bytes(header.tobuf() + b"x" * 512)
+    assert cli.main(["corpus", f"{tmp_path}/a.tar{picked}", "-o", str(tmp_path / "c")]) == 2
+    assert "declares 1,125,899,906,84" in capsys.readouterr().err

@@ -300,3 +300,22 @@ def test_advice_leads_to_no_other_error(tmp_path: Path, capsys: pytest.CaptureFi
     shown = capsys.readouterr().err
     assert "too many to skip" in shown
     assert "--invalid" not in shown
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "cp437", "gb18030", "big5"])
+def test_utf8_after_a_long_start_in_ascii_is_not_garbled(
+    charset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    text = written(tmp_path, b"plain words of English\n" * 30_000 + SIMPLIFIED.encode())
+    assert cli.main(["corpus", str(text), "-o", str(tmp_path / "c"), "--encoding", charset]) == 2
+    error = capsys.readouterr().err
+    assert "is UTF-8, and encoding" in error
+    assert "pass --encoding auto" in error
+    with pytest.raises(SourceError, match="pass charset='auto', which decides"):
+        ids_of(text, charset=charset)
+
+
+def test_codecs_that_unescape_are_no_charsets():
+    for name in ("raw_unicode_escape", "unicode_escape", "raw-unicode-escape"):
+        with pytest.raises(SettingError, match="expected auto, or a text encoding"):
+            canonical(name)

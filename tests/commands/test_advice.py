@@ -74,6 +74,24 @@ def test_python_reads_no_flags():
         Safety(patience=0)
 
 
+def test_settings_are_named_as_the_reader_gives_them(error):
+    Path("rows.csv").write_text("body\nthe cat sits\n")
+    Path("rows.jsonl").write_text('{"body": "the cat sits"}\n')
+    Path("twice.txt").write_text("cat 1 2\ncat 3 4\n")
+    for path in ("rows.csv", "rows.jsonl"):
+        assert "with --field." in error("train", "ppmi", path, "-o", "v.inlaid")
+        with pytest.raises(InlaidError, match=r"with field=\."):
+            inlaid.train(path, "ppmi")
+    assert "Use --duplicates first or --duplicates last" in error(
+        "info", "twice.txt", "--duplicates", "error"
+    )
+    with pytest.raises(InlaidError, match=r"Use duplicates='first' or duplicates='last'"):
+        inlaid.load("twice.txt", duplicates="error")
+    assert "Use --tokenizer-file t.json." in error("corpus", "en.txt", "-o", "c", "--tokenizer", "t.json")
+    with pytest.raises(InlaidError, match=r"Use tokenizer_file='t\.json'\."):
+        Encoding(tokenizer="t.json")
+
+
 @pytest.mark.parametrize("path", ["en.txt", "zh.txt"])
 def test_text_in_place_of_vectors_is_recognized(path: str, error):
     said = error("neighbors", path, "cat")

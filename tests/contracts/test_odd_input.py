@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+import inlaid
 from inlaid import cli, registry
+from inlaid.errors import SourceError
 
 VECTORS = "a.inlaid"
 WORD = "king"
@@ -201,3 +203,98 @@ def test_json_of_info_and_verify(typed: Any):
     found = json.loads(typed("verify", VECTORS, "--json").out)
     assert found["path"] == VECTORS
     assert f"{found['bytes']:,} bytes" in typed("verify", VECTORS).out
+
+
+@pytest.mark.parametrize(
+    ("format", "name"),
+    [
+        ("native", "v.inlaid"),
+        ("native", "v.dat"),
+        ("glove", "v.txt"),
+        ("word2vec-text", "v.vec.gz"),
+        ("word2vec", "v.bin"),
+        ("npz", "v.npz"),
+        ("static-embedding", "model"),
+        ("model2vec", "model"),
+        ("projector", "model"),
+    ],
+)
+def test_vectors_are_no_text(format: str, name: str, typed: Any):
+    """Numbers can be trained on, too: the result would be words of digits."""
+    typed("convert", VECTORS, name, "--format", format)
+    for words in (["train", "ppmi", name, "-o", "o.inlaid"], ["corpus", name, "-o", "out"]):
+        for more in ([], ["--invalid", "skip"], ["--encoding", "latin-1"]):
+            error = refused(typed, *words, *more)
+            assert f"{name} holds vectors in the format {format}; expected text" in error
+    assert "expected text" in refused(typed, "train", "sgns", name, "--plan")
+    assert "expected text" in refused(typed, "train", "ppmi", "text.txt", name, "-o", "o.inlaid")
+    with pytest.raises(SourceError, match="init_from="):
+        inlaid.train(name, "ppmi")
+
+
+def test_numbers_that_are_no_vectors_are_text(typed: Any):
+    """Sessions of items by their numbers, and a text with figures in it, whatever it is called."""
+    Path("items.inlaid").write_text("u 12 553 9\nv 3 553 12\nw 9 3 553\n" * 20)
+    Path("prices.txt").write_text("bread 1.50 milk 0.99 today\nmilk 0.98 bread 1.51 again\n" * 20)
+    for name in ("items.inlaid", "prices.txt"):
+        typed("train", "ppmi", name, "-o", "o.inlaid", "--dim", "2", "--tokenizer", "whitespace")
+
+
+WRITING = [
+    ["convert", VECTORS, "--format", "native"],
+    ["convert", VECTORS, "--format", "model2vec"],
+    ["map", VECTORS, WORD, "man", "--method", "pca", "-o"],
+    ["corpus", "text.txt", "-o"],
+    ["phrases", "corpus", "-o"],
+    ["align", VECTORS, "b.inlaid", "same.txt", "--format", "glove", "-o"],
+    ["world", "-o"],
+    ["world", "-o", "new.txt", "--dictionary"],
+    ["train", "ppmi", "corpus", "--format", "glove", "-o"],
+    ["train", "sgns", "corpus", "--format", "model2vec", "-o"],
+    ["train", "sgns", "corpus", "-o", "new.inlaid", "--checkpoint"],
+]
+
+
+@pytest.mark.parametrize("words", WRITING, ids=" ".join)
+@pytest.mark.parametrize("output", ["", ".", "..", "/", "folder/."])
+def test_a_folder_is_no_file_to_write(words: list[str], output: str, typed: Any):
+    error = refused(typed, *words, output)
+    assert "it is a folder. Name a file inside it." in error or "it already exists. Remove it" in error
+
+
+def test_a_pipe_behind_a_link_is_no_file_to_write(typed: Any):
+    reading, writing = os.pipe()
+    try:
+        error = refused(typed, "convert", VECTORS, f"/proc/self/fd/{writing}", "--format", "native")
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert "it is a device or a pipe, not a file" in error
+
+
+@pytest.mark.parametrize("flags", [["--special", ""], ["--special", "<s>", " "], ["--unknown", ""]])
+def test_a_word_has_characters(flags: list[str], typed: Any):
+    error = refused(typed, "train", "sgns", "text.txt", "-o", "o.inlaid", *flags)
+    assert "special and unknown have an empty word" in error
+
+
+def test_less_time_than_an_epoch_takes(typed: Any):
+    words = ["train", "sgns", "text.txt", "--dim", "2", "--minutes", "0"]
+    assert "but one epoch takes under 1 s." in refused(typed, *words, "-o", "o.inlaid")
+
+
+def test_settings_are_named_as_they_are_typed(typed: Any):
+    words = ["corpus", "text.txt", "-o", "out", "--tokenizer"]
+    assert "subwords is 1, but bpe needs" in refused(typed, *words, "bpe", "--subwords", "1")
+    assert "subwords is 2, but the characters" in refused(typed, *words, "wordpiece", "--subwords", "2")
+
+
+def test_more_steps_than_dimensions_are_as_many_as_dimensions(typed: Any):
+    words = ["dimensions", VECTORS, "world-fields", "--runs", "1", "--steps"]
+    assert typed(*words, "99999999999").out == typed(*words, "8").out
+
+
+@pytest.mark.parametrize("flag", ["--M", "--ef-search", "--ef-construction"])
+def test_settings_of_faiss_beyond_any_use(flag: str, typed: Any):
+    words = ["neighbors", VECTORS, WORD, "--approximate", "hnsw", flag, "99999999999"]
+    assert "is 99999999999; expected from 1 to" in refused(typed, *words)

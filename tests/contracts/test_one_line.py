@@ -120,9 +120,12 @@ def test_a_setting_beyond_any_use(here: Path, typed: Any):
     assert "1e+300" in error
 
 
-def test_no_memory(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize("reason", [(), ("Unable to allocate 517. MiB for an array with shape (5,)",)])
+def test_no_memory(
+    reason: tuple[str, ...], here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     def none(*_: Any) -> None:
-        raise MemoryError
+        raise MemoryError(*reason)
 
     monkeypatch.setattr(cli, "_run", none)
     assert cli.main(["info", "a.inlaid"]) == 2

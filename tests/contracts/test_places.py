@@ -167,6 +167,8 @@ class TestTheSamePlaceTwice:
         before = contents(here / "model")
         for _ in range(2):
             typed("convert", "model", "model/v.inlaid")
+            typed("convert", "model", "model/v.npz", "--overwrite")
+            typed("convert", "model", "model/v.vec", "--overwrite")
             typed("map", "model", "-o", "model/m.html", "--method", "pca", "--top", "30")
         assert contents(here / "model").items() > before.items()
         assert inlaid.load("model").table.tobytes() == inlaid.load("model/v.inlaid").table.tobytes()

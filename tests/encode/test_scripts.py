@@ -68,7 +68,7 @@ def test_a_mixed_text_is_simplified_and_says_so() -> None:
     assert corpus.vocabulary.counts[corpus.vocabulary.words.find("国家")] == 10
     [note] = notes
     assert "50%" in note
-    assert "--normalize nfc width lower`" in note
+    assert "normalize=['nfc', 'width', 'lower']`" in note
 
 
 def test_steps_that_are_set_are_not_changed() -> None:
@@ -76,7 +76,7 @@ def test_steps_that_are_set_are_not_changed() -> None:
     assert corpus.manifest["encoding"]["normalize"] == ["nfc", "lower"]
     assert "國家" in corpus.vocabulary.words
     [note] = notes
-    assert "`--normalize nfc lower simplified`" in note
+    assert "`normalize=['nfc', 'lower', 'simplified']`" in note
 
 
 def test_a_text_of_one_script_stays_as_it_is() -> None:
@@ -159,7 +159,7 @@ def test_a_stream_is_decided_by_its_beginning() -> None:
     assert corpus.manifest["encoding"]["normalize"][-1] == "simplified"
     corpus, [note] = notes_of(iter(sentences))  # pyright: ignore[reportArgumentType]
     assert "simplified" not in corpus.manifest["encoding"]["normalize"]
-    assert "To make them one: `--normalize nfc width lower simplified`" in note
+    assert "To make them one: `normalize=['nfc', 'width', 'lower', 'simplified']`" in note
 
 
 @pytest.mark.parametrize("charset", ["gbk", "big5", "utf-16-le"])

@@ -144,7 +144,8 @@ def test_a_checkpoint_never_replaces_a_model_nor_an_unfinished_run(
 def test_the_place_of_an_earlier_checkpoint_is_refused(tmp_path: Path, toy: ModuleType):
     checkpoint.save(tmp_path / "c", toy.Toy().state, None, toy.identity() | {"total": 100}, PROGRESS)
     with pytest.raises(
-        WriteError, match=r"the checkpoint of an earlier run \(40% done\). Resume it with --resume, remove it"
+        WriteError,
+        match=r"the checkpoint of an earlier run \(40% done\). Resume it with resume=True, remove it",
     ):
         checkpoint.check_place(tmp_path / "c")
     with pytest.raises(SettingError, match="a checkpoint of another run: method is"):

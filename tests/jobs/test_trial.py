@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from inlaid.config import MAX_EPOCHS
 from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.safety import Safety
@@ -26,10 +27,12 @@ def test_epochs_that_fit_into_the_minutes(toy: ModuleType):
 
 
 def test_minutes_too_few_for_an_epoch(toy: ModuleType):
-    with pytest.raises(
-        SettingError, match=r"minutes is 0.001, but one epoch takes about \d+ .*Give more time"
-    ):
+    with pytest.raises(SettingError, match=r"minutes is 0.001, but one epoch takes \d+ .*Give more time"):
         epochs_that_fit(lambda epochs: toy.Toy(1000 * epochs, pause=0.005), Safety(minutes=0.001), trial=0.02)
+
+
+def test_no_more_epochs_than_can_be_asked_for(toy: ModuleType):
+    assert epochs_that_fit(lambda epochs: toy.Toy(epochs), Safety(minutes=1e300), trial=0.01) == MAX_EPOCHS
 
 
 def test_a_run_to_be_resumed_has_its_epochs_from_its_checkpoint(tmp_path: Path, toy: ModuleType):

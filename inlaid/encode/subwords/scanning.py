@@ -43,7 +43,7 @@ def tokenizer_for(source: Source, name: str, file: Path | None, size: int, clean
         from inlaid.encode.subwords.loading import load  # imports the tokenizers library, as below
 
         return load(file)
-    from inlaid.encode.subwords.training import train
+    from inlaid.encode.subwords.training import learn
 
     read = 0
     sample: list[str] = []
@@ -59,7 +59,7 @@ def tokenizer_for(source: Source, name: str, file: Path | None, size: int, clean
                 )
             )
             break
-    return train(name, sample, size=size, report=source.report)
+    return learn(name, sample, size=size, report=source.report)
 
 
 def scan(source: Source, tokenizer: Subwords, cleaner: Cleaner, folder: Path | None) -> Scanned:

@@ -28,7 +28,7 @@ THREADS = 16
 """SentencePiece sums per thread, so the result depends on this number, not on the number of cores."""
 
 
-def train(
+def learn(
     kind: str,
     sentences: Iterable[str],
     *,
@@ -92,8 +92,8 @@ def _train_bpe(text: list[str], size: int, special: tuple[str, ...]) -> Engine:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     if size < len(special) + len(alphabet):
         raise SettingError(
-            "size is {size}, but bpe needs {bytes} bytes and {special} special tokens: at least {least}. "
-            "Raise size.",
+            "subwords is {size}, but bpe needs {bytes} bytes and {special} special tokens: at least {least}. "
+            "Raise it.",
             size=size,
             bytes=len(alphabet),
             special=len(special),
@@ -118,8 +118,8 @@ def _train_wordpiece(text: list[str], size: int, special: tuple[str, ...]) -> En
     least = len({character for word in seen for character in word} | set(special)) + len(inside)
     if size < least:
         raise SettingError(
-            "size is {size}, but the characters of this text and {special} special tokens are already "
-            "{least:,} words. Raise size above that, or use bpe, which needs {bpe_least}.",
+            "subwords is {size}, but the characters of this text and {special} special tokens are already "
+            "{least:,} words. Raise it above that, or use bpe, which needs {bpe_least}.",
             size=size,
             special=len(special),
             least=least,
@@ -190,8 +190,8 @@ def _sentencepiece_refusal(size: int, reason: str) -> InlaidError:
         return _too_little_text(size, int(most[1]))
     if counts := re.search(r"(\d+) vs (\d+)", reason):
         return SettingError(
-            "size is {size}, but the characters of this text, 256 bytes and the special tokens need "
-            "{needed:,}. Raise size, or use bpe, which needs fewer.",
+            "subwords is {size}, but the characters of this text, 256 bytes and the special tokens need "
+            "{needed:,}. Raise it, or use bpe, which needs fewer.",
             size=size,
             needed=int(counts[2]),
         )
@@ -200,8 +200,8 @@ def _sentencepiece_refusal(size: int, reason: str) -> InlaidError:
 
 def _too_little_text(size: int, found: int) -> SourceError:
     return SourceError(
-        "The text gives {found:,} subwords, and size asks for {size:,}. "
-        "Add more text, or lower size to {limit}.",
+        "The text gives {found:,} subwords, and the setting subwords asks for {size:,}. "
+        "Add more text, or lower it to {limit}.",
         found=found,
         size=size,
         limit=found,

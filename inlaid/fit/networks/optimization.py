@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from inlaid.config import Fraction, Positive, Range, Seed, check
+from inlaid.config import Epochs, Fraction, Positive, Range, Seed, check
 
 Schedule = Literal["cosine", "linear", "inverse-sqrt", "constant"]
 FINAL_SHARE = 0.1
@@ -17,7 +17,7 @@ FINAL_SHARE = 0.1
 class Optimization:
     """AdamW with a schedule (Loshchilov and Hutter 2019)."""
 
-    epochs: Annotated[int, Range(1, 1_000_000)] = 10
+    epochs: Epochs = 10
     """Passes over the text."""
     learning_rate: Annotated[float, Range(1e-9)] = 1e-3
     """Peak learning rate, reached after the warm-up."""

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Advice, Message
 from inlaid.report import silent
 from inlaid.study.doctor.findings import FEWEST, DoctorSettings, Finding, Space
 from inlaid.study.evaluate.statistics import spearman, value_of
@@ -92,7 +92,7 @@ def hubs(space: Space) -> list[Finding]:
         antihubs=figures.antihubs,
         skewness=figures.skewness,
     )
-    advice = Message("Search by csls: `inlaid neighbors ... --by csls`.")
+    advice = Message("Search by csls: `{how}`.", how=_searching("csls"))
     examples = tuple(each.word for each in figures.hubs[:5])
     severity = "serious" if serious else "warning"
     return [Finding("hubs", severity, figures.skewness, message, advice, examples)]
@@ -118,7 +118,7 @@ def frequency(space: Space) -> list[Finding]:
             "rare words have rare neighbors.",
             share=share,
         )
-    advice = Message("Search by frequency: `inlaid neighbors ... --by frequency`.")
+    advice = Message("Search by frequency: `{how}`.", how=_searching("frequency"))
     severity = "serious" if share > EXPLAINED[1] else "warning"
     return [Finding("frequency", severity, share, message, advice)]
 
@@ -164,3 +164,10 @@ def _figures(space: Space) -> Geometry | None:
 
 
 CHECKS = (lengths, anisotropy, hubs, frequency)
+
+
+def _searching(by: str) -> Advice:
+    return Advice(
+        typed=Message("inlaid neighbors ... --by {by}", by=by),
+        called=Message("vectors.neighbors(word, by={by!r})", by=by),
+    )

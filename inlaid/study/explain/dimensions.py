@@ -122,8 +122,8 @@ def ablation(
     settings = settings or DimensionsSettings()
     orders = _orders(vectors, settings)
     vectors = _first(vectors, settings.top)
-    steps = range(1, settings.steps + 1)
-    lefts = {max(1, round(vectors.dim * step / settings.steps)) for step in steps}
+    steps = min(settings.steps, vectors.dim)  # more would repeat the same numbers of dimensions
+    lefts = {max(1, round(vectors.dim * step / steps)) for step in range(1, steps + 1)}
     points: list[tuple[Order, np.ndarray, int]] = [
         (name, order, left) for name, order in orders for left in sorted(lefts, reverse=True)
     ]

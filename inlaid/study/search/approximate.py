@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
 import numpy as np
 
-from inlaid.config import Positive, Seed, check
+from inlaid.config import Positive, Range, Seed, check
 from inlaid.errors import SettingError, need
 from inlaid.report import Note, Report, silent
 from inlaid.study.search import ranking
@@ -16,6 +16,9 @@ from inlaid.study.search.found import Neighbor, NeighborLists, Neighbors
 from inlaid.study.search.queries import Asked, Query, asked_for
 from inlaid.vectors import Vectors
 
+MAX_M = 1024
+MAX_EF = 1 << 20
+"""Beyond any use: the graph takes 8 M bytes for each word, and faiss counts candidates in 31 bits."""
 ROWS = 1 << 16
 """Rows added to an index at a time, so that there is no third table."""
 
@@ -27,11 +30,11 @@ class ApproximateSettings:
     kind: Literal["hnsw", "ivf"] = "hnsw"
     """hnsw: a graph of near words, fast to search and slow to build; ivf: inverted lists, of which a few are
     read."""
-    M: Positive = 32
+    M: Annotated[int, Range(1, MAX_M)] = 32
     """hnsw: neighbors of each word in the graph."""
-    ef_construction: Positive = 100
+    ef_construction: Annotated[int, Range(1, MAX_EF)] = 100
     """hnsw: candidates kept while the graph is built."""
-    ef_search: Positive = 128
+    ef_search: Annotated[int, Range(1, MAX_EF)] = 128
     """hnsw: candidates kept while searching; more find more and take longer."""
     nlist: Positive | None = None
     """ivf: number of lists; four times the square root of the number of words by default."""

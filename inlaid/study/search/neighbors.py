@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
 import numpy as np
 
-from inlaid.config import Positive, check
+from inlaid.config import Positive, Range, check
 from inlaid.errors import SettingError
 from inlaid.report import Report, silent
 from inlaid.shapes import Rows, Vector
 from inlaid.study.analysis import analysis
 from inlaid.study.search import ranking
-from inlaid.study.search.approximate import ApproximateSettings, approximate
+from inlaid.study.search.approximate import MAX_EF, MAX_M, ApproximateSettings, approximate
 from inlaid.study.search.csls import By, CSLSSettings
 from inlaid.study.search.found import Neighbor, NeighborLists, Neighbors
 from inlaid.study.search.index import index_of
@@ -49,11 +49,11 @@ class NeighborsSettings(SearchSettings):
     approximate: Literal["hnsw", "ivf"] | None = None
     """Search through a faiss index, by cosine: hnsw (a graph) or ivf (inverted lists). Its recall is
     measured."""
-    M: Positive = 32
+    M: Annotated[int, Range(1, MAX_M)] = 32
     """hnsw: neighbors of each word in the graph."""
-    ef_construction: Positive = 100
+    ef_construction: Annotated[int, Range(1, MAX_EF)] = 100
     """hnsw: candidates kept while the graph is built."""
-    ef_search: Positive = 128
+    ef_search: Annotated[int, Range(1, MAX_EF)] = 128
     """hnsw: candidates kept while searching; more find more and take longer."""
     nlist: Positive | None = None
     """ivf: number of lists; four times the square root of the number of words by default."""

@@ -75,9 +75,9 @@ def corpus(folder: Path, **settings: Any) -> Path:
 
 
 def tokenizer(kind: str, size: int) -> Any:
-    from inlaid.encode.subwords.training import train
+    from inlaid.encode.subwords.training import learn
 
-    return train(kind, TEXT, size=size)
+    return learn(kind, TEXT, size=size)
 
 
 def sentencepiece(kind: str) -> bytes:
@@ -219,6 +219,14 @@ MARIAN |= {
 MODELS: dict[str, dict[str, Any]] = {
     "bert": {"model_type": "bert", "max_position_embeddings": 64, **SIZES},
     "roberta": {"model_type": "roberta", "max_position_embeddings": 64, **SIZES},
+    "camembert": {"model_type": "camembert", "max_position_embeddings": 64, **SIZES},
+    "xlm-roberta": {"model_type": "xlm-roberta", "max_position_embeddings": 64, **SIZES},
+    "mpnet": {"model_type": "mpnet", "max_position_embeddings": 64, **SIZES},
+    "ernie": {"model_type": "ernie", "max_position_embeddings": 64, **SIZES},
+    "electra": {"model_type": "electra", "embedding_size": 4, "max_position_embeddings": 64, **SIZES},
+    "distilbert": {"model_type": "distilbert", "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 12},
+    "modernbert": {"model_type": "modernbert", "local_attention": 4, **SIZES, "num_hidden_layers": 2},
+    "nomic_bert": {"model_type": "nomic_bert", "n_embd": 8, "n_layer": 1, "n_head": 2, "n_inner": 12},
     "gpt2": {"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 64},
     "llama": {"model_type": "llama", **SIZES},
     "qwen2": {"model_type": "qwen2", "num_key_value_heads": 1, **SIZES},
@@ -232,8 +240,58 @@ MODELS: dict[str, dict[str, Any]] = {
 OWN = {"kind": "decoder", "dim": 8, "attention.heads": 2, "positions.kind": "alibi", "norm.kind": "rms"}
 
 
+GENERATION = {
+    "max_length": 24,
+    "min_length": 1,
+    "num_beams": 2,
+    "length_penalty": 1.5,
+    "eos_token_id": [3, 4],
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "decoder_start_token_id": 2,
+    "bad_words_ids": [[5], [6, 7]],
+    "suppress_tokens": [8],
+    "forced_eos_token_id": 3,
+    "no_repeat_ngram_size": 2,
+    "repetition_penalty": 1.2,
+    "do_sample": False,
+    "temperature": 0.7,
+    "top_k": 5,
+    "top_p": 0.9,
+}
+"""A generation_config.json with every kind of key that is read."""
+MODULES = [
+    {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
+    for n, (path, kind) in enumerate(
+        [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense"), ("3_Normalize", "Normalize")]
+    )
+]
+SENTENCE_FILES: dict[str, Any] = {
+    "1_Pooling/config.json": {
+        "word_embedding_dimension": 8,
+        "pooling_mode_cls_token": True,
+        "pooling_mode_mean_tokens": True,
+        "include_prompt": False,
+    },
+    "2_Dense/config.json": {
+        "in_features": 16,
+        "out_features": 3,
+        "bias": True,
+        "activation_function": "torch.nn.modules.activation.Tanh",
+    },
+    "sentence_bert_config.json": {"max_seq_length": 20, "do_lower_case": False},
+    "config_sentence_transformers.json": {
+        "prompts": {"query": "the query ", "passage": ""},
+        "default_prompt_name": "query",
+        "similarity_fn_name": "cosine",
+    },
+}
+GENERATING = ("gpt2", "t5", "marian")
+
+
 def model(folder: Path, family: str) -> Path:
-    """A tiny random model of a family with its tokenizer, as `save_model` writes it."""
+    """A tiny random model of a family with its tokenizer, as `save_model` writes it; of a few families with
+    settings for generating."""
     import torch
 
     from inlaid.neural.checkpoint import save_model
@@ -252,6 +310,27 @@ def model(folder: Path, family: str) -> Path:
     save_model(Model(make_network(config), chosen.engine), folder)
     if family == "marian":
         _marian_tokenizer(folder, size)
+    if family in GENERATING:
+        (folder / "generation_config.json").write_text(json.dumps(GENERATION))
+    return folder
+
+
+def sentence_model(folder: Path, family: str) -> Path:
+    """A model in a folder of sentence-transformers: a network, poolings, a dense layer, and prompts."""
+    from safetensors.numpy import save
+
+    model(folder, family)
+    (folder / "modules.json").write_text(json.dumps(MODULES))
+    for name, content in SENTENCE_FILES.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
+    chance = np.random.default_rng(4)
+    layer = {
+        "linear.weight": chance.standard_normal((3, 16)).astype(np.float32),
+        "linear.bias": np.ones(3, np.float32),
+    }
+    (folder / "2_Dense" / "model.safetensors").write_bytes(save(layer))
     return folder
 
 

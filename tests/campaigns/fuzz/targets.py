@@ -99,12 +99,19 @@ def contents(vectors: Vectors) -> list[Any]:
 
 def use_model(path: Path) -> Any:
     from inlaid.neural.checkpoint import load_model
+    from inlaid.neural.generate import generate_texts
+    from inlaid.neural.generation import GenerationSettings, resolve
 
     model = load_model(path)
     if model.config.kind == "bilm":
         return _use_elmo(model)
     embedded = model.embed(["the cat sits on 北京"])
-    return [embedded.tobytes(), model.input_vectors().table.tobytes(), model.card]
+    held = [embedded.tobytes(), model.input_vectors().table.tobytes(), model.card]
+    if model.config.kind in ("decoder", "seq2seq"):
+        held.append(generate_texts(model, ["the cat"], GenerationSettings(max_new_tokens=3)))
+        if model.generation is not None:  # the file may ask for any number of tokens
+            held.append(resolve(GenerationSettings(), model.generation, model.config, 2))
+    return held
 
 
 def _use_elmo(model: Any) -> Any:
@@ -247,6 +254,9 @@ def make_models(folder: Path) -> Iterator[Sample]:
     changes: Changes = {**RAW, "json": JSON, "header": SAFETENSORS}
     for family in (*samples.MODELS, "inlaid"):
         yield Sample(samples.model(folder / family, family), use_model, changes)
+    for family in ("bert", "qwen3"):
+        path = samples.sentence_model(folder / f"sentence-{family}", family)
+        yield Sample(path, use_model, changes)
 
 
 def make_tokenizers(folder: Path) -> Iterator[Sample]:

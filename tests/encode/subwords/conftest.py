@@ -12,7 +12,7 @@ import pytest
 
 from inlaid.collect import world
 from inlaid.encode.subwords.tokenizer import Subwords
-from inlaid.encode.subwords.training import train
+from inlaid.encode.subwords.training import learn
 
 SIZES = {"bpe": 500, "wordpiece": 2000, "unigram": 2000}
 
@@ -29,7 +29,7 @@ class Trained:
         if kind == "unigram":
             _sentencepiece()
         if kind not in self.made:
-            self.made[kind] = train(kind, self.sentences, size=SIZES[kind])
+            self.made[kind] = learn(kind, self.sentences, size=SIZES[kind])
         return self.made[kind]
 
 

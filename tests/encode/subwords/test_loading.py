@@ -11,7 +11,7 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import pre_tokenizers
 
 from inlaid.encode.subwords.loading import load, of_model, vocabulary_of
-from inlaid.encode.subwords.training import train
+from inlaid.encode.subwords.training import learn
 from inlaid.errors import FormatError, SettingError, SourceError
 
 
@@ -119,7 +119,7 @@ def test_the_tokenizer_of_a_models_folder(data: Path, tmp_path: Path, odd: str, 
     gpt2 = of_model(data / "vocab_gpt2", reads_both_ways=False)
     assert isinstance(gpt2, Engine)
     assert gpt2.encode("Hello world<|endoftext|>").ids == [15496, 995, 50256]
-    whole = train("bpe", trained.sentences, size=500)
+    whole = learn("bpe", trained.sentences, size=500)
     whole.engine.enable_truncation(2)
     whole.engine.enable_padding(length=9)
     (tmp_path / "tokenizer.json").write_text(whole.to_json())

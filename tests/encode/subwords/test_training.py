@@ -14,7 +14,7 @@ import pytest
 from inlaid.encode.subwords import training
 from inlaid.encode.subwords.loading import load
 from inlaid.encode.subwords.tokenizer import SPECIAL
-from inlaid.encode.subwords.training import train
+from inlaid.encode.subwords.training import learn
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.errors import FormatError, MissingExtra, SettingError, SourceError, UnknownName
 
@@ -31,8 +31,8 @@ def test_the_same_text_gives_the_same_tokenizer_on_any_number_of_threads(
     threads: str, kind: str, trained: Any
 ):
     program = (
-        "import json, sys; from inlaid.encode.subwords.training import train;"
-        "kind, size, text = json.load(sys.stdin); print(train(kind, text, size=size).to_json())"
+        "import json, sys; from inlaid.encode.subwords.training import learn;"
+        "kind, size, text = json.load(sys.stdin); print(learn(kind, text, size=size).to_json())"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -47,47 +47,47 @@ def test_the_same_text_gives_the_same_tokenizer_on_any_number_of_threads(
 
 def test_real_text_gives_the_same_tokenizer_twice(kind: str, english: list[str], chinese: list[str]):
     text = english + chinese[:20]
-    first, second = (train(kind, text, size=3000) for _ in range(2))
+    first, second = (learn(kind, text, size=3000) for _ in range(2))
     assert first.to_json() == second.to_json()
 
 
 @pytest.mark.parametrize("text", [[], ["", " \n"]])
 def test_an_empty_text_is_refused(kind: str, text: list[str]):
     with pytest.raises(SourceError, match="text is empty"):
-        train(kind, text)
+        learn(kind, text)
 
 
 def test_too_little_text_is_refused_with_the_size_it_is_good_for(kind: str, trained: Any):
     with pytest.raises(
         SourceError,
-        match=r"gives [\d,]+ subwords, and size asks for 8,000. Add more text, or lower size to (\d+)",
+        match=r"gives [\d,]+ subwords, and the setting subwords asks for 8,000. Add .*, or lower it to (\d+)",
     ) as refused:
-        train(kind, trained.sentences)
+        learn(kind, trained.sentences)
     most = int(str(refused.value).split()[-1].rstrip("."))
-    assert len(train(kind, trained.sentences, size=most).vocabulary) == most
+    assert len(learn(kind, trained.sentences, size=most).vocabulary) == most
 
 
 def test_a_size_below_the_alphabet_is_refused(kind: str, trained: Any):
-    with pytest.raises(SettingError, match="size is 60"):
-        train(kind, trained.sentences, size=60)
+    with pytest.raises(SettingError, match="subwords is 60"):
+        learn(kind, trained.sentences, size=60)
 
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(UnknownName, match="Did you mean 'unigram'"):
-        train("unigramm", ["a"])
+        learn("unigramm", ["a"])
     with pytest.raises(SettingError, match="distinct"):
-        train("bpe", ["a"], special=("x", "x"))
+        learn("bpe", ["a"], special=("x", "x"))
     with pytest.raises(SettingError, match="without .UNK."):
-        train("wordpiece", ["a"], special=("[PAD]",))
+        learn("wordpiece", ["a"], special=("[PAD]",))
     with pytest.raises(SourceError, match="half a character .* after 'abc'"):
-        train("bpe", ["abc\ud800"])
+        learn("bpe", ["abc\ud800"])
 
 
 def test_a_missing_extra_is_named(data: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
     for attempt in (
         lambda: load(data / "vocab_sentencepiece" / "test_model.model"),
-        lambda: train("unigram", ["a"]),
+        lambda: learn("unigram", ["a"]),
     ):
         with pytest.raises(MissingExtra, match=r"pip install 'inlaid\[sentencepiece\]'"):
             attempt()
@@ -102,4 +102,4 @@ def test_a_panic_in_the_library_is_an_error_of_ours(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setitem(training.TRAINERS, "bpe", panic)
     with pytest.raises(FormatError, match="cannot be trained on this text: index out of bounds"):
-        train("bpe", ["a"])
+        learn("bpe", ["a"])
