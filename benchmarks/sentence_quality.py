@@ -33,7 +33,8 @@ from inlaid.report import silent
 from inlaid.study.evaluate import statistics
 
 BATCH = 32
-LEARNING_RATES = {"encoder": 5e-4, "static": 5e-2}
+SUBWORDS = 4000
+LEARNING_RATES = {"encoder": 5e-4, "static": 1e-2}
 
 
 class Task(NamedTuple):
@@ -46,8 +47,6 @@ class Task(NamedTuple):
     two: list[str]
     scores: np.ndarray
     statistic: Any
-    subwords: int
-    """Vocabulary of the encoder; Chinese has more characters than that of English."""
 
 
 def main() -> None:
@@ -112,7 +111,6 @@ def sts(data: Path) -> Task:
         [row[6] for row in test],
         np.array([float(row[4]) for row in test]),
         statistics.spearman,
-        2000,
     )
 
 
@@ -127,9 +125,7 @@ def lcqmc(data: Path) -> Task:
     test = [row for row in rows[half:] if not seen & set(row[:2])]
     scores = np.array([float(row[2]) for row in test])
     texts = [text for row in rows[:half] for text in row[:2]]
-    return Task(
-        texts, pairs, [row[0] for row in test], [row[1] for row in test], scores, statistics.area, 4000
-    )
+    return Task(texts, pairs, [row[0] for row in test], [row[1] for row in test], scores, statistics.area)
 
 
 def score(task: Task, embed: Any) -> float:
@@ -158,7 +154,8 @@ def make_start(path: Path, task: Task, options: argparse.Namespace, *, static: b
         heads=4,
         max_length=128,
         epochs=options.pretrain,
-        subwords=task.subwords,
+        tokenizer="bpe",
+        subwords=SUBWORDS,
         batch_tokens=8192,
         device=options.device,
         seed=seed,
