@@ -1,6 +1,6 @@
-"""The grammar of the embedded world: sheets of words, and frames whose slots they fill.
+"""The grammar of the embedded world: lexicons, and frames whose slots they fill.
 
-The first lines of `world.toml` explain how sheets and frames are written. This module reads them and draws
+The first lines of `world.toml` explain how lexicons and frames are written. This module reads them and draws
 sentences from them.
 """
 
@@ -53,30 +53,30 @@ class Mention(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
-    """A line of a sheet: the text of each slot key, such as `capital` or `young.s`; "" is the word."""
+class Entry:
+    """A line of a lexicon: the text of each slot key, such as `capital` or `young.s`; "" is the word."""
 
     text: ByLanguage[Mapping[str, str]]
     concepts: Mapping[str, Concept]
     phrases: Mapping[str, tuple[Pair, ...]] = field(default_factory=dict[str, tuple[Pair, ...]])
     """The phrases that go with the word, such as what a doctor does; they may have slots of their own."""
 
-    def seen_from(self, column: str) -> Row:
-        """The row with another column as its word: the row of the king becomes the row of the queen."""
+    def with_head(self, column: str) -> Entry:
+        """The entry with another column as its word: the entry of the king becomes the entry of the queen."""
         text: ByLanguage[Mapping[str, str]] = {
             language: {**forms, **_below(column, forms)} for language, forms in self.text.items()
         }
-        return Row(text, {**self.concepts, **_below(column, self.concepts)}, self.phrases)
+        return Entry(text, {**self.concepts, **_below(column, self.concepts)}, self.phrases)
 
 
-Sheets = Mapping[str, Sequence[Row]]
+Lexicons = Mapping[str, Sequence[Entry]]
 
 
 @dataclass(frozen=True)
-class Filling:
-    """A row as used by one variable of a frame: the strings for its slots, in slot order."""
+class Filler:
+    """An entry as used by one variable of a frame: the strings for its slots, in slot order."""
 
-    row: Row
+    entry: Entry
     words: frozenset[str]
     """The Chinese words it names, so that no sentence names one twice."""
     zh: tuple[str, ...]
@@ -87,12 +87,12 @@ class Filling:
 
 @dataclass(frozen=True)
 class Variable:
-    """Slots filled from the same row, such as {country} and {country.capital}."""
+    """Slots filled from the same entry, such as {country} and {country.capital}."""
 
     name: str
-    fillings: tuple[Filling, ...]
-    heights: tuple[float, ...]
-    """The cumulative weights of the fillings."""
+    fillers: tuple[Filler, ...]
+    cumulative_weights: tuple[float, ...]
+    """The cumulative weights of the fillers."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Grammar:
     concepts: tuple[Concept, ...]
     dictionary: tuple[str, ...]
     frames: tuple[Frame, ...]
-    relations: Mapping[str, list[tuple[Row, str]]]
-    """For each relation, the rows that have it and the key of the other word."""
+    relations: Mapping[str, list[tuple[Entry, str]]]
+    """For each relation, the entries that have it and the key of the other word."""
     subjects: Mapping[str, str]
     """For each field, the subject of its section."""
 
@@ -133,30 +133,32 @@ def parsed(text: str) -> Grammar:
     data = tomllib.loads(text)
     english = Inflection.of(data.pop("english"))
     groups = data.pop("groups")
-    sheets = {name: list(_rows(name, section, english)) for name, section in data.items()}
-    pools = sheets | {name: list(_members(sheets, members)) for name, members in groups.items()}
+    lexicons = {name: list(_entries(name, section, english)) for name, section in data.items()}
+    pools = lexicons | {name: list(_members(lexicons, members)) for name, members in groups.items()}
     builder = _Builder(pools, english)
     frames = tuple(frame for name, section in data.items() for frame in _frames(name, section, builder))
-    meanings = dict.fromkeys(c for sheet in sheets.values() for row in sheet for c in row.concepts.values())
+    meanings = dict.fromkeys(
+        c for lexicon in lexicons.values() for entry in lexicon for c in entry.concepts.values()
+    )
     return Grammar(
         concepts=tuple(concept for concept in meanings if is_word(concept.zh, concept.en)),
         dictionary=tuple(sorted(_chinese_words(frames))),
         frames=frames,
-        relations=_relations(data, sheets),
+        relations=_relations(data, lexicons),
         subjects={
             concept.field: data[name]["subject"]
-            for name, sheet in sheets.items()
-            for row in sheet[:1]
-            for concept in row.concepts.values()
+            for name, lexicon in lexicons.items()
+            for entry in lexicon[:1]
+            for concept in entry.concepts.values()
         },
     )
 
 
-# ---- Reading sheets
+# ---- Reading lexicons
 
 
-def _rows(name: str, section: Mapping[str, Any], english: Inflection) -> Iterator[Row]:
-    """The lines of a sheet; indented lines hold the phrases of the word above them."""
+def _entries(name: str, section: Mapping[str, Any], english: Inflection) -> Iterator[Entry]:
+    """The lines of a lexicon; indented lines hold the phrases of the word above them."""
     fields = {"": section.get("field", name), **section.get("fields", {})}
     heads = section.get("columns", "").split()
     for block in re.split(r"\n(?=\S)", section.get("words", "").strip()):
@@ -165,11 +167,11 @@ def _rows(name: str, section: Mapping[str, Any], english: Inflection) -> Iterato
             continue
         cells = dict(zip(heads, (cell.replace("_", " ") for cell in line.split()), strict=True))
         shared = {head: _with_cells(text, cells) for head, text in section.get("every", {}).items()}
-        yield _row({**cells, **shared}, fields, english, dict(map(_phrases, below)))
+        yield _entry({**cells, **shared}, fields, english, dict(map(_phrases, below)))
 
 
 def _with_cells(text: str, cells: Mapping[str, str]) -> str:
-    """`那 {m} {zh}` with the cells of a row: `那 只 猫`."""
+    """`那 {m} {zh}` with the cells of an entry: `那 只 猫`."""
     return re.sub(r"{([\w.]+)}", lambda found: cells[found[1]], text)
 
 
@@ -181,12 +183,12 @@ def _phrases(line: str) -> tuple[str, tuple[Pair, ...]]:
     )
 
 
-def _row(
+def _entry(
     cells: Mapping[str, str],
     fields: Mapping[str, str],
     english: Inflection,
     phrases: Mapping[str, tuple[Pair, ...]],
-) -> Row:
+) -> Entry:
     text: dict[Language, dict[str, str]] = {"zh": {}, "en": {}}
     for head, cell in cells.items():
         column, _, kind = head.rpartition(".")
@@ -199,7 +201,7 @@ def _row(
         else:
             text["en"][head] = cell
     meanings = {c: Concept(field, text["zh"][c], text["en"][c]) for c, field in fields.items() if field}
-    return Row(text, meanings, phrases)
+    return Entry(text, meanings, phrases)
 
 
 def _below(column: str, items: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,10 +211,10 @@ def _below(column: str, items: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _members(sheets: Sheets, names: Iterable[str]) -> Iterator[Row]:
+def _members(lexicons: Lexicons, names: Iterable[str]) -> Iterator[Entry]:
     for name in names:
-        sheet, _, column = name.partition(".")
-        yield from (row.seen_from(column) if column else row for row in sheets[sheet])
+        lexicon, _, column = name.partition(".")
+        yield from (entry.with_head(column) if column else entry for entry in lexicons[lexicon])
 
 
 # ---- Building frames
@@ -239,7 +241,7 @@ def _frames(name: str, section: Mapping[str, Any], builder: _Builder) -> Iterato
 class _Builder:
     """Turns lines with slots into frames whose slots are filled from `pools`."""
 
-    pools: Sheets
+    pools: Lexicons
     english: Inflection
 
     def frame(self, lines: Pair) -> Frame:
@@ -253,34 +255,37 @@ class _Builder:
         )
 
     def _variable(
-        self, name: str, slots: ByLanguage[list[tuple[str, str]]], choices: Mapping[str, list[Row]]
+        self, name: str, slots: ByLanguage[list[tuple[str, str]]], choices: Mapping[str, list[Entry]]
     ) -> Variable:
         """Rows that lack a key of the frame do not fill it."""
         keys: ByLanguage[list[str]] = {
             side: [key for owner, key in slots[side] if owner == name] for side in LANGUAGES
         }
-        rows = choices.get(name) or self.pools[name.rstrip("0123456789")]
-        fillings = tuple(filling for row in rows for filling in self._fillings(row, keys))
-        if not fillings:
-            raise LookupError(f"No row of {name} has all of {keys}.")
-        return Variable(name, fillings, tuple(accumulate(filling.weight for filling in fillings)))
+        entries = choices.get(name) or self.pools[name.rstrip("0123456789")]
+        fillers = tuple(filler for entry in entries for filler in self._fillers(entry, keys))
+        if not fillers:
+            raise LookupError(f"No entry of {name} has all of {keys}.")
+        return Variable(name, fillers, tuple(accumulate(filler.weight for filler in fillers)))
 
-    def _fillings(self, row: Row, keys: ByLanguage[list[str]]) -> Iterator[Filling]:
-        """The row once for each combination of its phrases that the keys ask for; together they weigh 1."""
+    def _fillers(self, entry: Entry, keys: ByLanguage[list[str]]) -> Iterator[Filler]:
+        """The entry once for each combination of its phrases that the keys ask for; together they weigh 1."""
         used = dict.fromkeys(key.split(".")[0] for side in LANGUAGES for key in keys[side])
-        columns = [column for column in used if column in row.phrases]
-        for phrases in product(*(self._spelled(row.phrases[column]) for column in columns)):
-            zh = dict(row.text["zh"])
-            en = dict(row.text["en"])
+        columns = [column for column in used if column in entry.phrases]
+        for phrases in product(*(self._spelled(entry.phrases[column]) for column in columns)):
+            zh = dict(entry.text["zh"])
+            en = dict(entry.text["en"])
             weight = 1.0
             for column, phrase in zip(columns, phrases, strict=True):
                 zh[column] = phrase.zh[0]
                 en.update({column: phrase.en[0], **self.english.forms(phrase.en[0], column)})
                 weight *= phrase.weight
             if all(key in zh for key in keys["zh"]) and all(key in en for key in keys["en"]):
-                mentions = (*_mentions(row, keys), *(each for phrase in phrases for each in phrase.mentions))
-                yield Filling(
-                    row=row,
+                mentions = (
+                    *_mentions(entry, keys),
+                    *(each for phrase in phrases for each in phrase.mentions),
+                )
+                yield Filler(
+                    entry=entry,
                     words=frozenset({zh[""]}).union(*(phrase.words for phrase in phrases)),
                     zh=tuple(zh[key] for key in keys["zh"]),
                     en=tuple(en[key] for key in keys["en"]),
@@ -288,51 +293,53 @@ class _Builder:
                     mentions=mentions,
                 )
 
-    def _spelled(self, phrases: tuple[Pair, ...]) -> list[Filling]:
+    def _spelled(self, phrases: tuple[Pair, ...]) -> list[Filler]:
         """Each phrase with its own slots filled in every way; all phrases together weigh 1."""
         return [each for phrase in phrases for each in self._in_every_way(phrase, 1 / len(phrases))]
 
-    def _in_every_way(self, phrase: Pair, weight: float) -> Iterator[Filling]:
+    def _in_every_way(self, phrase: Pair, weight: float) -> Iterator[Filler]:
         frame = self.frame(phrase)
         total = 1.0
         for variable in frame.variables:
-            total *= variable.heights[-1]
-        for fillings in product(*(variable.fillings for variable in frame.variables)):
+            total *= variable.cumulative_weights[-1]
+        for fillers in product(*(variable.fillers for variable in frame.variables)):
             share = weight / total
-            for filling in fillings:
-                share *= filling.weight
-            zh, en = _formatted(frame, fillings)
-            yield Filling(
-                row=Row({"zh": {}, "en": {}}, {}),
-                words=frozenset().union(*(filling.words for filling in fillings)),
+            for filler in fillers:
+                share *= filler.weight
+            zh, en = _formatted(frame, fillers)
+            yield Filler(
+                entry=Entry({"zh": {}, "en": {}}, {}),
+                words=frozenset().union(*(filler.words for filler in fillers)),
                 zh=(zh,),
                 en=(en,),
                 weight=share,
-                mentions=tuple(each for filling in fillings for each in filling.mentions),
+                mentions=tuple(each for filler in fillers for each in filler.mentions),
             )
 
 
-def _mentions(row: Row, keys: ByLanguage[list[str]]) -> Iterator[Mention]:
-    """The concepts that the slots of a row express; `a cat` counts as `cat`."""
+def _mentions(entry: Entry, keys: ByLanguage[list[str]]) -> Iterator[Mention]:
+    """The concepts that the slots of an entry express; `a cat` counts as `cat`."""
     for side in LANGUAGES:
         for key in keys[side]:
             head, _, last = key.rpartition(".")
-            column = key if key in row.concepts else head
-            if column in row.concepts and (column == key or last in Inflection.KINDS):
+            column = key if key in entry.concepts else head
+            if column in entry.concepts and (column == key or last in Inflection.KINDS):
                 yield Mention(
-                    row.concepts[column], side, row.text[side][column if last == "a" else key].lower()
+                    entry.concepts[column], side, entry.text[side][column if last == "a" else key].lower()
                 )
 
 
-def _choices_named(lines: Pair) -> tuple[Pair, dict[str, list[Row]]]:
+def _choices_named(lines: Pair) -> tuple[Pair, dict[str, list[Entry]]]:
     """Each `(a|b|c)` as a slot; the n-th choice in Chinese corresponds to the n-th in English."""
     zh = re.split(r"\(([^)]*)\)", lines.zh)
     en = re.split(r"\(([^)]*)\)", lines.en)
-    pools: dict[str, list[Row]] = {}
+    if [text.count("|") for text in zh[1::2]] != [text.count("|") for text in en[1::2]]:
+        raise ValueError(f"The choices of these lines do not correspond: {lines.zh} / {lines.en}")
+    pools: dict[str, list[Entry]] = {}
     for n in range(1, len(zh), 2):  # the text in brackets is at the odd indices
         name = "choice" + "_" * n
         offered = zip(zh[n].split("|"), en[n].split("|"), strict=True)
-        pools[name] = [Row({"zh": {"": a}, "en": {"": b}}, {}) for a, b in offered]
+        pools[name] = [Entry({"zh": {"": a}, "en": {"": b}}, {}) for a, b in offered]
         zh[n] = f"{{{name}}}"
         en[n] = f"{{{name}}}"
     return Pair("".join(zh), "".join(en)), pools
@@ -354,63 +361,63 @@ def _chinese_words(frames: Iterable[Frame]) -> set[str]:
     """The words between the slots, and all words that may fill a slot."""
     texts = [re.sub(r"{\d+}", " ", frame.zh) for frame in frames]
     variables = [variable for frame in frames for variable in frame.variables]
-    texts += [text for variable in variables for filling in variable.fillings for text in filling.zh]
+    texts += [text for variable in variables for filler in variable.fillers for text in filler.zh]
     return {word for text in texts for word in tokens(text)}
 
 
-def _relations(data: Mapping[str, Any], sheets: Sheets) -> dict[str, list[tuple[Row, str]]]:
-    relations: dict[str, list[tuple[Row, str]]] = {}
+def _relations(data: Mapping[str, Any], lexicons: Lexicons) -> dict[str, list[tuple[Entry, str]]]:
+    relations: dict[str, list[tuple[Entry, str]]] = {}
     for name, section in data.items():
         for key, relation in section.get("relations", {}).items():
-            relations.setdefault(relation, []).extend((row, key) for row in sheets[name])
+            relations.setdefault(relation, []).extend((entry, key) for entry in lexicons[name])
     return relations
 
 
 # ---- Drawing. Only `Random.random` is used: it gives the same numbers on every version and platform
 
 
-def drawn(rng: Random) -> Iterator[tuple[Frame, list[Filling]]]:
-    """Frames by their weights, with their fillings, without end."""
+def drawn(rng: Random) -> Iterator[tuple[Frame, list[Filler]]]:
+    """Frames by their weights, with their fillers, without end."""
     frames = grammar().frames
-    heights = list(accumulate(frame.weight for frame in frames))
+    cumulative_weights = list(accumulate(frame.weight for frame in frames))
     while True:
-        frame = frames[bisect(heights, rng.random() * heights[-1])]
+        frame = frames[bisect(cumulative_weights, rng.random() * cumulative_weights[-1])]
         yield frame, fill(frame, rng)
 
 
 def pairs_with_spaces(seed: int) -> Iterator[tuple[str, str]]:
     """Endless sentence pairs, with spaces between the Chinese words."""
-    return (write(frame, fillings) for frame, fillings in drawn(Random(seed)))
+    return (write(frame, fillers) for frame, fillers in drawn(Random(seed)))
 
 
-def fill(frame: Frame, rng: Random, given: Mapping[str, Filling] | None = None) -> list[Filling]:
-    """A filling for each variable of a frame, no word twice; `given` holds those already chosen."""
+def fill(frame: Frame, rng: Random, given: Mapping[str, Filler] | None = None) -> list[Filler]:
+    """A filler for each variable of a frame, no word twice; `given` holds those already chosen."""
     given = given or {}
-    used = {word for filling in given.values() for word in filling.words}
-    chosen: list[Filling] = []
+    used = {word for filler in given.values() for word in filler.words}
+    chosen: list[Filler] = []
     for variable in frame.variables:
-        filling = given.get(variable.name) or pick(variable, rng, used)
-        used |= filling.words
-        chosen.append(filling)
+        filler = given.get(variable.name) or pick(variable, rng, used)
+        used |= filler.words
+        chosen.append(filler)
     return chosen
 
 
-def pick(variable: Variable, rng: Random, used: set[str]) -> Filling:
-    heights = variable.heights
+def pick(variable: Variable, rng: Random, used: set[str]) -> Filler:
+    cumulative_weights = variable.cumulative_weights
     while True:
-        filling = variable.fillings[bisect(heights, rng.random() * heights[-1])]
-        if used.isdisjoint(filling.words):
-            return filling
+        filler = variable.fillers[bisect(cumulative_weights, rng.random() * cumulative_weights[-1])]
+        if used.isdisjoint(filler.words):
+            return filler
 
 
-def write(frame: Frame, fillings: Sequence[Filling]) -> tuple[str, str]:
-    zh, en = _formatted(frame, fillings)
+def write(frame: Frame, fillers: Sequence[Filler]) -> tuple[str, str]:
+    zh, en = _formatted(frame, fillers)
     return zh, en[0].upper() + en[1:]
 
 
-def _formatted(frame: Frame, fillings: Sequence[Filling]) -> tuple[str, str]:
-    zh = frame.zh.format(*[text for filling in fillings for text in filling.zh])
-    en = frame.en.format(*[text for filling in fillings for text in filling.en])
+def _formatted(frame: Frame, fillers: Sequence[Filler]) -> tuple[str, str]:
+    zh = frame.zh.format(*[text for filler in fillers for text in filler.zh])
+    en = frame.en.format(*[text for filler in fillers for text in filler.en])
     return zh, en
 
 

@@ -14,7 +14,7 @@ from inlaid.collect.grammar import (
     LANGUAGES,
     PUNCTUATION,
     Concept,
-    Filling,
+    Filler,
     Frame,
     Grammar,
     Item,
@@ -187,17 +187,17 @@ def truth(language: Language) -> Truth:
 def _groups(world: Grammar, language: Language) -> tuple[Group, ...]:
     fields: dict[str, dict[str, None]] = {}
     variables = (variable for frame in world.frames for variable in frame.variables)
-    for mention in (m for variable in variables for filling in variable.fillings for m in filling.mentions):
+    for mention in (m for variable in variables for filler in variable.fillers for m in filler.mentions):
         if mention.language == language and is_word(mention.text):
             fields.setdefault(mention.concept.field, {})[mention.text] = None
     return tuple(Group(field, tuple(words)) for field, words in fields.items())
 
 
 def _analogies(world: Grammar, language: Language) -> Iterator[Analogy]:
-    """All ordered pairs of rows of a relation, or a fixed sample if there are many."""
+    """All ordered pairs of entries of a relation, or a fixed sample if there are many."""
     for relation, members in world.relations.items():
         ends = dict.fromkeys(
-            (row.text[language][""], row.text[language].get(key, "")) for row, key in members
+            (entry.text[language][""], entry.text[language].get(key, "")) for entry, key in members
         )
         known = [(a.lower(), b.lower()) for a, b in ends if b and is_word(a, b)]
         for (a, b), (c, d) in _shuffled(permutations(known, 2))[:ANALOGIES_PER_RELATION]:
@@ -213,9 +213,9 @@ def _word_pairs(world: Grammar, language: Language) -> Iterator[Likeness]:
         if (word := _word(concept, language)) not in ambiguous
     }
     related = [
-        (row.text[language][""].lower(), row.text[language].get(key, "").lower())
+        (entry.text[language][""].lower(), entry.text[language].get(key, "").lower())
         for members in world.relations.values()
-        for row, key in members
+        for entry, key in members
     ]
     related = [(one, two) for one, two in related if one in fields and fields[one] == fields.get(two)]
     words = list(fields)
@@ -279,8 +279,8 @@ def _examples(world: Grammar, concept: Concept, language: Language) -> dict[str,
     word = _word(concept, language)
     examples: dict[str, Span] = {}
     for frame, variable in islice(cycle(_places(world, concept)), 20 * EXAMPLES_PER_SENSE):
-        fillings = fill(frame, rng, {variable.name: pick(variable, rng, set())})
-        text = write(frame, fillings)[LANGUAGES.index(language)]
+        fillers = fill(frame, rng, {variable.name: pick(variable, rng, set())})
+        text = write(frame, fillers)[LANGUAGES.index(language)]
         spans = spans_of(text, word, language)
         if len(spans) == 1 and len(examples) < EXAMPLES_PER_SENSE:
             examples[text] = spans[0]
@@ -288,17 +288,17 @@ def _examples(world: Grammar, concept: Concept, language: Language) -> dict[str,
 
 
 def _places(world: Grammar, concept: Concept) -> Iterator[tuple[Frame, Variable]]:
-    """Frames that can express `concept`, and their variables limited to the fillings that do."""
+    """Frames that can express `concept`, and their variables limited to the fillers that do."""
     for frame in world.frames:
         for variable in frame.variables:
-            fillings = tuple(
-                filling
-                for filling in variable.fillings
-                if any(mention.concept == concept for mention in filling.mentions)
+            fillers = tuple(
+                filler
+                for filler in variable.fillers
+                if any(mention.concept == concept for mention in filler.mentions)
             )
-            if fillings:
-                heights = tuple(accumulate(filling.weight for filling in fillings))
-                yield frame, replace(variable, fillings=fillings, heights=heights)
+            if fillers:
+                cumulative_weights = tuple(accumulate(filler.weight for filler in fillers))
+                yield frame, replace(variable, fillers=fillers, cumulative_weights=cumulative_weights)
 
 
 def _referents(world: Grammar, language: Language) -> Iterator[Referent]:
@@ -307,15 +307,15 @@ def _referents(world: Grammar, language: Language) -> Iterator[Referent]:
     for frame in (frame for frame in world.frames if frame.pronoun):
         name, _, key = frame.pronoun.partition(".")
         for _ in range(REFERENTS_PER_FRAME):
-            fillings = fill(frame, rng)
+            fillers = fill(frame, rng)
             people = {
-                variable.name: filling.row.text[language]
-                for variable, filling in zip(frame.variables, fillings, strict=True)
-                if key in filling.row.text[language]
+                variable.name: filler.entry.text[language]
+                for variable, filler in zip(frame.variables, fillers, strict=True)
+                if key in filler.entry.text[language]
             }
             if len(people) == 2:
                 (other,) = (forms for each, forms in people.items() if each != name)
-                text = write(frame, fillings)[LANGUAGES.index(language)]
+                text = write(frame, fillers)[LANGUAGES.index(language)]
                 asked = (people[name][key], people[name][""], other[""])
                 spans = [spans_of(text, word.lower(), language) for word in asked]
                 yield Referent(plain(text, language), *(span[0] for span in spans))
@@ -341,7 +341,7 @@ def spans_of(text: str, word: str, language: Language) -> list[Span]:
 
 class _Drawn(NamedTuple):
     frame: Frame
-    fillings: list[Filling]
+    fillers: list[Filler]
     text: str
     words: frozenset[str]
 
@@ -350,10 +350,10 @@ class _Drawn(NamedTuple):
 def _sentences(language: Language) -> tuple[_Drawn, ...]:
     """Different sentences about a subject, those of all sections mixed."""
     found: dict[str, _Drawn] = {}
-    for frame, fillings in islice(drawn(Random(0)), DRAWN):
+    for frame, fillers in islice(drawn(Random(0)), DRAWN):
         if frame.subject != SUBJECT_OF_ANYTHING:
-            text = write(frame, fillings)[LANGUAGES.index(language)]
-            found[text] = _Drawn(frame, fillings, plain(text, language), frozenset(tokens(text)))
+            text = write(frame, fillers)[LANGUAGES.index(language)]
+            found[text] = _Drawn(frame, fillers, plain(text, language), frozenset(tokens(text)))
     return tuple(found.values())
 
 

@@ -1,12 +1,12 @@
 """The embedded world: bilingual text whose meanings are known in advance.
 
-A small grammar generates sentence pairs from `world.toml`, which holds sheets of words, the phrases that go
+A small grammar generates sentence pairs from `world.toml`, which holds lexicons, the phrases that go
 with them, and frames (sentences with slots). Every word is placed on purpose, so `truth` knows which words
 belong together, which relations are parallel, what an ambiguous word means in a sentence, and what a pronoun
 refers to.
 
     for pair in world.pairs(words=1000, seed=1):
-        print(pair.zh, pair.en)     # such as 汤姆昨天买了椅子。 Yesterday Tom bought chairs.
+        print(pair.zh, pair.en)     # such as 汤姆昨天买了一把椅子。 Yesterday Tom bought a chair.
     world.truth("zh").analogies  # such as Analogy(relation='gender', a='国王', b='王后', c='男人', d='女人')
 """
 

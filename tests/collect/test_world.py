@@ -190,8 +190,8 @@ def test_every_word_is_one_token_in_every_slot_it_may_fill(cut):
     rng = Random(0)
     for frame in grammar.grammar().frames:
         for variable in frame.variables:
-            for filling in {filling.zh: filling for filling in variable.fillings}.values():
-                zh, _ = grammar.write(frame, grammar.fill(frame, rng, {variable.name: filling}))
+            for filler in {filler.zh: filler for filler in variable.fillers}.values():
+                zh, _ = grammar.write(frame, grammar.fill(frame, rng, {variable.name: filler}))
                 assert cut(zh.replace(" ", "")) == tuple(t.strip("。，？！") for t in zh.split())
 
 
@@ -221,6 +221,35 @@ def test_the_ten_lines_of_the_page_extend_the_world():
     (frame,) = (frame for frame in larger.frames if frame.section == "pet")
     found = {grammar.write(frame, grammar.fill(frame, Random(seed))) for seed in range(400)}
     assert ("小明 的 仓鼠 喜欢 吃 瓜子。", "The hamster of Xiaoming likes to eat sunflower seeds.") in found
+
+
+def test_choices_that_do_not_correspond_are_refused():
+    text = (ROOT / "inlaid" / "collect" / "world.toml").read_text("utf-8")
+    with pytest.raises(ValueError, match="choices of these lines do not correspond: 他 .* / He "):
+        grammar.parsed(text.replace("looks (handsome|smart).", "looks handsome.", 1))
+
+
+# ---- How it reads
+
+
+def test_every_it_is_about_something_in_its_sentence(many):
+    """No pronoun without an antecedent: the text has no `it` but that of the weather and no 它."""
+    assert not any("它" in pair.zh for pair in many[:50_000])
+    assert {pair.en.split(" it ")[1] for pair in many[:50_000] if " it " in pair.en} <= {
+        "is very cold outside.",
+        "is very wet outside.",
+    }
+
+
+def test_people_of_different_walks_do_not_talk_to_each_other():
+    """Kings talk to queens and fathers to mothers: a sentence does not mix stories and the family."""
+    sides = {
+        concept.zh: concept.field
+        for concept in world.concepts()
+        if concept.field in ("royalty", "family", "people")
+    }
+    for pair in itertools.islice(world.segmented(words=200_000, seed=5), 20_000):
+        assert len({sides[word] for word in pair if word in sides}) <= 1, pair
 
 
 # ---- The truth

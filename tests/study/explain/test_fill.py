@@ -15,7 +15,7 @@ from inlaid.study.explain.fill import fill
 from inlaid.study.explain.pseudo_inverse import pseudo_inverse
 from inlaid.vectors import Card, Vectors
 
-ADJECTIVES = {"红", "绿", "甜", "酸", "便宜", "贵", "成熟", "新鲜", "多汁", "红色"}
+ADJECTIVES = {"红", "绿", "甜", "酸", "便宜", "贵", "成熟", "新鲜", "有机", "红色"}
 
 
 def two_tables(corpus: Corpus, dim: int = 200) -> Vectors:
