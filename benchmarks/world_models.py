@@ -49,8 +49,8 @@ def order(options: Any) -> None:
 
 def scored(direction: str, options: Any, positions: str | None) -> None:
     pairs = list(world.pairs(words=options.words, seed=options.seed))
-    known = {side for pair in pairs for side in pair}
-    test = [pair for pair in world.pairs(words=TEST_WORDS, seed=options.seed + 1000)]
+    known = {text for pair in pairs for text in (pair.zh, pair.en)}
+    test = world.pairs(words=TEST_WORDS, seed=options.seed + 1000)
     test = [pair for pair in test if pair.zh not in known and pair.en not in known]
     began = time.perf_counter()
     model: Model = inlaid.train(
