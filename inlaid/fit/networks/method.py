@@ -88,13 +88,9 @@ class NetworkMethod(Optimization, ABC):
         training starts from."""
         if self.starts_from_model and not (self.init_from / "words.json").is_file():  # pyright: ignore
             default = Encoding(**self.encoding_defaults)
-            return dataclasses.replace(
-                encoding,
-                tokenizer=Encoding().tokenizer
-                if encoding.tokenizer == default.tokenizer
-                else encoding.tokenizer,
-                tokenizer_file=self.init_from,
-            )
+            if encoding.tokenizer == default.tokenizer:  # nothing else was asked for
+                encoding = dataclasses.replace(encoding, tokenizer=Encoding().tokenizer)
+            return dataclasses.replace(encoding, tokenizer_file=self.init_from)
         if not encoding.has_subwords and encoding.unknown is None:
             return dataclasses.replace(encoding, unknown=UNKNOWN)
         return encoding

@@ -33,8 +33,8 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
         network = fresh_network(method, vocabulary)
         if method.init_from is not None:
             _start_table(network, vocabulary, method.init_from, report)
-    if method.surrounds:
-        surround(vocabulary, start="start" in method.roles)
+        if method.surrounds:
+            surround(vocabulary, start="start" in method.roles)
     if method.freeze:
         _table_of(network).requires_grad_(False)
     batches = method.batches(data, vocabulary.special, report)
