@@ -265,6 +265,16 @@ def make_folder(path: Path) -> None:
         raise _cannot_write(path, error) from None
 
 
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all that is in it; nothing happens where there is none."""
+    if not path.exists():
+        return
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+
+
 def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 

@@ -155,7 +155,7 @@ def folder(
     for name, write in FILES.items():
         if name in shown:
             (tmp_path / name).write_text(write(language), "utf-8")
-    if "tiny/" in shown:
+    if "tests/tiny_models.py" in shown:
         (tmp_path / "tiny").symlink_to(request.getfixturevalue("tiny_models"))
     return tmp_path
 

@@ -35,7 +35,7 @@ COMMANDS = [
     "tokenize 我喜欢apples",
     "corpus OUT/text.txt -o OUT/corpus --min-count 2",
     "train ppmi OUT/corpus -o OUT/a.inlaid --dim 8",
-    "neighbors OUT/a.inlaid woman -n 3",
+    "neighbors OUT/a.inlaid man -n 3",
     "convert OUT/a.inlaid OUT/a.vec",
     "info OUT/a.vec",
     "verify OUT/a.inlaid",

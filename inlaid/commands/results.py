@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
@@ -36,6 +35,8 @@ class Place(ABC):
     finished."""
 
     partial_suffix: ClassVar[str]
+    what: ClassVar[str]
+    """What a sentence about the result starts with."""
     is_folder: bool
     overwrite: bool
 
@@ -147,6 +148,7 @@ class VectorsPlace(Place):
     """Vectors: a file, or a folder for the formats that are folders."""
 
     partial_suffix = ".partial.inlaid"
+    what = "These vectors are"
 
     def __init__(self, options: Any) -> None:
         from inlaid import storage
@@ -210,6 +212,7 @@ class ModelPlace(Place):
     """A model: a folder."""
 
     partial_suffix = ".partial"
+    what = "This model is"
     is_folder = True
     overwrite = False
 
@@ -227,8 +230,9 @@ class ModelPlace(Place):
         return free
 
     def remove(self, path: Path) -> None:
-        if path.exists():
-            shutil.rmtree(path)
+        from inlaid import files
+
+        files.remove_folder(path)
 
     def card_of(self, path: Path) -> Card | None:
         from inlaid.formats.cards import read_card
@@ -276,12 +280,12 @@ def _save_model(result: Any, path: Path, report: Report) -> None:
     save_model(result, path)
 
 
-def say_how_to_continue(card: Card, checkpoint: Path | None, output: Path) -> None:
+def say_how_to_continue(what: str, card: Card, checkpoint: Path | None, output: Path) -> None:
     """After a run that has not finished: --resume continues from its checkpoint."""
     outcome = card.outcome
     if outcome is None or outcome.finished:
         return
-    print(f"This result is partial: {output} is written when the run has finished.")
+    print(f"{what} partial: {output} is written when the run has finished.")
     if checkpoint is not None and checkpoint.exists():
         print(f"Continue with the same command and --resume; the checkpoint is {checkpoint}.")
     if outcome.reason == "interrupted":

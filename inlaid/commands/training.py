@@ -65,7 +65,7 @@ def _train_to_file(options: Any, safety: Safety) -> None:
             path = place.save(result, report)
         place.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
         print(f"{path}: {place.summary(result)}, by {result.card.method}")
-        results.say_how_to_continue(result.card, safety.checkpoint, options.output)
+        results.say_how_to_continue(place.what, result.card, safety.checkpoint, options.output)
     place.print_next_steps(path, result)
 
 

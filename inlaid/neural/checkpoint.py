@@ -24,6 +24,7 @@ from inlaid.messages import Message
 from inlaid.neural.config import Config
 from inlaid.neural.families import family_for, family_of
 from inlaid.neural.families.family import Family
+from inlaid.neural.families.tokenizer_settings import apply_settings, read_settings
 from inlaid.neural.generation import FILE as GENERATION
 from inlaid.neural.generation import FileSettings, read_generation
 from inlaid.neural.model import Model
@@ -31,7 +32,6 @@ from inlaid.neural.network import Network, parameter_shapes
 from inlaid.neural.sentence import Sentence
 from inlaid.neural.sentence_files import network_folder, read_sentence
 from inlaid.neural.sentence_write import sentence_files
-from inlaid.neural.tokenizer_settings import apply_settings, read_settings
 from inlaid.neural.tokens import check_tokenizer, lower_cased, tokenizer_files
 from inlaid.neural.vocabulary import read_words
 from inlaid.neural.weights import FLOATS, check_finite, fill_network

@@ -17,7 +17,7 @@ from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.errors import FormatError, SettingError
 from inlaid.messages import Advice, Message
 from inlaid.neural.config import Config, SpecialTokens
-from inlaid.neural.tokenizer_settings import SETTINGS, settings_to_write
+from inlaid.neural.families.tokenizer_settings import SETTINGS, settings_to_write
 from inlaid.neural.vocabulary import CutsWords, word_files
 from inlaid.untrusted import library_errors
 

@@ -13,6 +13,7 @@ import pytest
 from inlaid import storage
 from inlaid.errors import FormatError
 from inlaid.formats import lines
+from inlaid.formats.reading import Start
 from inlaid.vectors import Vectors
 
 pytestmark = pytest.mark.filterwarnings(
@@ -81,7 +82,7 @@ def test_a_file_of_gensims_tests_whose_header_promises_too_much_is_refused(data:
     ],
 )
 def test_other_files_are_left_to_others(data: Path, name: str):
-    start = storage.Start.of(data / "pretrained_gensim_test" / name)
+    start = Start.of(data / "pretrained_gensim_test" / name)
     assert not any(
         storage.registry.find("format", each).recognizes(start)
         for each in ("glove", "word2vec-text", "word2vec")

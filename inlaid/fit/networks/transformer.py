@@ -49,7 +49,7 @@ class TransformerMethod(NetworkMethod):
     activation: Activation | None = None
     """Activation of the feed-forward networks."""
     tied: bool = True
-    """The output layer uses the table of token vectors."""
+    """The output layer uses the table of token vectors. `--no-tied`: it has a table of its own."""
     dropout: Fraction = 0.1
     """Dropout of token vectors, attention weights and sublayers."""
 

@@ -12,6 +12,7 @@ import pytest
 from inlaid import cli, storage
 from inlaid.collect.truth import Span, Usage
 from inlaid.errors import FormatError, SourceError
+from inlaid.neural.kinds import AnyModel
 from inlaid.study.evaluate.evaluate import evaluate
 from inlaid.study.evaluate.in_context import SenseQuestion, Senses
 from inlaid.study.evaluate.retrieval import Retrieval
@@ -100,7 +101,7 @@ def test_the_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert '"nDCG@10"' in capsys.readouterr().out
 
 
-class TwoWords:
+class TwoWords(AnyModel):
     """In place of a model: a text is near x if it has an odd number of letters a, a word takes the sense of
     its sentence."""
 

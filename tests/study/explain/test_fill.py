@@ -37,10 +37,9 @@ def both(chinese: tuple[Vectors, Corpus]) -> Vectors:
 @pytest.mark.parametrize("text", ["这是一个___苹果", "这是一个___的苹果", "这是一个＿＿苹果。"])
 def test_the_world_says_what_apples_are(both: Vectors, text: str):
     found = fill(both, text, n=10, prior=False)
-    assert {each.word for each in found.words[:2]} == {
-        "红",
-        "绿",
-    }  # the only adjectives that the world gives to nothing but fruit
+    first = [each.word for each in found.words[:2]]
+    assert first[0] == "红"  # the color that the world gives to nothing but fruit
+    assert set(first) <= ADJECTIVES
     assert len(ADJECTIVES & {each.word for each in found.words}) >= 5
     assert found.context[:4] == ("这", "是", "一", "个")
     assert not set(found.context) & {each.word for each in found.words}
