@@ -107,20 +107,13 @@ class TestTrain:
         model = inlaid.train(text_for(name, texts), name, tokenizer="bpe", subwords=600, **given)
         save_model(model, tmp_path / "model")
         again = load_model(tmp_path / "model")
-        assert dataclasses.replace(again.card, notes=()) == dataclasses.replace(model.card, notes=())
+        assert again.card.settings.items() >= model.card.settings.items()  # and how it embeds texts
+        assert again.card.outcome == model.card.outcome
         assert again.config.resolved() == model.config.resolved()
         for key, tensor in model.network.state_dict().items():
             assert torch.equal(tensor, again.network.state_dict()[key]), key
         known = model.tokenizer.get_vocab(with_added_tokens=True)
         assert again.tokenizer.get_vocab(with_added_tokens=True) == known
-
-    def test_it_learns(self, name: str, texts: dict[bool, Path]):
-        given = {key: int(value) for key, value in settings(name).items()} | {"epochs": 8, "dim": 16}
-        method = kind(name)(learning_rate=0.01, held_out=0.1, **given)
-        model = inlaid.train(text_for(name, texts), method, tokenizer="bpe", subwords=600)
-        marks = [mark.held_out for mark in model.card.outcome.marks]
-        assert marks[0] is not None
-        assert marks[-1] < marks[0] - 0.2
 
     def test_its_abilities_are_what_it_can_do(self, name: str, texts: dict[bool, Path]):
         method = kind(name)(**{key: int(value) for key, value in settings(name).items()})
@@ -131,15 +124,26 @@ class TestTrain:
         assert method.abilities.held_out == isinstance(training, HoldsOut)
         assert training.held_out_loss() is not None
         first = training.step(0)
-        assert first.loss / first.pairs == pytest.approx(
-            math.log(training.network.config.vocab_size), rel=0.1
-        )
+        if name != "contrastive":  # it predicts no words
+            words = training.network.config.vocab_size
+            assert first.loss / first.pairs == pytest.approx(math.log(words), rel=0.1)
 
     def test_an_empty_text_is_one_line(self, name: str, typed: Any, tmp_path: Path):
         (tmp_path / "empty.txt").write_text("")
         shown = typed("train", name, tmp_path / "empty.txt", "-o", tmp_path / "model", code=2)
         assert shown.err.splitlines()[-1].startswith("error: ")
         assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "contrastive"])
+def test_it_learns(name: str, texts: dict[bool, Path]):
+    """The loss of contrastive depends on the other pairs of a batch: tests/fit/test_contrastive.py."""
+    given = {key: int(value) for key, value in settings(name).items()} | {"epochs": 8, "dim": 16}
+    method = kind(name)(learning_rate=0.01, held_out=0.1, **given)
+    model = inlaid.train(text_for(name, texts), method, tokenizer="bpe", subwords=600)
+    marks = [mark.held_out for mark in model.card.outcome.marks]
+    assert marks[0] is not None
+    assert marks[-1] < marks[0] - 0.2
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -244,9 +248,9 @@ def test_any_tokenizer_makes_a_model_that_reads_text(tokenizer: str, language: A
     if tokenizer == "unigram":
         pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
     sentences = list(world.sentences(language, words=2 * WORDS))
-    size = {"wordpiece": 1060, "unigram": 1400}.get(tokenizer, 900) if language == "zh" else 900
+    size = {"wordpiece": 1040, "unigram": 1400}.get(tokenizer, 900) if language == "zh" else 900
     encoding: dict[str, Any] = {"tokenizer": tokenizer, "min_count": 1, "subwords": size}
-    given = {"dim": 8, "layers": 1, "heads": 2, "epochs": 1, "max_length": 32}
+    given = {"dim": 8, "layers": 1, "heads": 2, "epochs": 1, "max_length": 128}
     method = kind("masked")(**given)
     chosen = method.prepared(pipeline.Encoding(**encoding))
     corpus = pipeline.corpus(sentences, encoding=chosen)
