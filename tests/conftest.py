@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 # The spaces of study/compare/test_align.py took 22 s of processor time with two threads and 6 s with one, on
 # two cores that others used too.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads do the same
 
 import pytest
 from jaxtyping import install_import_hook
