@@ -37,7 +37,7 @@ class Masked(TransformerMethod):
     mask_share: Annotated[float, Range(0.01, 0.9)] = 0.15
     """Share of the words that are to be found."""
     whole_words: bool = True
-    """Hide whole words, not only some of their tokens; Chinese words are those of rjieba."""
+    """Hide whole words; Chinese words are those of rjieba. `--no-whole-words`: hide single tokens."""
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
         before = self.norm == "pre"
