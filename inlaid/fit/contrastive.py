@@ -41,8 +41,7 @@ LONGEST = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Contrastive(TransformerMethod):
-    """Sentence embeddings: reads pairs of texts that belong together, in a file of two columns or in two
-    files."""
+    """Sentence embeddings from pairs of texts, in a file of two columns or in two files."""
 
     encoding_defaults: ClassVar = {"tokenizer": "wordpiece"}
     roles: ClassVar = ("padding", "start", "end")
@@ -191,22 +190,7 @@ class Contrastive(TransformerMethod):
         return start_sentence_training(sized, data, report)
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
-        before = self.norm == "pre"
-        return make_config(
-            {
-                **self.sizes(),
-                "vocab_size": words,
-                "segment_types": 2,
-                "feed_forward.activation": self.activation or "gelu",
-                "norm.placement": self.norm or "post",
-                "norm.final": before,
-                "norm.embedding": not before,
-                "norm.eps": 1e-12,
-                "positions.kind": self.positions or "learned",
-                "head.kind": "none",
-                "special.padding": special.get("padding"),
-            }
-        )
+        return make_config(self.encoder_fields(words, special) | {"head.kind": "none"})
 
     def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> ContrastiveText:
         raise NotImplementedError  # its batches need the tokenizer of the model

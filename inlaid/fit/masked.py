@@ -40,23 +40,7 @@ class Masked(TransformerMethod):
     """Hide whole words; Chinese words are those of rjieba. `--no-whole-words`: hide single tokens."""
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
-        before = self.norm == "pre"
-        return make_config(
-            {
-                **self.sizes(),
-                "vocab_size": words,
-                "segment_types": 2,
-                "feed_forward.activation": self.activation or "gelu",
-                "norm.placement": self.norm or "post",
-                "norm.final": before,
-                "norm.embedding": not before,
-                "norm.eps": 1e-12,
-                "positions.kind": self.positions or "learned",
-                "head.kind": "masked",
-                "head.bias": True,
-                "special.padding": special.get("padding"),
-            }
-        )
+        return make_config(self.encoder_fields(words, special) | {"head.kind": "masked", "head.bias": True})
 
     def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> MaskedText:
         return MaskedText(

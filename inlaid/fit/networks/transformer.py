@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -84,4 +85,20 @@ class TransformerMethod(NetworkMethod):
             "feed_forward.dim": self.feed_forward_dim,
             "positions.max_length": self.max_length,
             "head.tied": self.tied,
+        }
+
+    def encoder_fields(self, words: int, special: Mapping[str, int]) -> dict[str, Any]:
+        """The fields of an encoder's config, all but those of its head; by default it is BERT's."""
+        before = self.norm == "pre"
+        return {
+            **self.sizes(),
+            "vocab_size": words,
+            "segment_types": 2,
+            "feed_forward.activation": self.activation or "gelu",
+            "norm.placement": self.norm or "post",
+            "norm.final": before,
+            "norm.embedding": not before,
+            "norm.eps": 1e-12,
+            "positions.kind": self.positions or "learned",
+            "special.padding": special.get("padding"),
         }
