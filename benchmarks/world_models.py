@@ -1,60 +1,112 @@
-"""What do small models learn of the embedded world, in minutes on a CPU?
+"""How well does a small translator learn the embedded world in minutes, and what does it owe to its parts?
 
-    python benchmarks/world_models.py [translation] [order] [senses] [--words 100000] [--epochs 12] [--seed 1]
+    python benchmarks/world_models.py [translation] [parts] [--words 100000] [--epochs 12] [--seed 1]
+        [--threads 2]
 
-translation: both ways, BLEU (sacreBLEU) and exact matches on sentences that are not in the training text.
-order: the same network without positions, on pairs that differ in word order alone (我打你, 你打我).
-senses: contextual vectors of a masked model on the task world-senses, beside the mean of static vectors.
-One line of JSON for each.
+translation: both ways, BLEU (sacreBLEU) and exact matches on new sentences of patterns that the training text
+has, and apart from them on sentences of patterns that it does not have at all.
+parts: Chinese to English again without positions, without residual connections, without norms, and untied;
+with the answers to pairs that differ in word order alone (我打你, 你打我). One line of JSON for each.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import time
-from typing import Any
+from collections.abc import Iterator
+from random import Random
+from typing import Any, NamedTuple
+from unittest import mock
 
 import sacrebleu
+import torch
+from torch import Tensor, nn
 
 import inlaid
-from inlaid.collect import world
+from inlaid.collect.grammar import drawn, grammar, length, unspaced, until, write
+from inlaid.neural.blocks import TransformerBlock
 from inlaid.neural.generate import GenerationSettings, generate_texts
 from inlaid.neural.model import Model
 from inlaid.report import silent
 
 TEST_WORDS = 8_000
+PATTERNS = 0.04
+"""Share of the patterns that are held out."""
 ORDER = (("我打你。", "I hit you."), ("你打我。", "You hit me."), ("他打我。", "He hits me."))
+
+
+class Sentence(NamedTuple):
+    """A pair of sentences, and the number of its pattern."""
+
+    zh: str
+    en: str
+    pattern: int
+
+
+class Split(NamedTuple):
+    training: list[Sentence]
+    new_sentences: list[Sentence]
+    new_patterns: list[Sentence]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("questions", nargs="*", default=["translation", "order", "senses"])
+    parser.add_argument("questions", nargs="*", default=["translation", "parts"])
     parser.add_argument("--words", type=int, default=100_000)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     for question in options.questions:
-        {"translation": translation, "order": order, "senses": senses}[question](options)
+        {"translation": translation, "parts": parts}[question](options)
 
 
 def translation(options: Any) -> None:
     for direction in ("zh-en", "en-zh"):
-        scored(direction, options, positions=None)
+        score("whole", direction, options)
 
 
-def order(options: Any) -> None:
-    scored("zh-en", options, positions="none")
+def parts(options: Any) -> None:
+    score("without positions", "zh-en", options, positions="none")
+    with mock.patch.object(TransformerBlock, "_after", without_residual):
+        score("without residual connections", "zh-en", options)
+    with without_norms():
+        score("without norms", "zh-en", options)
+    score("untied", "zh-en", options, tied=False)
 
 
-def scored(direction: str, options: Any, positions: str | None) -> None:
-    pairs = list(world.pairs(words=options.words, seed=options.seed))
-    known = {text for pair in pairs for text in (pair.zh, pair.en)}
-    test = world.pairs(words=TEST_WORDS, seed=options.seed + 1000)
-    test = [pair for pair in test if pair.zh not in known and pair.en not in known]
+def without_residual(
+    block: TransformerBlock, x: Tensor, added: Tensor, norm: nn.Module, dropout: nn.Module
+) -> Tensor:
+    return added if block.pre_norm else norm(added)
+
+
+@contextlib.contextmanager
+def without_norms() -> Iterator[None]:
+    def before(block: TransformerBlock, x: Tensor, norm: nn.Module) -> Tensor:
+        return x
+
+    def after(
+        block: TransformerBlock, x: Tensor, added: Tensor, norm: nn.Module, dropout: nn.Module
+    ) -> Tensor:
+        return x + added
+
+    with (
+        mock.patch.object(TransformerBlock, "_before", before),
+        mock.patch.object(TransformerBlock, "_after", after),
+    ):
+        yield
+
+
+def score(who: str, direction: str, options: Any, **settings: Any) -> None:
+    """Train a translator, and print what it scores on both kinds of test sentences."""
+    split = split_by_pattern(options.words, options.seed)
     began = time.perf_counter()
     model: Model = inlaid.train(
-        [(pair.zh, pair.en) for pair in pairs],
+        [(pair.zh, pair.en) for pair in split.training],
         "translation",
         reverse=direction == "en-zh",
         layers=2,
@@ -62,33 +114,58 @@ def scored(direction: str, options: Any, positions: str | None) -> None:
         subwords=3000,
         learning_rate=0.002,
         dropout=0.0,
-        positions=positions,
         seed=options.seed,
         report=silent,
+        **settings,
     )
     seconds = time.perf_counter() - began
-    source = [pair.zh if direction == "zh-en" else pair.en for pair in test]
-    right = [pair.en if direction == "zh-en" else pair.zh for pair in test]
-    found = translated(model, source)
-    bleu = sacrebleu.metrics.BLEU(tokenize="13a" if direction == "zh-en" else "zh")
-    line = {
-        "question": f"world translation {direction}",
-        "positions": positions or "sinusoidal",
-        "BLEU": round(bleu.corpus_score(found, [right]).score, 2),
-        "exact": round(sum(map(str.__eq__, found, right)) / len(right), 4),
-        "test": len(test),
-        "pairs": len(pairs),
-        "seconds": round(seconds),
-        "signature": str(bleu.get_signature()),
-    }
-    print(json.dumps({**line, "seed": options.seed}, ensure_ascii=False), flush=True)
+    for name, test in (("new sentences", split.new_sentences), ("new patterns", split.new_patterns)):
+        source = [pair.zh if direction == "zh-en" else pair.en for pair in test]
+        right = [pair.en if direction == "zh-en" else pair.zh for pair in test]
+        found = translated(model, source)
+        bleu = sacrebleu.metrics.BLEU(tokenize="13a" if direction == "zh-en" else "zh")
+        line = {
+            "question": f"world translation {direction}",
+            "who": who,
+            "test": name,
+            "BLEU": round(bleu.corpus_score(found, [right]).score, 2),
+            "exact": round(sum(map(str.__eq__, found, right)) / len(right), 4),
+            "sentences": len(test),
+            "training pairs": len(split.training),
+            "seconds": round(seconds),
+            "threads": options.threads,
+            "seed": options.seed,
+            "signature": str(bleu.get_signature()),
+        }
+        print(json.dumps(line, ensure_ascii=False), flush=True)
     if direction == "zh-en":
-        answers = translated(model, [zh for zh, _ in ORDER])
-        print(
-            json.dumps(
-                {"order": dict(zip([zh for zh, _ in ORDER], answers, strict=True))}, ensure_ascii=False
-            )
-        )
+        asked = [zh for zh, _ in ORDER]
+        answers = dict(zip(asked, translated(model, asked), strict=True))
+        print(json.dumps({"question": "word order", "who": who, **answers}, ensure_ascii=False), flush=True)
+
+
+def split_by_pattern(words: int, seed: int) -> Split:
+    """No test sentence is in the training text, and no pattern of `new_patterns` either."""
+    random = Random(seed)
+    held_out = {number for number in range(len(grammar().frames)) if random.random() < PATTERNS}
+    text = [pair for pair in sentences(words, seed) if pair.pattern not in held_out]
+    known = {side for pair in text for side in pair[:2]}
+    new = [pair for pair in sentences(20 * TEST_WORDS, seed + 1000) if not known & set(pair[:2])]
+    distinct = {pair.zh: pair for pair in new}.values()
+    others = [pair for pair in distinct if pair.pattern in held_out]
+    same = [pair for pair in distinct if pair.pattern not in held_out]
+    return Split(text, same[: TEST_WORDS // 10], others[: TEST_WORDS // 10])
+
+
+def sentences(words: int, seed: int) -> Iterator[Sentence]:
+    numbers = {id(frame): number for number, frame in enumerate(grammar().frames)}
+    return until(
+        words,
+        (
+            (Sentence(unspaced(zh), en, numbers[id(frame)]), length(en))
+            for frame, (zh, en) in ((frame, write(frame, fillers)) for frame, fillers in drawn(Random(seed)))
+        ),
+    )
 
 
 def translated(model: Model, texts: list[str]) -> list[str]:
@@ -97,37 +174,6 @@ def translated(model: Model, texts: list[str]) -> list[str]:
     for start in range(0, len(texts), 64):
         found += generate_texts(model, texts[start : start + 64], settings)
     return [text.strip() for text in found]
-
-
-def senses(options: Any) -> None:
-    for language in ("zh", "en"):
-        sentences = list(world.sentences(language, words=3 * options.words, seed=options.seed))
-        words = {"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}
-        static = inlaid.train(sentences, "sgns", epochs=10, seed=options.seed, report=silent, **words)
-        began = time.perf_counter()
-        model = inlaid.train(
-            sentences,
-            "masked",
-            tokenizer="word",
-            layers=2,
-            epochs=options.epochs,
-            learning_rate=0.002,
-            dropout=0.0,
-            seed=options.seed,
-            report=silent,
-            **words,
-        )
-        seconds = time.perf_counter() - began
-        for who, space in (("sgns", static), ("masked", model)):
-            for score in inlaid.evaluate(space, "world-senses", report=silent):
-                if score.language == language:
-                    line = {"question": "world senses", "who": who, "language": language}
-                    line |= {
-                        "metric": score.metric,
-                        "score": round(score.value, 4),
-                        "seconds": round(seconds),
-                    }
-                    print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":
