@@ -2,13 +2,15 @@
 
     python tests/campaigns/kill_test.py                          # until 3,072 kills are counted
     python tests/campaigns/kill_test.py --jobs 16 --minutes 10   # for ten minutes; the next run goes on
-    python tests/campaigns/kill_test.py --cases 'train *' --kills 40 --state here.json
+    python tests/campaigns/kill_test.py --only causal --kills 100 --state here.json
+    python tests/campaigns/kill_test.py --only masked causal 'convert *' --each --kills 100
 
 Everything is imported and compiled once. Each trial is a fork that runs `inlaid.cli.main` and is killed after
 a delay drawn from the length of an undisturbed run; some are processes of their own, so that their start is
 covered. After a kill the output must be absent, the earlier one or the new one, as a whole, and a checkpoint
 must be readable; the same command, with --resume where there is one, then continues from it, ends in the bits
-of an undisturbed run and leaves nothing behind. A kill counts in the row of the stage that it hit.
+of an undisturbed run and leaves nothing behind. A kill counts in the row of the stage that it hit. Methods
+that train networks take part where torch is installed; theirs are tiny.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import importlib.util
 import itertools
 import json
 import mmap
@@ -40,12 +43,14 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # the jobs have the cores
 
 import numpy as np  # noqa: E402
-from tally import Tally  # noqa: E402
+from tally import GAP, Tally  # noqa: E402
 
 import inlaid  # noqa: E402
-from inlaid import cli, report  # noqa: E402
+from inlaid import cli, locks, registry, report  # noqa: E402
 from inlaid.encode.corpus import open_corpus  # noqa: E402
+from inlaid.formats.cards import read_card  # noqa: E402
 from inlaid.jobs import checkpoint  # noqa: E402
+from inlaid.jobs.training import ReadsPairs  # noqa: E402
 
 CAMPAIGN = "kill"
 TRIALS = "kill trials"
@@ -57,6 +62,11 @@ FAILURES = ("lost", "wrong", "leftover")
 STAGE_BYTES = 64
 LATE = 1.1
 """Kills come until this multiple of the length of an undisturbed run."""
+WRITING = ("writing the output", "after the output", "writing a checkpoint")
+AT_ANY_TIME = 0.7
+"""Share of the kills that come at any moment; the others come as soon as something is written."""
+SOON = 0.02
+"""Seconds within which these come."""
 LIVES = 4
 """Times that one run is killed, at most."""
 CONTINUED = "Continuing from"
@@ -77,6 +87,11 @@ class Case:
     resumes: bool = False
     own_process: bool = False
     """Started as a program, import and all, instead of forked."""
+
+    @property
+    def subject(self) -> str:
+        """The method that is trained, or else the command."""
+        return self.words[1] if self.words[0] == "train" else self.words[0]
 
 
 @dataclass
@@ -112,6 +127,23 @@ def of_corpus(path: Path) -> list[bytes]:
     ]
 
 
+def of_model(path: Path) -> list[bytes]:
+    """The files of a model, which must load; of its card, what a run gives again: losses, but no times."""
+    if (path / "config.json").exists():  # otherwise it is a table of word vectors
+        from inlaid.neural.checkpoint import load_model
+
+        load_model(path)
+    else:
+        of_vectors(path)
+    card = read_card(path / "card.json", (path / "card.json").read_bytes(), report.silent)
+    outcome = None if card.outcome is None else replace(card.outcome, seconds=0.0)
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "card.json")
+    return [
+        repr(outcome).encode(),
+        *(part for file in files for part in (file.name.encode(), file.read_bytes())),
+    ]
+
+
 def of_bytes(path: Path) -> list[bytes]:
     return [path.read_bytes()]
 
@@ -119,6 +151,18 @@ def of_bytes(path: Path) -> list[bytes]:
 def digest(case: Case, path: Path) -> str:
     parts = case.read(path)
     return hashlib.sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).hexdigest()
+
+
+def networks() -> dict[str, str]:
+    """The methods that train a network, and the text that each reads."""
+    if not importlib.util.find_spec("torch"):
+        return {}
+    methods = {entry.name: entry.load() for entry in registry.entries("method")}
+    return {
+        name: "pairs.tsv" if issubclass(method, ReadsPairs) else "few.txt"
+        for name, method in methods.items()
+        if method.abilities.model
+    }
 
 
 def cases() -> list[Case]:
@@ -167,12 +211,31 @@ def cases() -> list[Case]:
         output, *flags = words.split()
         source = "fasttext.inlaid" if format == "fasttext" else "sgns.inlaid"
         found.append(Case(f"convert to {format}", ("convert", source, "OUT", *flags), output, of_files))
-    started = ("train sgns", "train ppmi", "corpus", "convert to native", "world")
+    found += network_cases()
+    started = ["train sgns", "train ppmi", "corpus", "convert to native", "world"]
+    started += [f"train {method}" for method in networks()]
     found += [
         replace(case, name=f"{case.name}, its own process", own_process=True)
         for case in found
         if case.name in started
     ]
+    return found
+
+
+def network_cases() -> list[Case]:
+    """Every method that trains a network: fresh, from a model, and what else its training can be."""
+    found = list[Case]()
+    for method, text in networks().items():
+        lines = {
+            f"train {method}": f"{text} {SMALL} {SUBWORDS} --epochs 2",
+            f"train {method}, patience": f"{text} {SMALL} {SUBWORDS} --patience 2 --held-out 0.2 --epochs 2",
+            f"train {method} --init-from": f"{text} --max-length 32 --epochs 1 --init-from from-{method}",
+        }
+        if method == "contrastive":
+            lines[f"train {method}, word vectors"] = f"{text} --epochs 12 --init-from sgns.inlaid"
+        for name, line in lines.items():
+            words = f"train {method} {line} -o OUT --checkpoint-minutes 0".split()
+            found.append(Case(name, tuple(words), "model", of_model, resumes=True))
     return found
 
 
@@ -183,12 +246,18 @@ def of_files(path: Path) -> list[bytes]:
     return [part for file in sorted(path.rglob("*")) for part in (file.name.encode(), file.read_bytes())]
 
 
+SMALL = "--dim 16 --layers 1 --max-length 32"
+SUBWORDS = "--tokenizer bpe --subwords 600"
 INPUTS = {
     "encoded": "corpus text.txt -o",
     "a.inlaid": "train ppmi encoded --dim 16 -o",
     "b.inlaid": "train ppmi more.txt --dim 16 -o",
     "sgns.inlaid": "train sgns encoded --dim 16 --epochs 2 -o",
     "fasttext.inlaid": "train fasttext encoded --dim 16 --epochs 1 --buckets 2000 -o",
+    **{
+        f"from-{method}": f"train {method} {text} {SMALL} {SUBWORDS} --epochs 1 --seed 2 -o"
+        for method, text in networks().items()
+    },
 }
 """Files that commands read, and how they are made, each from those before it."""
 
@@ -203,6 +272,9 @@ def make_inputs(folder: Path, chosen: Sequence[Case]) -> None:
             *world.sentences("zh", words=words, seed=seed),
         ]
         (folder / f"{name}.txt").write_text("\n".join(both), "utf-8")
+    (folder / "few.txt").write_text("\n".join(world.sentences("both", words=3000, seed=4)), "utf-8")
+    pairs = [f"{pair.zh}\t{pair.en}\n" for pair in world.pairs(words=2000, seed=5)]
+    (folder / "pairs.tsv").write_text("".join(pairs), "utf-8")
     names = ("man", "woman", "king", "apple", "banana", "red", "dog", "cat")
     (folder / "same.txt").write_text("".join(f"{name} {name}\n" for name in names), "utf-8")
     wanted = {word for case in chosen for word in case.words} | {"encoded", "b.inlaid"}
@@ -247,10 +319,10 @@ class Life:
         if self.pid == 0:
             run_forked(words, folder, log, self.stage)
 
-    def wait(self, seconds: float) -> bool:
-        """Whether it ended within so many seconds."""
+    def wait(self, seconds: float, stages: Sequence[str] = ()) -> bool:
+        """Whether it ended within so many seconds, or before it reached one of these stages."""
         until = time.monotonic() + seconds
-        while self.code is None:
+        while self.code is None and self.now not in stages:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)
@@ -258,7 +330,20 @@ class Life:
                 return False
             else:
                 time.sleep(min(0.002, max(until - time.monotonic(), 0)))
-        return True
+        return self.code is not None
+
+    @property
+    def now(self) -> str:
+        """The stage it is in."""
+        return self.stage[:].rstrip(b"\0").decode() or "start"
+
+    def lives_until(self, chance: random.Random, seconds: float) -> bool:
+        """Wait for the moment of a kill; whether it came. It is any moment of a run of so many seconds or, as
+        writing takes a small part of it, one in which something is written."""
+        stages = () if chance.random() < AT_ANY_TIME else (chance.choice(WRITING),)
+        if stages and self.wait(LATE * seconds, stages):
+            return False
+        return not self.wait(chance.uniform(0, SOON if stages else LATE * seconds))
 
     def kill(self) -> str:
         """Kill it, and then what it started; the stage it was in."""
@@ -266,7 +351,7 @@ class Life:
         self.wait(LIMIT)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        return self.stage[:].rstrip(b"\0").decode() or "start"
+        return self.now
 
 
 def run_forked(words: list[str], folder: Path, log: Path, stage: mmap.mmap) -> None:
@@ -304,6 +389,8 @@ def note_stages(stage: mmap.mmap, folder: Path) -> None:
     report.Progress.__init__ = progress  # type: ignore[method-assign]
 
     def audit(event: str, given: tuple[Any, ...]) -> None:
+        if not given or str(given[0]).endswith(locks.LOCK):
+            return
         if event == "open" and str(given[0]).startswith(str(folder)) and writes(given):
             enter("writing a checkpoint" if ".checkpoint" in str(given[0]) else "writing the output")
         elif event == "os.rename" and str(given[1]).startswith(str(folder)):
@@ -376,7 +463,7 @@ class Trial:
         ended: Life | None = None
         for _ in range(chance.randint(1, LIVES if case.resumes else 2)):
             life = Life(case, words, self.folder, self.log)
-            if life.wait(chance.uniform(0, LATE * self.measured.seconds)):
+            if not life.lives_until(chance, self.measured.seconds):
                 ended = life
                 break
             self.kills.append((life.kill(), self.after_kill()))
@@ -402,7 +489,8 @@ class Trial:
         except Exception as error:
             return self.fails("lost", f"the output cannot be read: {error}")
         if found == self.measured.expected:
-            if not self.measured.case.resumes:  # it was done: only what came after it was killed
+            if not self.measured.case.resumes or self.output.is_dir():
+                # it was done, only what came after it was killed; a folder is not replaced by a resumed run
                 remove(self.output)
                 self.had_earlier = False
             return "same"
@@ -444,7 +532,7 @@ class Jobs:
     inputs: Path
     count: int
     stop: mmap.mmap
-    """Set to b"1" when they are to end."""
+    """One byte for each case: 1 when it is to end."""
 
     def start(self) -> tuple[Any, list[int]]:
         """A stream of their results, one JSON object a line, and their process ids."""
@@ -467,9 +555,11 @@ class Jobs:
     def work(self, job: int) -> Iterator[dict[str, Any]]:
         """Trials of one job, until all stop: the cases in turn, each job with seeds of its own."""
         for turn in itertools.count():
+            if all(self.stop[:]):
+                return
             for number, each in enumerate(self.measured):
-                if self.stop[:1] == b"1":
-                    return
+                if self.stop[number]:
+                    continue
                 seed = self.seeds[number] + turn * self.count + job
                 folder = Path(tempfile.mkdtemp(prefix="trial-", dir=self.inputs.parent))
                 trial = Trial(each, seed, self.inputs, folder)
@@ -481,11 +571,9 @@ class Jobs:
 def campaign(options: argparse.Namespace) -> int:
     began = time.monotonic()
     tally = Tally.open(options.state)
-    chosen = [
-        case
-        for case in cases()
-        if not options.cases or any(fnmatch(case.name, pattern) for pattern in options.cases)
-    ]
+    chosen = [case for case in cases() if not options.only or is_named(case, options.only)]
+    if not chosen:
+        raise SystemExit(f"no command is called {' or '.join(options.only)}")
     with tempfile.TemporaryDirectory(prefix="kill-test-") as place:
         inputs = Path(place) / "inputs"
         inputs.mkdir()
@@ -497,12 +585,12 @@ def campaign(options: argparse.Namespace) -> int:
             measured.append(measure(case, inputs, folder))
         print(f"{len(measured)} commands measured in {time.monotonic() - began:.0f} s", flush=True)
         seeds = [tally.seed(TRIALS, case.name) for case in chosen]
-        jobs = Jobs(measured, seeds, inputs, options.jobs, mmap.mmap(-1, 1))
+        jobs = Jobs(measured, seeds, inputs, options.jobs, mmap.mmap(-1, len(measured)))
         results, pids = jobs.start()
         try:
-            follow(results, tally, options, began)
+            follow(results, tally, options, jobs, began)
         finally:
-            jobs.stop[:1] = b"1"
+            jobs.stop[:] = b"\1" * len(measured)
             for line in results:  # trials that were under way count too
                 count(json.loads(line), tally)
             tally.save()
@@ -512,20 +600,44 @@ def campaign(options: argparse.Namespace) -> int:
     return 1 if tally.count(CAMPAIGN, *FAILURES) else 0
 
 
-def follow(results: Any, tally: Tally, options: argparse.Namespace, began: float) -> None:
+def is_named(case: Case, names: Sequence[str]) -> bool:
+    """Whether a case is among those that were asked for: by method, by command, or by a pattern of names."""
+    return any(name == case.subject or fnmatch(case.name, name) for name in names)
+
+
+def follow(results: Any, tally: Tally, options: argparse.Namespace, jobs: Jobs, began: float) -> None:
     """Count results until there are enough kills or the time is over."""
     saved = time.monotonic()
-    for line in results:
+    stop_those_with_enough(jobs, tally, options)
+    while not all(jobs.stop[:]):
+        line = results.readline()
+        if not line:
+            raise SystemExit("every job ended: see the traceback above")
         count(json.loads(line), tally)
+        stop_those_with_enough(jobs, tally, options)
         now = time.monotonic()
         if now - saved > 10:
             saved = now
             tally.save()
             print(f"{tally.count(CAMPAIGN):,} kills, {now - began:.0f} s", flush=True)
-        over = options.minutes is not None and now - began > 60 * options.minutes
-        if tally.count(CAMPAIGN) >= options.kills or over:
+        if options.minutes is not None and now - began > 60 * options.minutes:
             return
-    raise SystemExit("every job ended: see the traceback above")
+
+
+def stop_those_with_enough(jobs: Jobs, tally: Tally, options: argparse.Namespace) -> None:
+    """End the cases of which, or with which, there are enough kills."""
+    kills = {each.case.name: 0 for each in jobs.measured}
+    for row, outcomes in tally.counts.get(CAMPAIGN, {}).items():
+        name = row.split(GAP)[0]
+        if name in kills:
+            kills[name] += sum(outcomes.values())
+    for number, each in enumerate(jobs.measured):
+        together = [
+            other.case.name
+            for other in jobs.measured
+            if not options.each or other.case.subject == each.case.subject
+        ]
+        jobs.stop[number] = sum(kills[name] for name in together) >= options.kills
 
 
 def count(result: dict[str, Any], tally: Tally) -> None:
@@ -544,13 +656,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--kills", type=int, default=KILLS, help="stop when so many are counted, over all runs"
     )
+    parser.add_argument("--each", action="store_true", help="so many of each method and command, not in all")
     parser.add_argument("--minutes", type=float, help="stop after this time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="trials at a time")
     parser.add_argument(
         "--state", type=Path, default=Path(".campaigns/kill.json"), help="where counts add up"
     )
     parser.add_argument(
-        "--cases", nargs="*", default=[], help="only commands with such names, as 'convert *'"
+        "--only", nargs="*", default=[], help="methods, commands or patterns of names, as 'convert *'"
     )
     return campaign(parser.parse_args(words))
 
