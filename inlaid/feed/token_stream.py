@@ -8,7 +8,7 @@ No token is padding: windows go across sentences. In each epoch they start elsew
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -32,6 +32,9 @@ class TokenStream:
     """Windows of a batch."""
     held_out_share: float = 0.0
     """The part of the text, at its end, that is not trained on."""
+    whole_batches: bool = False
+    """The last batch of an epoch is left out if it is smaller than the others: its windows come in other
+    epochs."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -43,6 +46,7 @@ class TokenStream:
                 length=self.length,
                 needed=2 * self.length,
             )
+        object.__setattr__(self, "_order", lru_cache(maxsize=2)(self._drawn))
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -65,15 +69,22 @@ class TokenStream:
         """Windows of an epoch, wherever the first one starts."""
         return self.training_tokens // self.length - 1
 
+    @property
+    def used_windows(self) -> int:
+        """Windows of an epoch that are in a batch."""
+        if not self.whole_batches or self.windows < self.rows:
+            return self.windows
+        return self.windows - self.windows % self.rows
+
     def ends(self, epoch: int) -> np.ndarray:
         """Tokens of the epoch up to the end of each batch."""
-        batches = -(-self.windows // self.rows)
-        windows = np.minimum(np.arange(1, batches + 1) * self.rows, self.windows)
+        batches = -(-self.used_windows // self.rows)
+        windows = np.minimum(np.arange(1, batches + 1) * self.rows, self.used_windows)
         return windows * self.length
 
     def batch(self, epoch: int, number: int) -> np.ndarray:
         """Windows (row, length + 1) of a batch."""
-        order, shift = self._order(epoch)
+        order, shift = self._order(epoch)  # pyright: ignore[reportAttributeAccessIssue]
         chosen = order[number * self.rows : (number + 1) * self.rows]
         return self._windows_at(shift + chosen * self.length)
 
@@ -98,7 +109,7 @@ class TokenStream:
     def _windows_at(self, starts: np.ndarray) -> np.ndarray:
         return self.read(starts[:, None] + np.arange(self.length + 1))
 
-    def _order(self, epoch: int) -> tuple[np.ndarray, int]:
+    def _drawn(self, epoch: int) -> tuple[np.ndarray, int]:
         """The order of the windows in an epoch, and the position of the first."""
         random = np.random.Generator(np.random.Philox(key=[self.seed, epoch]))
         shift = int(random.integers(self.length))

@@ -48,6 +48,7 @@ class Causal(TransformerMethod):
             length=length,
             rows=max((self.batch_tokens or 1) // length, 1),
             held_out_share=self.held_out,
+            whole_batches=self.compile,  # a network is compiled again for a smaller batch
             seed=self.seed,
         )
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, assert_never
 
@@ -23,7 +24,7 @@ from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
 from inlaid.jobs.safety import Process, Safety
 from inlaid.jobs.state import Snapshot
-from inlaid.jobs.training import HoldsOut, Step, Training
+from inlaid.jobs.training import HoldsOut, Queued, Step, Training
 from inlaid.jobs.trial import Speed
 from inlaid.memory import available_memory
 from inlaid.messages import Message
@@ -69,6 +70,9 @@ class _Run:
         self.progress = checkpoint.RunProgress()
         self.check = FiniteCheck()
         self.speed = Speed()
+        self.unread = deque[tuple[Step | Queued, float]]()
+        """Steps whose loss is not counted yet, each with the part of the run that it is."""
+        self.last_read: Step | None = None
         self.snapshot: Snapshot | None = None
         """The best state so far, if early stopping asks for it; without a checkpoint, the last good one."""
         self.saved_done: int | None = None
@@ -155,18 +159,27 @@ class _Run:
             )
         self.progress.done = step.done
         at_mark = before * MARKS // total < step.done * MARKS // total
-        self._stop_if(self.progress.losses.add(step.loss, step.pairs, (step.done - before) / total))
+        self.unread.append((step, (step.done - before) / total))
+        self._read_losses(but=1 if isinstance(step, Queued) and not at_mark else 0)
         self._check(everything=at_mark)
         if at_mark:
             self._mark()
         now = time.monotonic()
         self.progress.seconds = now - self.began
         if self.in_steps and (now - self.reported_time >= INTERVAL or not self.speed.samples):
-            self._report_progress(step, now)
+            self._report_progress(now)
         due = now - self.saved_time >= 60 * self.safety.checkpoint_minutes
         if self.safety.checkpoint is not None and due:
+            self._read_losses()
             self._check(everything=True)
             self._save()
+
+    def _read_losses(self, *, but: int = 0) -> None:
+        """Count the losses of the steps taken, but for the last ones, which would have to be waited for."""
+        while len(self.unread) > but:
+            step, part = self.unread.popleft()
+            self.last_read = step.read()
+            self._stop_if(self.progress.losses.add(self.last_read.loss, self.last_read.pairs, part))
 
     def _mark(self) -> None:
         held_out = self.training.held_out_loss()
@@ -194,19 +207,21 @@ class _Run:
         if self.in_steps:
             self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
 
-    def _report_progress(self, step: Step, now: float) -> None:
+    def _report_progress(self, now: float) -> None:
         self.reported_time = now
-        speed = self.speed.after(now, step.done)
+        done = self.progress.done
+        speed = self.speed.after(now, done)
         figures = {"speed": speed, "left": 0.0}
         if speed:
-            left = (self.training.total - step.done) / speed
+            left = (self.training.total - done) / speed
             if self.safety.minutes is not None:
                 left = min(left, 60 * self.safety.minutes - self.progress.seconds)
             figures = {"speed": speed, "left": max(left, 0.0)}
         if self.progress.losses.average is not None:
             figures["loss"] = self.progress.losses.average
-        figures |= step.figures
-        self.report(Progress(STAGE, step.done, self.training.total, self.training.unit, figures))
+        if self.last_read is not None:
+            figures |= self.last_read.figures
+        self.report(Progress(STAGE, done, self.training.total, self.training.unit, figures))
         if self.speed.span > 1 and not self.announced:
             self.announced = True
             if figures["left"] > 60:
@@ -285,6 +300,7 @@ class _Run:
         raise error
 
     def _end(self, reason: Reason) -> Outcome:
+        self._read_losses()
         self._check(everything=True)
         if self.saved_done != self.progress.done:
             self._save()

@@ -90,6 +90,20 @@ class Step:
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
     """Further figures to show, such as the learning rate."""
 
+    def read(self) -> Step:
+        return self
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A step that an accelerator may still be computing. The loop takes the next one before it reads this
+    one, so that the accelerator never waits for Python."""
+
+    done: int
+    """Units done after it, since the beginning of the run."""
+    read: Callable[[], Step]
+    """Wait for it, and say what it did."""
+
 
 @runtime_checkable
 class Training(Protocol):
@@ -102,7 +116,7 @@ class Training(Protocol):
     unit: str
     """What the units are: "words"."""
 
-    def step(self, done: int) -> Step:
+    def step(self, done: int) -> Step | Queued:
         """Advance from `done` units, a fraction of a second: a function of state, settings, data, `done`."""
         ...
 

@@ -109,7 +109,7 @@ class Speed:
 
 def seconds_per_unit(start: Callable[[], Training], training: Training, trial: float) -> float:
     """Seconds per unit, measured over `trial` seconds of steps without the first, which may compile."""
-    done = training.step(0).done
+    done = training.step(0).read().done
     taken = 0.0
     units = 0
     while taken < trial or not units:
@@ -117,7 +117,7 @@ def seconds_per_unit(start: Callable[[], Training], training: Training, trial: f
             training = start()
             done = 0
         began = time.perf_counter()
-        step = training.step(done)
+        step = training.step(done).read()
         taken += time.perf_counter() - began
         units += step.done - done
         done = step.done

@@ -5,6 +5,9 @@ Gradients of many equal ids are summed in float32 or better, whatever the dtype 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import torch
@@ -60,14 +63,27 @@ def id_frequencies(ids: Tensor, rows: int) -> Tensor:
     return counts.index_add(0, flat, torch.ones_like(flat))[ids.long()]
 
 
+_waiting = ContextVar("waiting", default=True)
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """Inside, no check looks at numbers on a GPU: each look waits until all before it is computed."""
+    token = _waiting.set(False)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
+
+
 def has_values(tensor: Tensor) -> bool:
     """Whether the numbers of a tensor can be looked at now: not on a meta device, and not while a graph is
-    traced, compiled or captured."""
+    traced, compiled or captured, nor on a GPU that is not to be waited for."""
     if torch.compiler.is_compiling() or tensor.is_meta or isinstance(tensor, FakeTensor):
         return False
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # pyright: ignore[reportAttributeAccessIssue]
         return False
-    return not (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
+    return not tensor.is_cuda or (_waiting.get() and not torch.cuda.is_current_stream_capturing())
 
 
 def check_ids(ids: Tensor, table: Tensor | int) -> None:

@@ -54,6 +54,18 @@ def test_windows_of_an_epoch_touch_and_cover_the_text(corpus: Corpus):
             assert expected[start : start + 8].tobytes() in joined
 
 
+def test_whole_batches_all_have_the_same_shape(corpus: Corpus):
+    text = stream(corpus)
+    assert text.windows % 4
+    whole_batches = stream(corpus, rows=4, whole_batches=True)
+    count = len(whole_batches.ends(0))
+    assert count == text.windows // 4
+    assert {whole_batches.batch(0, number).shape for number in range(count)} == {(4, 8)}
+    assert whole_batches.ends(0)[-1] == 4 * count * 7
+    few = stream(corpus, rows=1000, whole_batches=True)
+    assert few.ends(0).tolist() == [few.windows * 7]  # one batch, smaller than it might be
+
+
 def test_epochs_differ_and_are_the_same_each_time(corpus: Corpus):
     text = stream(corpus)
     assert not np.array_equal(text.batch(0, 0), text.batch(1, 0))

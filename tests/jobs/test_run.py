@@ -22,7 +22,7 @@ from inlaid.errors import Diverged, FormatError, SettingError, WriteError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.run import explained, run
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Step, Training
+from inlaid.jobs.training import Queued, Step, Training
 from inlaid.report import Event, Note, Progress
 from inlaid.vectors import Outcome, Reason
 
@@ -373,6 +373,59 @@ toy.write_bytes(Path({str(tmp_path / "model")!r}), work.bytes())
     assert "inlaid.errors.WriteError: Cannot write" in ended.stderr
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["c"]
+
+
+@pytest.fixture
+def queued(toy: ModuleType) -> Any:
+    """A toy on an accelerator: what a step did is known when it is read."""
+
+    class Accelerated(toy.Toy):
+        def __init__(self, *, at: dict[int, Callable[[], Any]] | None = None) -> None:
+            super().__init__(100)
+            self.at = at or {}
+            self.unread = list[int]()
+            self.most_unread = 0
+
+        def step(self, done: int) -> Any:
+            step = super().step(done)
+            changed = self.at[done]() if done in self.at else None
+            self.unread.append(done)
+            self.most_unread = max(self.most_unread, len(self.unread))
+
+            def read() -> Step:
+                assert self.unread.pop(0) == done  # in order, each once
+                return changed if isinstance(changed, Step) else step
+
+            return Queued(step.done, read)
+
+    return Accelerated
+
+
+def test_steps_are_read_while_the_next_one_is_computed(tmp_path: Path, toy: ModuleType, queued: Any):
+    """The next step is taken before the last is read; the outcome, its marks and checkpoints are the same."""
+    whole = run(toy.Toy(), Safety(), toy.identity())
+    work = queued()
+    outcome = run(work, Safety(), toy.identity())
+    assert outcome.marks == whole.marks
+    assert work.most_unread == 2
+    assert not work.unread
+    safety = Safety(checkpoint=tmp_path / "c", resume=True)
+    for stop in (7, 52):
+        run(queued(at={stop: lambda: interrupt(None)}), safety, toy.identity())
+        saved = checkpoint.open_saved(tmp_path / "c").progress
+        assert saved.done == stop + 1
+    resumed = queued()
+    assert run(resumed, safety, toy.identity()).marks == whole.marks
+    assert resumed.bytes() == work.bytes()
+
+
+def test_a_queued_step_that_diverged_is_found_before_anything_is_kept(
+    tmp_path: Path, toy: ModuleType, queued: Any
+):
+    safety = Safety(checkpoint=tmp_path / "c", checkpoint_minutes=0.0)
+    with pytest.raises(Diverged, match="the loss became nan"):
+        run(queued(at={47: lambda: Step(48, float("nan"), 1.0)}), safety, toy.identity())
+    assert checkpoint.open_saved(tmp_path / "c").progress.done == 47
 
 
 def test_a_step_that_does_not_advance_is_a_mistake(toy: ModuleType, make: Any):

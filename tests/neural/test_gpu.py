@@ -12,6 +12,10 @@ from torch.nn import functional
 if not torch.cuda.is_available():
     pytest.skip("needs a GPU: torch.cuda.is_available() is false", allow_module_level=True)
 
+import inlaid
+from inlaid import pipeline, registry
+from inlaid.collect import world
+from inlaid.jobs.training import Queued
 from inlaid.kernels.loss import reference as loss_reference
 from inlaid.kernels.optimizer import reference
 from inlaid.neural.config import make_config
@@ -176,3 +180,29 @@ def test_packed_texts_are_as_alone(kind: str, dtype: torch.dtype):
     alone = torch.cat([network(text[None], logits=False).hidden[0] for text in texts])
     tolerance = 1e-4 if dtype == torch.float32 else 0.05
     torch.testing.assert_close(packed, alone, atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["causal", "masked", "translation", "contrastive"])
+def test_a_training_step_waits_for_nothing(name: str):
+    """Every operation that would wait for the GPU raises; the losses are those of the CPU."""
+    sizes: dict[str, Any] = {"dim": 32, "layers": 2, "max_length": 64, "dropout": 0.0}
+    sentences = list(world.sentences("en", words=3000))
+    if name in ("translation", "contrastive"):
+        sentences = [side for pair in world.pairs(words=3000) for side in (pair.zh, pair.en)]
+    losses = list[list[float]]()
+    for device in ("cpu", "cuda"):
+        method = registry.find("method", name)(**sizes, device=device)
+        encoding = method.prepared(pipeline.Encoding(tokenizer="bpe", subwords=600))
+        training = method.start(inlaid.corpus(sentences, encoding=encoding))
+        done = training.step(0).done
+        steps = list[Any]()
+        torch.cuda.set_sync_debug_mode("error" if device == "cuda" else "default")
+        try:
+            for _ in range(4):
+                steps.append(training.step(done))
+                done = steps[-1].done
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        assert all(isinstance(step, Queued) == (device == "cuda") for step in steps)
+        losses.append([step.read().loss / step.read().pairs for step in steps])
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)

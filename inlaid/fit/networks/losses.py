@@ -66,11 +66,14 @@ class TranslationLoss:
         source = network.encode(on_device(batch.source, network), source_real)
         read = torch.cat([start, target[:, :-1]], 1)
         hidden = network.decode(read, source, logits=False).hidden
-        real = on_device(batch.target_real, network)
-        logits = network.head(hidden[real]).float()  # pyright: ignore[reportOptionalCall]
+        places = np.flatnonzero(batch.target_real)
+        real = on_device(places, network)
+        logits = network.head(hidden.flatten(0, 1)[real]).float()  # pyright: ignore[reportOptionalCall]
         smoothing = self.label_smoothing if network.training else 0.0
-        total = functional.cross_entropy(logits, target[real], label_smoothing=smoothing, reduction="sum")
-        return LossSum(total, int(batch.target_real.sum()))
+        total = functional.cross_entropy(
+            logits, target.flatten()[real], label_smoothing=smoothing, reduction="sum"
+        )
+        return LossSum(total, len(places))
 
 
 class ContrastiveLoss:
@@ -111,7 +114,8 @@ class ContrastiveLoss:
 
 def _embedded(network: Any, texts: TextBatch) -> Tensor:
     """One vector for each text."""
-    return network(on_device(texts.ids, network), on_device(texts.real, network))
+    real = None if texts.real.all() else on_device(texts.real, network)
+    return network(on_device(texts.ids, network), real)
 
 
 def _start(network: Seq2Seq) -> int:
@@ -143,8 +147,12 @@ def _word_vectors(network: BiLM, batch: BidirectionalBatch) -> Tensor:
 
 
 def on_device(values: np.ndarray, network: Any) -> Tensor:
-    """An array as a tensor where the network is."""
-    return torch.from_numpy(values).to(next(network.parameters()).device, non_blocking=True)
+    """An array as a tensor where the network is. A GPU fetches it by itself from pinned memory."""
+    device = next(network.parameters()).device
+    host = torch.from_numpy(values)
+    if device.type == "cuda":
+        host = host.pin_memory()
+    return host.to(device, non_blocking=True)
 
 
 def _words(mean: Tensor, targets: int) -> Tensor:

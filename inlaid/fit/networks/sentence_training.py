@@ -39,11 +39,10 @@ class SentenceEncoder(nn.Module):
         self.poolings = sentence.poolings
         self.layers = sentence.layers.requires_grad_(True)
 
-    def forward(self, ids: Tensor, real: Tensor) -> Tensor:
-        """ids (text, token) and which are real -> vectors (text, dim)."""
-        mask = None if bool(real.all()) else real
-        output: Any = self.network(ids, mask, logits=False)
-        found = pool_padded(output.hidden, real, self.poolings)
+    def forward(self, ids: Tensor, real: Tensor | None) -> Tensor:
+        """ids (text, token) and which are real (None: all) -> vectors (text, dim)."""
+        output: Any = self.network(ids, real, logits=False)
+        found = pool_padded(output.hidden, _all_real(ids) if real is None else real, self.poolings)
         for layer in self.layers:
             found = layer(found)
         return found
@@ -56,10 +55,15 @@ class WordMean(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.from_numpy(np.array(table, np.float32)))
 
-    def forward(self, ids: Tensor, real: Tensor) -> Tensor:
-        """ids (text, token) and which are real -> vectors (text, dim)."""
+    def forward(self, ids: Tensor, real: Tensor | None) -> Tensor:
+        """ids (text, token) and which are real (None: all) -> vectors (text, dim)."""
+        real = _all_real(ids) if real is None else real
         weights = real / real.sum(1, keepdim=True)
         return torch.einsum("ntd,nt->nd", nn.functional.embedding(ids, self.weight), weights)
+
+
+def _all_real(ids: Tensor) -> Tensor:
+    return torch.ones_like(ids, dtype=torch.bool)
 
 
 class EncoderTraining(NetworkTraining):

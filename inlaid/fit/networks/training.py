@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,7 +21,8 @@ from inlaid.fit.networks.losses import LossSum
 from inlaid.fit.networks.method import HELD_OUT_FROM
 from inlaid.fit.networks.optimization import Optimization
 from inlaid.jobs.state import State
-from inlaid.jobs.training import Step
+from inlaid.jobs.training import Queued, Step
+from inlaid.neural.lookup import without_waiting
 from inlaid.neural.model import Model
 
 UNIT = "tokens"
@@ -80,31 +82,40 @@ class NetworkTraining:
         self.called: Any = torch.compile(network) if settings.compile else network
         self.batches = batches
         self.loss = loss
-        first_ends = batches.ends(0)
+        self.ends = lru_cache(maxsize=2)(batches.ends)
+        first_ends = self.ends(0)
         self.steps_per_epoch = -(-len(first_ends) // settings.accumulate)
         self.epoch_tokens = int(first_ends[-1])
         self.total = settings.epochs * self.epoch_tokens
         self.optimizer = adamw(network, settings)
         self.state = state_of(network, self.optimizer)
 
-    def step(self, done: int) -> Step:
-        """One update of all weights, by the gradient of the next `accumulate` batches."""
+    def step(self, done: int) -> Step | Queued:
+        """One update of all weights, by the gradient of the next `accumulate` batches. A GPU is not waited
+        for: nothing here reads a number from it."""
         place = self._place(done)
         number = place.epoch * self.steps_per_epoch + place.first // self.settings.accumulate
         learning_rate = self.settings.learning_rate_at(number, self.settings.epochs * self.steps_per_epoch)
         batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
         self.network.train()
-        with drawn_from(self.settings.seed, number, self.device):
+        with drawn_from(self.settings.seed, number, self.device), without_waiting():
             loss = self._add_gradients(batches)
         norm = self._scale_gradients(loss.targets)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        after = place.epoch * self.epoch_tokens + int(self.batches.ends(place.epoch)[place.last])
-        total, length = torch.stack([loss.total, norm]).tolist()  # a GPU is waited for once, at the end
-        figures = {"learning_rate": learning_rate, "gradient": length}
-        return Step(after, total, float(loss.targets), figures)
+        after = place.epoch * self.epoch_tokens + int(self.ends(place.epoch)[place.last])
+
+        def taken(numbers: list[float]) -> Step:
+            figures = {"learning_rate": learning_rate, "gradient": numbers[1]}
+            return Step(after, numbers[0], float(loss.targets), figures)
+
+        numbers = torch.stack([loss.total, norm])
+        if self.device.type != "cuda":
+            return taken(numbers.tolist())
+        copied = copied_to_host(numbers)
+        return Queued(after, lambda: taken(copied()))
 
     def held_out_loss(self) -> float | None:
         """The mean loss of a target in text that was held out; None if none was."""
@@ -112,14 +123,10 @@ class NetworkTraining:
         if not held_out:
             return None
         self.network.eval()
-        total = 0.0
-        targets = 0
-        with torch.no_grad(), self._precision():
-            for batch in held_out:
-                loss = self.loss(self.called, batch)
-                total += float(loss.total)
-                targets += loss.targets
-        return total / max(targets, 1)
+        with torch.no_grad(), self._precision(), without_waiting():
+            losses = [self.loss(self.called, batch) for batch in held_out]
+        targets = sum(loss.targets for loss in losses)
+        return sum(torch.stack([loss.total for loss in losses]).tolist()) / max(targets, 1)
 
     def result(self) -> Model:
         """The model as trained so far."""
@@ -127,7 +134,7 @@ class NetworkTraining:
 
     def _place(self, done: int) -> Place:
         epoch, within = divmod(done, self.epoch_tokens)
-        ends = self.batches.ends(epoch)
+        ends = self.ends(epoch)
         first = int(np.searchsorted(ends, within, side="right"))
         return Place(epoch, first, min(first + self.settings.accumulate, len(ends)) - 1)
 
@@ -153,6 +160,19 @@ class NetworkTraining:
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
         low = self.settings.precision == "bfloat16"
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=low)
+
+
+def copied_to_host(numbers: Tensor) -> Callable[[], list[float]]:
+    """Copy a few numbers from a GPU when it has computed them; what is returned waits for just these."""
+    host = torch.empty_like(numbers, device="cpu", pin_memory=True)
+    host.copy_(numbers, non_blocking=True)
+    copied = torch.cuda.current_stream(numbers.device).record_event()
+
+    def read() -> list[float]:
+        copied.synchronize()
+        return host.tolist()
+
+    return read
 
 
 def chosen_device(name: str) -> torch.device:
