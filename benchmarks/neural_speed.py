@@ -87,7 +87,8 @@ def race(
             "ms": round(taken * 1e3, 3),
             "ratio": round(peer / taken, 2),
         }
-        print(json.dumps({**line, "device": device, "threads": torch.get_num_threads(), **about}))
+        about_run = {"device": device, "threads": torch.get_num_threads(), **about}
+        print(json.dumps({**line, **about_run}), flush=True)
 
 
 def seconds(work: Callable[[], Any], device: str) -> float:

@@ -92,7 +92,7 @@ class Sentence:
     @torch.no_grad()
     def finish(self, vectors: Tensor) -> Tensor:
         """Pooled vectors (text, dim) after all layers."""
-        self.layers.to(vectors.device)
+        self.layers.to(vectors)  # pooled in float32, whatever the dtype of the network and of the layers
         for layer in self.layers:
             vectors = layer(vectors)
         return vectors if self.dim is None else vectors[:, : self.dim]

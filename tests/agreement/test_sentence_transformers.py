@@ -240,6 +240,20 @@ def test_layers_after_the_pooling(networks: Path, tmp_path: Path):
     assert ours.embed(TEXTS, pooling="mean").shape == (len(TEXTS), 32)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float64"])
+def test_layers_of_another_dtype(dtype: str, networks: Path, tmp_path: Path):
+    theirs = build(networks / "bert", modules.Dense(32, 12), modules.LayerNorm(12))
+    theirs.to(getattr(torch, dtype)).save(str(tmp_path / "theirs"), create_model_card=False)
+    ours = load_model(tmp_path / "theirs")
+    expected = theirs.encode(TEXTS, convert_to_tensor=True).float().numpy()
+    allowed = 0.05 if dtype == "bfloat16" else 1e-5
+    np.testing.assert_allclose(ours.embed(TEXTS), expected, atol=allowed * np.abs(expected).max())
+    save_model(ours, tmp_path / "ours")
+    again = peer.SentenceTransformer(str(tmp_path / "ours"), device="cpu")
+    found = again.encode(TEXTS, convert_to_tensor=True).float().numpy()
+    np.testing.assert_allclose(found, expected, atol=allowed * np.abs(expected).max())
+
+
 @pytest.mark.parametrize(
     ("name", "include"),
     [("roberta", False), ("llama", False), ("bert", True), ("bert", False), ("qwen3", False), ("t5", False)],
