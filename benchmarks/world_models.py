@@ -1,12 +1,13 @@
 """How well does a small translator learn the embedded world in minutes, and what does it owe to its parts?
 
-    python benchmarks/world_models.py [translation] [parts] [--words 100000] [--epochs 12] [--seed 1]
-        [--threads 2]
+    python benchmarks/world_models.py [translation] [positions] [residual] [norms] [tying] [--words 100000]
+        [--epochs 12] [--seed 1] [--threads 2]
 
 translation: both ways, BLEU (sacreBLEU) and exact matches on new sentences of patterns that the training text
-has, and apart from them on sentences of patterns that it does not have at all.
-parts: Chinese to English again without positions, without residual connections, without norms, and untied;
-with the answers to pairs that differ in word order alone (我打你, 你打我). One line of JSON for each.
+has, on new sentences that have a twin of the same words in another order (both must be right), and on
+sentences of patterns that it does not have at all.
+positions, residual, norms, tying: Chinese to English again without each of them.
+One line of JSON for each, and the answers to 我打你 and 你打我.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import contextlib
 import json
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple
@@ -31,9 +33,14 @@ from inlaid.neural.generate import GenerationSettings, generate_texts
 from inlaid.neural.model import Model
 from inlaid.report import silent
 
-TEST_WORDS = 8_000
+TEST = 800
+"""Sentences of each test."""
+TWIN_WORDS = 400_000
+"""Words of the text that twins are looked for in."""
 PATTERNS = 0.04
 """Share of the patterns that are held out."""
+KEPT = "我 打 你"
+"""The pattern of ORDER, which is not held out."""
 ORDER = (("我打你。", "I hit you."), ("你打我。", "You hit me."), ("他打我。", "He hits me."))
 
 
@@ -48,12 +55,14 @@ class Sentence(NamedTuple):
 class Split(NamedTuple):
     training: list[Sentence]
     new_sentences: list[Sentence]
+    twins: list[Sentence]
+    """Sentences that differ from the one before or after them in word order alone."""
     new_patterns: list[Sentence]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("questions", nargs="*", default=["translation", "parts"])
+    parser.add_argument("questions", nargs="*", default=[*QUESTIONS])
     parser.add_argument("--words", type=int, default=100_000)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
@@ -61,7 +70,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     for question in options.questions:
-        {"translation": translation, "parts": parts}[question](options)
+        QUESTIONS[question](options)
 
 
 def translation(options: Any) -> None:
@@ -69,13 +78,25 @@ def translation(options: Any) -> None:
         score("whole", direction, options)
 
 
-def parts(options: Any) -> None:
+def positions(options: Any) -> None:
     score("without positions", "zh-en", options, positions="none")
+
+
+def residual(options: Any) -> None:
     with mock.patch.object(TransformerBlock, "_after", without_residual):
         score("without residual connections", "zh-en", options)
+
+
+def norms(options: Any) -> None:
     with without_norms():
         score("without norms", "zh-en", options)
+
+
+def tying(options: Any) -> None:
     score("untied", "zh-en", options, tied=False)
+
+
+QUESTIONS = {each.__name__: each for each in (translation, positions, residual, norms, tying)}
 
 
 def without_residual(
@@ -119,17 +140,20 @@ def score(who: str, direction: str, options: Any, **settings: Any) -> None:
         **settings,
     )
     seconds = time.perf_counter() - began
-    for name, test in (("new sentences", split.new_sentences), ("new patterns", split.new_patterns)):
+    for name, test in zip(("new sentences", "twins", "new patterns"), split[1:], strict=True):
         source = [pair.zh if direction == "zh-en" else pair.en for pair in test]
         right = [pair.en if direction == "zh-en" else pair.zh for pair in test]
         found = translated(model, source)
+        exact = list(map(str.__eq__, found, right))
+        if name == "twins":
+            exact = [one and two for one, two in zip(exact[::2], exact[1::2], strict=True)]
         bleu = sacrebleu.metrics.BLEU(tokenize="13a" if direction == "zh-en" else "zh")
         line = {
             "question": f"world translation {direction}",
             "who": who,
             "test": name,
             "BLEU": round(bleu.corpus_score(found, [right]).score, 2),
-            "exact": round(sum(map(str.__eq__, found, right)) / len(right), 4),
+            "exact": round(sum(exact) / len(exact), 4),
             "sentences": len(test),
             "training pairs": len(split.training),
             "seconds": round(seconds),
@@ -147,14 +171,26 @@ def score(who: str, direction: str, options: Any, **settings: Any) -> None:
 def split_by_pattern(words: int, seed: int) -> Split:
     """No test sentence is in the training text, and no pattern of `new_patterns` either."""
     random = Random(seed)
-    held_out = {number for number in range(len(grammar().frames)) if random.random() < PATTERNS}
+    held_out = {
+        number
+        for number, frame in enumerate(grammar().frames)
+        if random.random() < PATTERNS and KEPT not in frame.zh
+    }
     text = [pair for pair in sentences(words, seed) if pair.pattern not in held_out]
     known = {side for pair in text for side in pair[:2]}
-    new = [pair for pair in sentences(20 * TEST_WORDS, seed + 1000) if not known & set(pair[:2])]
-    distinct = {pair.zh: pair for pair in new}.values()
-    others = [pair for pair in distinct if pair.pattern in held_out]
-    same = [pair for pair in distinct if pair.pattern not in held_out]
-    return Split(text, same[: TEST_WORDS // 10], others[: TEST_WORDS // 10])
+    new = {pair.zh: pair for pair in sentences(TWIN_WORDS, seed + 1000) if not known & set(pair[:2])}
+    others = [pair for pair in new.values() if pair.pattern in held_out]
+    same = [pair for pair in new.values() if pair.pattern not in held_out]
+    return Split(text, same[:TEST], twins_among(same)[:TEST], others[:TEST])
+
+
+def twins_among(pairs: list[Sentence]) -> list[Sentence]:
+    """Pairs of sentences with the same characters and other translations, one after the other."""
+    by_characters: defaultdict[str, list[Sentence]] = defaultdict(list)
+    for pair in pairs:
+        by_characters["".join(sorted(pair.zh))].append(pair)
+    groups = [group[:2] for group in by_characters.values() if len(group) > 1]
+    return [pair for group in groups if group[0].en != group[1].en for pair in group]
 
 
 def sentences(words: int, seed: int) -> Iterator[Sentence]:
