@@ -153,7 +153,7 @@ def by_trainer(train: list[TextPair], method: Translation, ours: Model, options:
             report_to=[],
             seed=options.seed,
         )
-        data = Batches(batches, per_epoch, options.epochs, special["padding"])
+        data = Batches(batches, per_epoch, options.epochs, ours.config.special.start or 0)
         trainer = transformers.Seq2SeqTrainer(
             model=network, args=arguments, train_dataset=data, data_collator=lambda rows: rows[0]
         )
@@ -168,19 +168,23 @@ def by_trainer(train: list[TextPair], method: Translation, ours: Model, options:
 class Batches(torch.utils.data.IterableDataset[Any]):
     """Our batches in their terms."""
 
-    def __init__(self, batches: Any, per_epoch: int, epochs: int, padding: int) -> None:
+    def __init__(self, batches: Any, per_epoch: int, epochs: int, start: int) -> None:
         self.batches = batches
         self.per_epoch = per_epoch
         self.epochs = epochs
+        self.start = start
 
     def __iter__(self) -> Any:
         for epoch in range(self.epochs):
             for number in range(self.per_epoch):
                 batch = self.batches.batch(epoch, number)
                 labels = np.where(batch.target_real, batch.target, -100)
+                read = np.roll(batch.target, 1, axis=1)
+                read[:, 0] = self.start
                 yield {
                     "input_ids": torch.from_numpy(batch.source),
                     "attention_mask": torch.from_numpy(batch.source_real.astype(np.int64)),
+                    "decoder_input_ids": torch.from_numpy(read),  # their label smoothing hides the labels
                     "labels": torch.from_numpy(labels),
                 }
 

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 
 import inlaid
-from inlaid.collect.grammar import drawn, grammar, length, unspaced, until, write
+from inlaid.collect.grammar import Frame, drawn, grammar, length, unspaced, until, write
 from inlaid.neural.blocks import TransformerBlock
 from inlaid.neural.generate import GenerationSettings, generate_texts
 from inlaid.neural.model import Model
@@ -174,7 +174,7 @@ def split_by_pattern(words: int, seed: int) -> Split:
     held_out = {
         number
         for number, frame in enumerate(grammar().frames)
-        if random.random() < PATTERNS and KEPT not in frame.zh
+        if random.random() < PATTERNS and not can_write(frame, KEPT)
     }
     text = [pair for pair in sentences(words, seed) if pair.pattern not in held_out]
     known = {side for pair in text for side in pair[:2]}
@@ -182,6 +182,10 @@ def split_by_pattern(words: int, seed: int) -> Split:
     others = [pair for pair in new.values() if pair.pattern in held_out]
     same = [pair for pair in new.values() if pair.pattern not in held_out]
     return Split(text, same[:TEST], twins_among(same)[:TEST], others[:TEST])
+
+
+def can_write(frame: Frame, text: str) -> bool:
+    return any(text in filler.zh for variable in frame.variables for filler in variable.fillers)
 
 
 def twins_among(pairs: list[Sentence]) -> list[Sentence]:

@@ -86,3 +86,15 @@ def test_more_dimensions_than_words_are_refused():
 def test_words_that_never_co_occur_are_refused():
     with pytest.raises(SourceError, match="No word has a context"):
         inlaid.train(encode(["a", "b"], Encoding(min_count=1)), PPMI(dim=1))
+
+
+def test_words_without_contexts_have_vectors_of_zeros(monkeypatch: pytest.MonkeyPatch):
+    """The text gives fewer directions than asked for: those that complete them are rounding, and would give
+    words that occur in no pair a direction of their own."""
+    monkeypatch.setattr(ppmi, "DENSE", 0)
+    sentences = ["a b c", "b c a", "c a b"] * 20 + ["d", "e", "f", "g", "h"]
+    corpus = inlaid.corpus(sentences, tokenizer="whitespace", min_count=1)
+    vectors = inlaid.train(corpus, "ppmi", dim=6)
+    lengths = dict(zip(vectors.words, np.linalg.norm(vectors.table, axis=1), strict=True))
+    assert all(lengths[word] == 0 for word in "defgh")
+    assert all(lengths[word] > 0 for word in "abc")
