@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from inlaid.encode.corpus import Corpus
 
 
-def tokenize(words: list[str]) -> None:
+def tokenize_command(words: list[str]) -> None:
     """Show how a text is tokenized: tokens, ids and offsets."""
-    from inlaid import pipeline
     from inlaid.encode.corpus import OF_WORDS, Encoding, open_corpus
+    from inlaid.encode.tokenize import tokenize
 
     given = flagged(Encoding())
     fields: list[Any] = [
@@ -50,24 +50,24 @@ def tokenize(words: list[str]) -> None:
         ("encoding", tyro.conf.OmitArgPrefixes[type(given)], dataclasses.field(default=given)),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
-    options: Any = parse(kind, words, "inlaid tokenize", tokenize.__doc__)
+    options: Any = parse(kind, words, "inlaid tokenize", tokenize_command.__doc__)
     opened = open_corpus(options.corpus) if options.corpus else None
     if os.path.isfile(options.text):
         note = Note("{name} is taken as the text itself, not as a file.", name=options.text)
         print(f"note: {note.text}", file=sys.stderr)
     settings = values_of_group(options.encoding)
     if options.encoding.tokenizer_file:
-        shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
+        shown = {options.encoding.tokenizer_file.name: tokenize(options.text, **settings)}
     elif opened is not None and not options.tokenizers and options.encoding == given:
         name = _tokenizer_name(opened)
-        shown = {name: pipeline.tokenize(options.text, corpus=opened)}
+        shown = {name: tokenize(options.text, corpus=opened)}
     else:
         shown = {}
         for name in options.tokenizers or (options.encoding.tokenizer,):
             own = settings | {"tokenizer": name}
             if name != "word":
                 own = {setting: value for setting, value in own.items() if setting not in OF_WORDS}
-            shown[name] = pipeline.tokenize(options.text, **own)
+            shown[name] = tokenize(options.text, **own)
     print_tokens(shown, opened.vocabulary.words.find if opened else {}.get)
 
 
@@ -77,7 +77,7 @@ def _tokenizer_name(corpus: Corpus) -> str:
     return Path(file).name if file else str(encoding.get("tokenizer", "word"))
 
 
-def corpus(words: list[str]) -> None:
+def corpus_command(words: list[str]) -> None:
     """Encode text into ids, once, for all methods."""
     from inlaid import pipeline
     from inlaid.config import settings_of
@@ -96,7 +96,7 @@ def corpus(words: list[str]) -> None:
     print_report(str(options.output), dict(made.manifest))
 
 
-def phrases(words: list[str]) -> None:
+def phrases_command(words: list[str]) -> None:
     """Join collocations of a corpus into one word."""
     from inlaid import pipeline
     from inlaid.config import settings_of
@@ -115,7 +115,7 @@ def phrases(words: list[str]) -> None:
     print_report(str(options.output), dict(made.manifest))
 
 
-def world(
+def world_command(
     output: Output,
     language: Literal["zh", "en", "both"] = "both",
     words: int = 100_000,

@@ -26,7 +26,7 @@ CHECKPOINT = ".checkpoint"
 """Suffix of the checkpoint beside the output."""
 
 
-def train(words: list[str]) -> None:
+def train_command(words: list[str]) -> None:
     """Learn vectors from text with a method."""
     if not words or words[0] in ("-h", "--help"):
         print("usage: inlaid train METHOD TEXT... -o FILE [settings]\n\nmethods:")
@@ -37,9 +37,10 @@ def train(words: list[str]) -> None:
     kind = registry.find("method", name)
 
     from inlaid import pipeline
+    from inlaid.jobs.arguments import check_alias
 
     options = _parsed(name, kind, words[1:])
-    pipeline.check_alias(name, options.settings)
+    check_alias(name, options.settings)
     if options.planning.plan:
         planned = pipeline.plan(text_of(options), options.settings, encoding=_encoding(options))
         print_rows(planned.rows())
@@ -71,24 +72,24 @@ def _train_to_file(options: Any, safety: Safety) -> None:
 
 def _read(options: Any) -> list[Path | None]:
     """The files and folders that a training reads."""
-    from inlaid import pipeline
+    from inlaid.encode.inputs import places_read
 
     earlier = _continuing(options).get("init_from") or getattr(options.settings, "init_from", None)
-    return [*pipeline.places_read(text_of(options), options.encoding), earlier, options.config]
+    return [*places_read(text_of(options), options.encoding), earlier, options.config]
 
 
 def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     """The flags of this method: its settings, those of the encoding, and whatever its abilities allow."""
-    from inlaid import pipeline
     from inlaid.config import with_values
+    from inlaid.jobs.arguments import default_encoding, method_of, split_settings
 
     if "--plan" in words and not {"-o", "--output"} & set(words):
         words = [*words, "--output", "-"]  # a plan writes nothing
     _refuse_flags_of_other_methods(name, kind, words)
-    of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
+    of_method, of_encoding = split_settings(config_values(words), kind)
     groups: dict[str, object] = {
-        "settings": pipeline.method_of(name, of_method),
-        "encoding": with_values(pipeline.default_encoding(kind), of_encoding),
+        "settings": method_of(name, of_method),
+        "encoding": with_values(default_encoding(kind), of_encoding),
         **_offered(kind.abilities),
     }
     program = f"inlaid train {name}"
@@ -167,11 +168,11 @@ def _typed(hint: Any) -> Any:
 
 def _encoding(options: Any) -> Any:
     """How the text is encoded; None where no flag says so, as a corpus takes none."""
-    from inlaid import pipeline
     from inlaid.encode.corpus import Encoding
+    from inlaid.jobs.arguments import default_encoding
 
     given = Encoding(**values_of_group(options.encoding))
-    return None if given == pipeline.default_encoding(type(options.settings)) else given
+    return None if given == default_encoding(type(options.settings)) else given
 
 
 def _safety(options: Any) -> Safety:
