@@ -100,7 +100,7 @@ def _room(model: Model, prompt: int) -> int | None:
     many."""
     file = model.generation
     limit = model.config.max_length
-    said = file is not None and (file.settings.max_new_tokens or file.max_length)
-    if said or limit is None:
+    has_limit = file is not None and (file.settings.max_new_tokens or file.max_length)
+    if has_limit or limit is None:
         return None
     return max(1, min(NEW_TOKENS, limit + 1 - prompt))
