@@ -197,12 +197,16 @@ class VectorsPlace(Place):
         return f"{len(result):,} words x {result.dim}"
 
     def print_next_steps(self, path: Path, result: Any) -> None:
-        """With a word that is neither the most frequent nor rare."""
+        """Neighbors of a word that is neither the most frequent nor rare; scores where no file of tasks is
+        needed."""
         from inlaid.jobs.unmoved import unmoved_note
+        from inlaid.study.evaluate.world_tasks import is_of_world
 
         shown = _typed(path)
-        word = as_typed(_frequent_word(result))
-        print(f"\nNext:\n  inlaid neighbors {shown} {word}\n  inlaid doctor {shown}")
+        steps = [f"neighbors {shown} {as_typed(_frequent_word(result))}", f"doctor {shown}"]
+        if is_of_world(result):
+            steps.insert(1, f"evaluate {shown}")
+        print("\nNext:", *(f"  inlaid {step}" for step in steps), sep="\n")
         unmoved = unmoved_note(result.card.outcome, len(result))
         if unmoved is not None:
             print(f"\n{unmoved}")
