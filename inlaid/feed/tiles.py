@@ -1,7 +1,7 @@
 """Cells in tiles, so that workers share no row and a tile's rows stay in the cache.
 
 Words are distributed over parts round-robin, and so are contexts; a tile holds the cells of one part of words
-with one part of contexts. With three parts an epoch has three strata (Gemulla et al. 2011), and the tiles of a
+with one part of contexts. With three parts an epoch has three strata (Gemulla et al. 2011). The tiles of a
 stratum have neither a word nor a context in common:
 
     stratum 0   a . .    stratum 1   . a .    stratum 2   . . a
