@@ -23,14 +23,14 @@ STATIC = "static-embedding"
 """The format of word vectors that are the result of a method for models."""
 
 
-def place_for(options: Any) -> Place:
+def target_for(options: Any) -> Target:
     """Where the result of a training goes, settled before any work."""
     if type(options.settings).abilities.model:
-        return ModelPlace(options)
-    return VectorsPlace(options)
+        return ModelTarget(options)
+    return VectorsTarget(options)
 
 
-class Place(ABC):
+class Target(ABC):
     """The output of a training, and the file or folder beside it for the result of a run that has not
     finished."""
 
@@ -144,7 +144,7 @@ class Place(ABC):
         """What to type next."""
 
 
-class VectorsPlace(Place):
+class VectorsTarget(Target):
     """Vectors: a file, or a folder for the formats that are folders."""
 
     partial_suffix = ".partial.inlaid"
@@ -212,7 +212,7 @@ class VectorsPlace(Place):
             print(f"\n{unmoved}")
 
 
-class ModelPlace(Place):
+class ModelTarget(Target):
     """A model: a folder."""
 
     partial_suffix = ".partial"

@@ -51,23 +51,23 @@ def train_command(words: list[str]) -> None:
 def _train_to_file(options: Any, safety: Safety) -> None:
     from inlaid import places
 
-    place = results.place_for(options)
+    target = results.target_for(options)
     claimed = places.claimed(
         options.output,
         reads=_read(options),
-        others={"checkpoint": safety.checkpoint, "partial result": place.partial},
-        folder=place.is_folder,
-        overwrite=place.overwrite,
+        others={"checkpoint": safety.checkpoint, "partial result": target.partial},
+        folder=target.is_folder,
+        overwrite=target.overwrite,
     )
     with claimed:
-        place.check_partial()
+        target.check_partial()
         with drawn() as report:
-            result = _train_or_rescue(options, place, safety, report)
-            path = place.save(result, report)
-        place.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
-        print(f"{path}: {place.summary(result)}, by {result.card.method}")
-        results.say_how_to_continue(place.what, result.card, safety.checkpoint, options.output)
-    place.print_next_steps(path, result)
+            result = _train_or_rescue(options, target, safety, report)
+            path = target.save(result, report)
+        target.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
+        print(f"{path}: {target.summary(result)}, by {result.card.method}")
+        results.say_how_to_continue(target.what, result.card, safety.checkpoint, options.output)
+    target.print_next_steps(path, result)
 
 
 def _read(options: Any) -> list[Path | None]:
@@ -191,7 +191,7 @@ def _continuing(options: Any) -> dict[str, Any]:
     return values_of_group(options.continuing) if hasattr(options, "continuing") else {}
 
 
-def _train_or_rescue(options: Any, place: results.Place, safety: Safety, report: Report) -> Any:
+def _train_or_rescue(options: Any, target: results.Target, safety: Safety, report: Report) -> Any:
     """The result. Where training diverges, the last good one is saved before the error goes on."""
     from inlaid import pipeline, storage
 
@@ -209,6 +209,6 @@ def _train_or_rescue(options: Any, place: results.Place, safety: Safety, report:
         )
     except Diverged as error:
         if error.result is not None:
-            path = place.save(error.result, report)
-            report(place.last_good(path))
+            path = target.save(error.result, report)
+            report(target.last_good(path))
         raise
