@@ -18,7 +18,7 @@ from inlaid.errors import SettingError
 from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method, PreparesText
+from inlaid.jobs.training import Method, PreparesText, refusal
 from inlaid.vectors import Vectors
 
 
@@ -34,27 +34,41 @@ def job_for(
     """The job that these arguments of `train` describe, and how its text is encoded."""
     if isinstance(method, type):
         method = cast("Method", method())
-    if isinstance(init_from, str | Path):  # a network reads the folder or file itself
-        settings = {**settings, "init_from": Path(init_from), "freeze": freeze}
-        init_from = None
-        freeze = False
-    continuing = Continuing(init_from=init_from, freeze=freeze)
     if isinstance(method, str):
         entry = registry.entry("method", method)
         name = entry.name
-        of_method, of_encoding = split_settings(settings, entry.load())
-        chosen = method_of(method, of_method)
+        kind = entry.load()
     else:
-        name = registry.name_of("method", type(method))
-        of_method, of_encoding = split_settings(settings, type(method))
-        chosen = with_values(method, of_method)
+        kind = type(method)
+        name = registry.name_of("method", kind)
+    if isinstance(init_from, str | Path):
+        settings = {**settings, **_read_by_method(name, kind, Path(init_from), freeze)}
+        init_from = None
+        freeze = False
+    continuing = Continuing(init_from=init_from, freeze=freeze)
+    of_method, of_encoding = split_settings(settings, kind)
+    chosen = method_of(method, of_method) if isinstance(method, str) else with_values(method, of_method)
     if of_encoding:
-        encoding = with_values(encoding or default_encoding(type(chosen)), of_encoding)
+        encoding = with_values(encoding or default_encoding(kind), of_encoding)
     check_not_encoded(text, encoding, of_encoding)
     if isinstance(chosen, PreparesText) and not is_encoded(text):
-        encoding = chosen.prepared(encoding or default_encoding(type(chosen)))
+        encoding = chosen.prepared(encoding or default_encoding(kind))
     chosen = cast("Method", chosen)
     return Job(name=name, method=chosen, safety=safety or Safety(), continuing=continuing), encoding
+
+
+def _read_by_method(name: str, kind: Any, path: Path, freeze: bool) -> dict[str, Any]:
+    """The settings of a network that starts from a folder or file, which it reads itself; other methods take
+    vectors."""
+    if "init_from" not in {field.name for field in dataclasses.fields(kind)}:
+        if not kind.abilities.init_from:
+            raise refusal(name, "init_from", "init_from")
+        raise SettingError(
+            "init_from is the path {path}, and this method continues from vectors. Read them first: "
+            "init_from=inlaid.load({path!r}).",
+            path=str(path),
+        )
+    return {"init_from": path, "freeze": freeze}
 
 
 def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
