@@ -210,7 +210,7 @@ def _ids(value: Any) -> tuple[int, ...]:
 
 
 def resolve(settings: GenerationSettings, file: FileSettings, config: Config, prompt: int) -> Rules:
-    """The rules for prompts of so many tokens: what the caller gave, what the file says, the defaults."""
+    """The rules for prompts of this many tokens: what the caller gave, what the file says, the defaults."""
     given = _given(settings)
     from_file = _given(file.settings)
     fields = {"end": config.special.end, "start": config.special.start, **from_file, **given}
