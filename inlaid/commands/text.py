@@ -83,8 +83,15 @@ def corpus_command(words: list[str]) -> None:
     from inlaid.config import settings_of
     from inlaid.encode.corpus import Encoding
 
-    groups = {"encoding": settings_of(Encoding, config_values(words)), "workers": os.cpu_count() or 1}
-    options = parse(reading_options(**groups), words, "inlaid corpus", Encoding.__doc__)
+    workers_help = "how many work at the same time; the corpus is the same for any number"
+    workers = (
+        "workers",
+        Annotated[int, tyro.conf.arg(help=workers_help)],
+        dataclasses.field(default=os.cpu_count() or 1),
+    )
+    encoding = flagged(settings_of(Encoding, config_values(words)))
+    kind = reading_options(workers, encoding=encoding)
+    options: Any = parse(kind, words, "inlaid corpus", corpus_command.__doc__)
     with drawn() as report:
         made = pipeline.corpus(
             text_of(options),
@@ -102,12 +109,8 @@ def phrases_command(words: list[str]) -> None:
     from inlaid.config import settings_of
     from inlaid.encode.phrases import Phrases
 
-    options = parse(
-        reading_options(settings=settings_of(Phrases, config_values(words))),
-        words,
-        "inlaid phrases",
-        Phrases.__doc__,
-    )
+    kind = reading_options(settings=flagged(settings_of(Phrases, config_values(words))))
+    options: Any = parse(kind, words, "inlaid phrases", phrases_command.__doc__)
     with drawn() as report:
         made = pipeline.phrases(
             one_of(options), options.output, report=report, **values_of_group(options.settings)

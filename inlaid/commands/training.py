@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,14 @@ import tyro
 
 from inlaid import registry
 from inlaid.commands import results
-from inlaid.commands.options import config_values, reading_options, saving_fields, text_of, values_of_group
+from inlaid.commands.options import (
+    config_values,
+    flagged,
+    reading_options,
+    saving_fields,
+    text_of,
+    values_of_group,
+)
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, listed, print_rows
 from inlaid.errors import Diverged
@@ -88,13 +96,14 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     _refuse_flags_of_other_methods(name, kind, words)
     of_method, of_encoding = split_settings(config_values(words), kind)
     groups: dict[str, object] = {
-        "settings": method_of(name, of_method),
-        "encoding": with_values(default_encoding(kind), of_encoding),
+        "settings": flagged(method_of(name, of_method)),
+        "encoding": flagged(with_values(default_encoding(kind), of_encoding)),
         **_offered(kind.abilities),
     }
     program = f"inlaid train {name}"
     saving = [] if kind.abilities.model else saving_fields()
-    return parse(reading_options(*saving, **groups), words, program, kind.__doc__)
+    options: Any = parse(reading_options(*saving, **groups), words, program, inspect.getdoc(kind))
+    return dataclasses.replace(options, settings=kind(**values_of_group(options.settings)))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
