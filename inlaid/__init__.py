@@ -36,7 +36,7 @@ _HOMES = {
     "save": "storage:save",
     "save_model": "neural.checkpoint:save_model",
     "summarize": "study.evaluate.evaluate:summarize",
-    "tokenize": "pipeline:tokenize",
+    "tokenize": "encode.tokenize:tokenize",
     "train": "pipeline:train",
     "verify": "storage:verify",
     "world": "collect.world:",

@@ -2,6 +2,7 @@
 
 from inlaid.collect import world as world
 from inlaid.encode.corpus import Corpus as Corpus
+from inlaid.encode.tokenize import tokenize as tokenize
 from inlaid.fit.bilm import BiLM as BiLM
 from inlaid.fit.causal import Causal as Causal
 from inlaid.fit.contrastive import Contrastive as Contrastive
@@ -18,7 +19,6 @@ from inlaid.pipeline import corpus as corpus
 from inlaid.pipeline import demo as demo
 from inlaid.pipeline import phrases as phrases
 from inlaid.pipeline import plan as plan
-from inlaid.pipeline import tokenize as tokenize
 from inlaid.pipeline import train as train
 from inlaid.storage import convert as convert
 from inlaid.storage import info as info

@@ -54,7 +54,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamedArray:
     """An array that is never in memory as a whole: its pieces in order, its shape known in advance."""
 
     pieces: Iterable[np.ndarray]
@@ -72,7 +72,9 @@ class Stream:
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
 
-def write(path: Path, arrays: Mapping[str, np.ndarray | Raw | Stream], metadata: Mapping[str, str]) -> None:
+def write(
+    path: Path, arrays: Mapping[str, np.ndarray | Raw | StreamedArray], metadata: Mapping[str, str]
+) -> None:
     """Write `arrays` and `metadata` as one file, or nothing at all."""
     streams = {name: _stream(name, array) for name, array in arrays.items()}
     # Widest items first keeps every array aligned without gaps, which the format forbids.
@@ -117,17 +119,17 @@ class _ChecksummedWriter:
         self.state.reset()
 
 
-def _stream(name: str, array: np.ndarray | Raw | Stream) -> Stream:
-    if isinstance(array, Stream):
+def _stream(name: str, array: np.ndarray | Raw | StreamedArray) -> StreamedArray:
+    if isinstance(array, StreamedArray):
         return array
     if isinstance(array, Raw):
         if RAW_DTYPES.get(array.dtype) != array.bits.dtype.newbyteorder("<").str:
             raise ValueError(f"{name}: {array.bits.dtype} does not hold the bits of {array.dtype}")
-        return Stream([array.bits], array.bits.dtype.newbyteorder("<"), array.bits.shape, array.dtype)
-    return Stream([array], array.dtype.newbyteorder("<"), array.shape)
+        return StreamedArray([array.bits], array.bits.dtype.newbyteorder("<"), array.bits.shape, array.dtype)
+    return StreamedArray([array], array.dtype.newbyteorder("<"), array.shape)
 
 
-def _write_stream(file: Any, name: str, stream: Stream) -> str:
+def _write_stream(file: Any, name: str, stream: StreamedArray) -> str:
     """Write the pieces; return the checksums of the chunks."""
     writer = _ChecksummedWriter(file)
     for piece in stream.pieces:
@@ -138,7 +140,9 @@ def _write_stream(file: Any, name: str, stream: Stream) -> str:
     return writer.finish()
 
 
-def _header(streams: Mapping[str, Stream], metadata: Mapping[str, str], sums: Mapping[str, str]) -> bytes:
+def _header(
+    streams: Mapping[str, StreamedArray], metadata: Mapping[str, str], sums: Mapping[str, str]
+) -> bytes:
     """The safetensors header; its length does not depend on the values of the checksums in it."""
     layout = {name: (stream.dtype_name, list(stream.shape)) for name, stream in streams.items()}
     own = {

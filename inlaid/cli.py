@@ -125,7 +125,7 @@ def _run(words: list[str]) -> None:
 
 def _command(name: str) -> Callable[..., None]:
     module = importlib.import_module(f"inlaid.commands.{COMMANDS[name]}")
-    return getattr(module, f"{name}_command", None) or getattr(module, name)
+    return getattr(module, f"{name}_command")
 
 
 def _suggestion(name: str) -> Message:

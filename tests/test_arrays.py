@@ -71,7 +71,7 @@ def test_torch_reads_bfloat16_as_such(tmp_path: Path):
     tensor = torch.tensor([[1.0, -0.5, 3.140625]], dtype=torch.bfloat16)
     bits = tensor.view(torch.uint16).numpy()
     pieces = (bits[:, start : start + 1].reshape(-1) for start in range(3))
-    streamed = array_writer.Stream(pieces, bits.dtype, bits.shape, name="BF16")
+    streamed = array_writer.StreamedArray(pieces, bits.dtype, bits.shape, name="BF16")
     array_writer.write(tmp_path / "a", {"whole": array_writer.Raw(bits, "BF16"), "streamed": streamed}, {})
     found = load(tmp_path / "a")
     for name in ("whole", "streamed"):
@@ -96,7 +96,7 @@ def test_a_stream_is_the_same_file_as_the_array(tmp_path: Path, path: Path):
     pieces = (table[start : start + 70_001] for start in range(0, len(table), 70_001))
     array_writer.write(
         tmp_path / "b",
-        {**CONTENT, "table": array_writer.Stream(pieces, table.dtype, table.shape)},
+        {**CONTENT, "table": array_writer.StreamedArray(pieces, table.dtype, table.shape)},
         {"card": "{} 中文"},
     )
     assert (tmp_path / "b").read_bytes() == path.read_bytes()
@@ -105,7 +105,9 @@ def test_a_stream_is_the_same_file_as_the_array(tmp_path: Path, path: Path):
 def test_a_stream_shorter_than_promised_leaves_no_file(tmp_path: Path):
     with pytest.raises(ValueError, match="promised"):
         array_writer.write(
-            tmp_path / "b", {"a": array_writer.Stream([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))}, {}
+            tmp_path / "b",
+            {"a": array_writer.StreamedArray([np.zeros(3, np.int32)], np.dtype(np.int32), (4,))},
+            {},
         )
     assert not list(tmp_path.iterdir())
 
@@ -182,7 +184,7 @@ def test_any_array_and_any_text_come_back(
 
 @pytest.mark.parametrize("shape", [(0, 1 << 62), (1 << 62, 0, 3), (0, *[1] * 70)])
 def test_a_shape_that_no_array_has_is_refused(tmp_path: Path, shape: tuple[int, ...]):
-    array_writer.write(tmp_path / "a", {"a": array_writer.Stream([], np.dtype("<f4"), shape)}, {})
+    array_writer.write(tmp_path / "a", {"a": array_writer.StreamedArray([], np.dtype("<f4"), shape)}, {})
     with pytest.raises(FormatError, match="'a' has shape .* which no array has"):
         arrays.open_arrays(tmp_path / "a")
 

@@ -47,7 +47,7 @@ CHUNK = 1 << 18
 
 
 @runtime_checkable
-class Stream(Protocol):
+class ByteStream(Protocol):
     """Bytes that can be read in order."""
 
     def read(self, size: int = -1, /) -> bytes: ...
@@ -229,7 +229,7 @@ def advice(guess: str | None, *, alone: bool = True) -> Advice:
 class Recoder(io.RawIOBase):
     """The bytes of a stream as UTF-8, decoded as they are read."""
 
-    def __init__(self, file: Stream, head: bytes, path: Path, charset: str, invalid: Invalid) -> None:
+    def __init__(self, file: ByteStream, head: bytes, path: Path, charset: str, invalid: Invalid) -> None:
         self.file = file
         self.head = head
         self.path = path

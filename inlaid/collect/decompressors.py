@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from inlaid.collect.charsets import Stream
+from inlaid.collect.charsets import ByteStream
 from inlaid.errors import need
 
 INPUT = 8192
@@ -22,7 +22,7 @@ class StreamReader(io.RawIOBase):
     it, and zstandard's reader takes the end of the file for the end of the text.
     """
 
-    def __init__(self, raw: Stream, new_stream: Callable[[], Any], *, input_size: int = INPUT) -> None:
+    def __init__(self, raw: ByteStream, new_stream: Callable[[], Any], *, input_size: int = INPUT) -> None:
         self.raw = raw
         self.new_stream = new_stream
         self.input_size = input_size
@@ -88,29 +88,29 @@ class _ZstdStream:
         return self.frame.decompress(data)
 
 
-def _gzip(raw: Stream) -> Any:
+def _gzip(raw: ByteStream) -> Any:
     import gzip
 
     return gzip.GzipFile(fileobj=raw)  # pyright: ignore[reportArgumentType]
 
 
-def _bz2(raw: Stream) -> Any:
+def _bz2(raw: ByteStream) -> Any:
     import bz2
 
     return io.BufferedReader(StreamReader(raw, bz2.BZ2Decompressor))
 
 
-def _xz(raw: Stream) -> Any:
+def _xz(raw: ByteStream) -> Any:
     import lzma
 
     return io.BufferedReader(StreamReader(raw, lzma.LZMADecompressor))
 
 
-def _zst(raw: Stream) -> Any:
+def _zst(raw: ByteStream) -> Any:
     return io.BufferedReader(StreamReader(raw, _ZstdStream, input_size=ZSTD_INPUT))
 
 
-DECOMPRESSORS: dict[str, Callable[[Stream], Any]] = {
+DECOMPRESSORS: dict[str, Callable[[ByteStream], Any]] = {
     ".gz": _gzip,
     ".bz2": _bz2,
     ".xz": _xz,

@@ -22,7 +22,7 @@ from inlaid.commands.options import (
     reading_values,
 )
 from inlaid.commands.parsing import dashes_kept, parse, without_mark
-from inlaid.commands.terminal import Stream, drawn, print_json, print_rows
+from inlaid.commands.terminal import GrowingText, drawn, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import SettingError, need
@@ -47,7 +47,7 @@ def run(entry: registry.Entry, words: list[str]) -> None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
     saved = ""
-    stream = Stream()
+    stream = GrowingText()
     bars_shown = not study.streams or getattr(options, "output", None) is not None
     with _claimed(study, options), drawn(bars_shown=bars_shown) as report:
         inputs = {each.name: _loaded(each, study, options, report) for each in study.inputs}

@@ -80,7 +80,7 @@ SETTINGS: dict[Language, dict[str, dict[str, Any]]] = {
 those of countries before dimension 120. Chinese words are short, so n-grams start at one character."""
 
 
-def demo(words: int = 200_000, seed: int = 1) -> None:
+def demo_command(words: int = 200_000, seed: int = 1) -> None:
     """Train four generations of word vectors on the embedded world and ask them the same questions.
 
     Args:

@@ -37,24 +37,20 @@ def reading_options(*more: tuple[str, Any, Any], **groups: object) -> type:
             dataclasses.field(default=None),
         ),
     ]
-    settings = {name: flagged(default) for name, default in groups.items()}
-    given = [(name, type(default), dataclasses.field(default=default)) for name, default in settings.items()]
+    given = [(name, type(default), dataclasses.field(default=default)) for name, default in groups.items()]
     return dataclasses.make_dataclass("Options", [*fixed, *more, *given], frozen=True, kw_only=True)
 
 
 def flagged(settings: Any) -> Any:
-    """The same settings, of a class that tells tyro what is in FLAGS and METAVARS; anything else as it is."""
+    """The same settings, of a class that tells tyro what is in FLAGS and METAVARS, and the help of each field
+    as one paragraph: tyro keeps the line ends of docstrings."""
     kind = type(settings)
-    names = [name for name in FLAGS | METAVARS if name in getattr(kind, "__dataclass_fields__", ())]
-    if not names:
-        return settings
     hints = typing.get_type_hints(kind, include_extras=True)
-    docs = field_help(kind)
-    flags = {
-        name: tyro.conf.arg(name=FLAGS.get(name), help=docs[name], metavar=METAVARS.get(name))
-        for name in names
-    }
-    renamed = [(name, Annotated[hints[name], flags[name]], getattr(settings, name)) for name in names]
+    helps = field_help(kind)
+    renamed = list[tuple[str, Any]]()
+    for name in [field.name for field in dataclasses.fields(kind)]:
+        flag = tyro.conf.arg(name=FLAGS.get(name), help=helps.get(name), metavar=METAVARS.get(name))
+        renamed.append((name, Annotated[hints[name], flag]))
     made: Any = dataclasses.make_dataclass(
         kind.__name__, renamed, bases=(kind,), frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__}
     )

@@ -23,14 +23,14 @@ STATIC = "static-embedding"
 """The format of word vectors that are the result of a method for models."""
 
 
-def place_for(options: Any) -> Place:
+def target_for(options: Any) -> Target:
     """Where the result of a training goes, settled before any work."""
     if type(options.settings).abilities.model:
-        return ModelPlace(options)
-    return VectorsPlace(options)
+        return ModelTarget(options)
+    return VectorsTarget(options)
 
 
-class Place(ABC):
+class Target(ABC):
     """The output of a training, and the file or folder beside it for the result of a run that has not
     finished."""
 
@@ -144,7 +144,7 @@ class Place(ABC):
         """What to type next."""
 
 
-class VectorsPlace(Place):
+class VectorsTarget(Target):
     """Vectors: a file, or a folder for the formats that are folders."""
 
     partial_suffix = ".partial.inlaid"
@@ -197,18 +197,22 @@ class VectorsPlace(Place):
         return f"{len(result):,} words x {result.dim}"
 
     def print_next_steps(self, path: Path, result: Any) -> None:
-        """With a word that is neither the most frequent nor rare."""
+        """Neighbors of a word that is neither the most frequent nor rare; scores where no file of tasks is
+        needed."""
         from inlaid.jobs.unmoved import unmoved_note
+        from inlaid.study.evaluate.world_tasks import is_of_world
 
         shown = _typed(path)
-        word = as_typed(_frequent_word(result))
-        print(f"\nNext:\n  inlaid neighbors {shown} {word}\n  inlaid doctor {shown}")
+        steps = [f"neighbors {shown} {as_typed(_frequent_word(result))}", f"doctor {shown}"]
+        if is_of_world(result):
+            steps.insert(1, f"evaluate {shown}")
+        print("\nNext:", *(f"  inlaid {step}" for step in steps), sep="\n")
         unmoved = unmoved_note(result.card.outcome, len(result))
         if unmoved is not None:
             print(f"\n{unmoved}")
 
 
-class ModelPlace(Place):
+class ModelTarget(Target):
     """A model: a folder."""
 
     partial_suffix = ".partial"

@@ -110,7 +110,7 @@ def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
             print(line)
 
 
-class Stream:
+class GrowingText:
     """Shows text piece by piece, as it is made."""
 
     def __init__(self) -> None:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from inlaid.encode.corpus import Corpus
 
 
-def tokenize(words: list[str]) -> None:
+def tokenize_command(words: list[str]) -> None:
     """Show how a text is tokenized: tokens, ids and offsets."""
-    from inlaid import pipeline
     from inlaid.encode.corpus import OF_WORDS, Encoding, open_corpus
+    from inlaid.encode.tokenize import tokenize
 
     given = flagged(Encoding())
     fields: list[Any] = [
@@ -50,24 +50,24 @@ def tokenize(words: list[str]) -> None:
         ("encoding", tyro.conf.OmitArgPrefixes[type(given)], dataclasses.field(default=given)),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
-    options: Any = parse(kind, words, "inlaid tokenize", tokenize.__doc__)
+    options: Any = parse(kind, words, "inlaid tokenize", tokenize_command.__doc__)
     opened = open_corpus(options.corpus) if options.corpus else None
     if os.path.isfile(options.text):
         note = Note("{name} is taken as the text itself, not as a file.", name=options.text)
         print(f"note: {note.text}", file=sys.stderr)
     settings = values_of_group(options.encoding)
     if options.encoding.tokenizer_file:
-        shown = {options.encoding.tokenizer_file.name: pipeline.tokenize(options.text, **settings)}
+        shown = {options.encoding.tokenizer_file.name: tokenize(options.text, **settings)}
     elif opened is not None and not options.tokenizers and options.encoding == given:
         name = _tokenizer_name(opened)
-        shown = {name: pipeline.tokenize(options.text, corpus=opened)}
+        shown = {name: tokenize(options.text, corpus=opened)}
     else:
         shown = {}
         for name in options.tokenizers or (options.encoding.tokenizer,):
             own = settings | {"tokenizer": name}
             if name != "word":
                 own = {setting: value for setting, value in own.items() if setting not in OF_WORDS}
-            shown[name] = pipeline.tokenize(options.text, **own)
+            shown[name] = tokenize(options.text, **own)
     print_tokens(shown, opened.vocabulary.words.find if opened else {}.get)
 
 
@@ -77,14 +77,21 @@ def _tokenizer_name(corpus: Corpus) -> str:
     return Path(file).name if file else str(encoding.get("tokenizer", "word"))
 
 
-def corpus(words: list[str]) -> None:
+def corpus_command(words: list[str]) -> None:
     """Encode text into ids, once, for all methods."""
     from inlaid import pipeline
     from inlaid.config import settings_of
     from inlaid.encode.corpus import Encoding
 
-    groups = {"encoding": settings_of(Encoding, config_values(words)), "workers": os.cpu_count() or 1}
-    options = parse(reading_options(**groups), words, "inlaid corpus", Encoding.__doc__)
+    workers_help = "how many work at the same time; the corpus is the same for any number"
+    workers = (
+        "workers",
+        Annotated[int, tyro.conf.arg(help=workers_help)],
+        dataclasses.field(default=os.cpu_count() or 1),
+    )
+    encoding = flagged(settings_of(Encoding, config_values(words)))
+    kind = reading_options(workers, encoding=encoding)
+    options: Any = parse(kind, words, "inlaid corpus", corpus_command.__doc__)
     with drawn() as report:
         made = pipeline.corpus(
             text_of(options),
@@ -96,18 +103,14 @@ def corpus(words: list[str]) -> None:
     print_report(str(options.output), dict(made.manifest))
 
 
-def phrases(words: list[str]) -> None:
+def phrases_command(words: list[str]) -> None:
     """Join collocations of a corpus into one word."""
     from inlaid import pipeline
     from inlaid.config import settings_of
     from inlaid.encode.phrases import Phrases
 
-    options = parse(
-        reading_options(settings=settings_of(Phrases, config_values(words))),
-        words,
-        "inlaid phrases",
-        Phrases.__doc__,
-    )
+    kind = reading_options(settings=flagged(settings_of(Phrases, config_values(words))))
+    options: Any = parse(kind, words, "inlaid phrases", phrases_command.__doc__)
     with drawn() as report:
         made = pipeline.phrases(
             one_of(options), options.output, report=report, **values_of_group(options.settings)
@@ -115,7 +118,7 @@ def phrases(words: list[str]) -> None:
     print_report(str(options.output), dict(made.manifest))
 
 
-def world(
+def world_command(
     output: Output,
     language: Literal["zh", "en", "both"] = "both",
     words: int = 100_000,

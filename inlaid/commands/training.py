@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,14 @@ import tyro
 
 from inlaid import registry
 from inlaid.commands import results
-from inlaid.commands.options import config_values, reading_options, saving_fields, text_of, values_of_group
+from inlaid.commands.options import (
+    config_values,
+    flagged,
+    reading_options,
+    saving_fields,
+    text_of,
+    values_of_group,
+)
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, listed, print_rows
 from inlaid.errors import Diverged
@@ -26,7 +34,7 @@ CHECKPOINT = ".checkpoint"
 """Suffix of the checkpoint beside the output."""
 
 
-def train(words: list[str]) -> None:
+def train_command(words: list[str]) -> None:
     """Learn vectors from text with a method."""
     if not words or words[0] in ("-h", "--help"):
         print("usage: inlaid train METHOD TEXT... -o FILE [settings]\n\nmethods:")
@@ -37,9 +45,10 @@ def train(words: list[str]) -> None:
     kind = registry.find("method", name)
 
     from inlaid import pipeline
+    from inlaid.jobs.arguments import check_alias
 
     options = _parsed(name, kind, words[1:])
-    pipeline.check_alias(name, options.settings)
+    check_alias(name, options.settings)
     if options.planning.plan:
         planned = pipeline.plan(text_of(options), options.settings, encoding=_encoding(options))
         print_rows(planned.rows())
@@ -50,50 +59,51 @@ def train(words: list[str]) -> None:
 def _train_to_file(options: Any, safety: Safety) -> None:
     from inlaid import places
 
-    place = results.place_for(options)
+    target = results.target_for(options)
     claimed = places.claimed(
         options.output,
         reads=_read(options),
-        others={"checkpoint": safety.checkpoint, "partial result": place.partial},
-        folder=place.is_folder,
-        overwrite=place.overwrite,
+        others={"checkpoint": safety.checkpoint, "partial result": target.partial},
+        folder=target.is_folder,
+        overwrite=target.overwrite,
     )
     with claimed:
-        place.check_partial()
+        target.check_partial()
         with drawn() as report:
-            result = _train_or_rescue(options, place, safety, report)
-            path = place.save(result, report)
-        place.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
-        print(f"{path}: {place.summary(result)}, by {result.card.method}")
-        results.say_how_to_continue(place.what, result.card, safety.checkpoint, options.output)
-    place.print_next_steps(path, result)
+            result = _train_or_rescue(options, target, safety, report)
+            path = target.save(result, report)
+        target.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
+        print(f"{path}: {target.summary(result)}, by {result.card.method}")
+        results.say_how_to_continue(target.what, result.card, safety.checkpoint, options.output)
+    target.print_next_steps(path, result)
 
 
 def _read(options: Any) -> list[Path | None]:
     """The files and folders that a training reads."""
-    from inlaid import pipeline
+    from inlaid.encode.inputs import places_read
 
     earlier = _continuing(options).get("init_from") or getattr(options.settings, "init_from", None)
-    return [*pipeline.places_read(text_of(options), options.encoding), earlier, options.config]
+    return [*places_read(text_of(options), options.encoding), earlier, options.config]
 
 
 def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     """The flags of this method: its settings, those of the encoding, and whatever its abilities allow."""
-    from inlaid import pipeline
     from inlaid.config import with_values
+    from inlaid.jobs.arguments import default_encoding, method_of, split_settings
 
     if "--plan" in words and not {"-o", "--output"} & set(words):
         words = [*words, "--output", "-"]  # a plan writes nothing
     _refuse_flags_of_other_methods(name, kind, words)
-    of_method, of_encoding = pipeline.split_settings(config_values(words), kind)
+    of_method, of_encoding = split_settings(config_values(words), kind)
     groups: dict[str, object] = {
-        "settings": pipeline.method_of(name, of_method),
-        "encoding": with_values(pipeline.default_encoding(kind), of_encoding),
+        "settings": flagged(method_of(name, of_method)),
+        "encoding": flagged(with_values(default_encoding(kind), of_encoding)),
         **_offered(kind.abilities),
     }
     program = f"inlaid train {name}"
     saving = [] if kind.abilities.model else saving_fields()
-    return parse(reading_options(*saving, **groups), words, program, kind.__doc__)
+    options: Any = parse(reading_options(*saving, **groups), words, program, inspect.getdoc(kind))
+    return dataclasses.replace(options, settings=kind(**values_of_group(options.settings)))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -167,11 +177,11 @@ def _typed(hint: Any) -> Any:
 
 def _encoding(options: Any) -> Any:
     """How the text is encoded; None where no flag says so, as a corpus takes none."""
-    from inlaid import pipeline
     from inlaid.encode.corpus import Encoding
+    from inlaid.jobs.arguments import default_encoding
 
     given = Encoding(**values_of_group(options.encoding))
-    return None if given == pipeline.default_encoding(type(options.settings)) else given
+    return None if given == default_encoding(type(options.settings)) else given
 
 
 def _safety(options: Any) -> Safety:
@@ -190,7 +200,7 @@ def _continuing(options: Any) -> dict[str, Any]:
     return values_of_group(options.continuing) if hasattr(options, "continuing") else {}
 
 
-def _train_or_rescue(options: Any, place: results.Place, safety: Safety, report: Report) -> Any:
+def _train_or_rescue(options: Any, target: results.Target, safety: Safety, report: Report) -> Any:
     """The result. Where training diverges, the last good one is saved before the error goes on."""
     from inlaid import pipeline, storage
 
@@ -208,6 +218,6 @@ def _train_or_rescue(options: Any, place: results.Place, safety: Safety, report:
         )
     except Diverged as error:
         if error.result is not None:
-            path = place.save(error.result, report)
-            report(place.last_good(path))
+            path = target.save(error.result, report)
+            report(target.last_good(path))
         raise

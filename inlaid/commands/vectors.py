@@ -14,7 +14,7 @@ from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, print_json
 
 
-def convert(words: list[str]) -> None:
+def convert_command(words: list[str]) -> None:
     """Read vectors in one format and write them in another."""
     from inlaid import storage
     from inlaid.formats.native import Dtype
@@ -39,7 +39,7 @@ def convert(words: list[str]) -> None:
         ("reading", tyro.conf.OmitArgPrefixes[type(reading)], dataclasses.field(default=reading)),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
-    options: Any = parse(kind, words, "inlaid convert", convert.__doc__)
+    options: Any = parse(kind, words, "inlaid convert", convert_command.__doc__)
     with drawn() as report:
         vectors = storage.convert(
             options.source,
@@ -54,7 +54,7 @@ def convert(words: list[str]) -> None:
     print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
 
 
-def info(words: list[str]) -> None:
+def info_command(words: list[str]) -> None:
     """What a file of vectors or a corpus holds, and where it comes from, as JSON."""
     from inlaid import storage
 
@@ -66,13 +66,13 @@ def info(words: list[str]) -> None:
         ("json", Annotated[bool, arg(help=json_help)], dataclasses.field(default=False)),
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
-    options: Any = parse(kind, words, "inlaid info", info.__doc__)
+    options: Any = parse(kind, words, "inlaid info", info_command.__doc__)
     with drawn() as report:
         found = storage.info(options.path, report=report, **reading_values(options))
     print_json(found)
 
 
-def verify(path: Positional[Path], json: bool = False) -> None:
+def verify_command(path: Positional[Path], json: bool = False) -> None:
     """Read every byte of a file of vectors or a corpus and compare checksums.
 
     Args:

@@ -336,5 +336,5 @@ def _long_sentences(offsets: files.Spool) -> int:
     return found
 
 
-def _stream(spool: files.Spool) -> array_writer.Stream:
-    return array_writer.Stream(spool.pieces(), spool.dtype, (spool.size,))
+def _stream(spool: files.Spool) -> array_writer.StreamedArray:
+    return array_writer.StreamedArray(spool.pieces(), spool.dtype, (spool.size,))

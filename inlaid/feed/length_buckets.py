@@ -1,6 +1,6 @@
 """Length buckets: texts of similar length in one batch, so that little of a batch is padding.
 
-The texts are sorted by length and cut into batches of at most so many tokens, padding included. The cuts are
+The texts are sorted by length and cut into batches of at most `tokens` tokens with padding. The cuts are
 the same in every epoch. Which of the texts of one length are in which batch, and the order of the batches,
 are drawn anew.
 """

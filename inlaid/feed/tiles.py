@@ -1,14 +1,14 @@
 """Cells in tiles, so that workers share no row and a tile's rows stay in the cache.
 
 Words are distributed over parts round-robin, and so are contexts; a tile holds the cells of one part of words
-with one part of contexts. With three parts an epoch has three rounds, and the tiles of a round have neither a
-word nor a context in common:
+with one part of contexts. With three parts an epoch has three strata (Gemulla et al. 2011). The tiles of a
+stratum have neither a word nor a context in common:
 
-    round 0   a . .    round 1   . a .    round 2   . . a
-              . b .              . . b              b . .
-              . . c              c . .              . c .
+    stratum 0   a . .    stratum 1   . a .    stratum 2   . . a
+                . b .                . . b                b . .
+                . . c                c . .                . c .
 
-So the workers of a round never touch the same row, and the result does not depend on their number.
+So workers on the same stratum never touch the same row, and the result does not depend on their number.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Tiles:
         return math.isqrt(len(self.starts) - 1)
 
     def epoch(self, epoch: int) -> list[list[Tile]]:
-        """The rounds of an epoch, in an order that is a function of seed and epoch alone, and so is that of
+        """The strata of an epoch, in an order that is a function of seed and epoch alone, and so is that of
         the cells in a tile."""
         return _epoch(self.starts.tobytes(), self.seed, epoch)
 
@@ -111,10 +111,10 @@ def _epoch(starts: bytes, seed: int, epoch: int) -> list[list[Tile]]:
     parts = math.isqrt(len(bounds) - 1)
     random = np.random.Generator(np.random.Philox(key=np.array([seed, epoch + 1], np.uint64)))
     draws = iter(random.integers(0, 1 << 62, (parts * parts, 2)).tolist())
-    return [list(_round(bounds, parts, shift, draws)) for shift in random.permutation(parts).tolist()]
+    return [list(_stratum(bounds, parts, shift, draws)) for shift in random.permutation(parts).tolist()]
 
 
-def _round(bounds: list[int], parts: int, shift: int, draws: Iterator[list[int]]) -> Iterator[Tile]:
+def _stratum(bounds: list[int], parts: int, shift: int, draws: Iterator[list[int]]) -> Iterator[Tile]:
     for part in range(parts):
         tile = part * parts + (part + shift) % parts
         size = bounds[tile + 1] - bounds[tile]

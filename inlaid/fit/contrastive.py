@@ -62,7 +62,7 @@ class Contrastive(TransformerMethod):
     symmetric: bool = False
     """Also find the source of each target, not only the target of each source."""
     dims: tuple[Positive, ...] = ()
-    """Numbers of first components that shall be good vectors by themselves (Matryoshka), such as 256 128 64;
+    """Numbers of first components that are good vectors by themselves (Matryoshka), such as 256 128 64;
     all components always are."""
     pooling: Literal["mean", "cls", "max", "lasttoken"] | None = None
     """How the hidden states of a text become one vector; by default as the model that training starts from

@@ -212,9 +212,7 @@ class FastTextTraining(SampledTraining):
                 )
         return ngrams
 
-    def train_stream(
-        self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray
-    ) -> None:
+    def train_on(self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray) -> None:
         tables = cpu.SubwordTables(
             rows=self.state["table"],
             contexts=self.state["contexts"],

@@ -145,12 +145,12 @@ class GloVeTraining:
         epoch, inside = divmod(done, len(self.tiles))
         passed = visited = 0
         loss = 0.0
-        for round in self.tiles.epoch(epoch):
-            size = sum(tile.stop - tile.start for tile in round)
+        for stratum in self.tiles.epoch(epoch):
+            size = sum(tile.stop - tile.start for tile in stratum)
             passed += size
             if passed <= inside:
                 continue
-            loss += math.fsum(shared(self.settings.workers, round, self._visit))
+            loss += math.fsum(shared(self.settings.workers, stratum, self._visit))
             visited += size
             if visited >= STEP:
                 break

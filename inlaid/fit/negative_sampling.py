@@ -94,9 +94,7 @@ class SampledTraining(ABC):
         text.need_kept_pairs()
 
     @abstractmethod
-    def train_stream(
-        self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray
-    ) -> None:
+    def train_on(self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray) -> None:
         """Train on a stream, or with learning rate 0 measure it, with `shared_negatives` for each tile; the
         loss and the number of positive pairs are added to `sums`."""
 
@@ -110,7 +108,7 @@ class SampledTraining(ABC):
             sums = np.zeros(2)
             for span in spans[worker::workers]:
                 filled = self.text.read(span, stream)
-                self.train_stream(filled, self.text.schedule(span), self.text.shared_negatives, sums)
+                self.train_on(filled, self.text.schedule(span), self.text.shared_negatives, sums)
             return sums
 
         sums = sum(in_threads(work, workers), np.zeros(2))
@@ -125,7 +123,7 @@ class SampledTraining(ABC):
             return None
         sums = np.zeros(2)
         measure = Schedule(first_learning_rate=0.0, last_learning_rate=0.0)
-        self.train_stream(self.text.read_held_out(), measure, self.text.shared_negatives_to_measure, sums)
+        self.train_on(self.text.read_held_out(), measure, self.text.shared_negatives_to_measure, sums)
         return float(sums[LOSS] / max(sums[PAIRS], 1))
 
     def rows(self) -> dict[str, np.ndarray]:

@@ -97,9 +97,7 @@ class SGNSTraining(SampledTraining):
         if freeze:
             self.frozen = Tables(table[:size].copy(), contexts[:size].copy())
 
-    def train_stream(
-        self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray
-    ) -> None:
+    def train_on(self, stream: Stream, schedule: Schedule, shared_negatives: int, sums: np.ndarray) -> None:
         tables = Tables(self.state["table"], self.state["contexts"])
         if self.settings.loss == "softmax":
             train_softmax(stream, tables, schedule, self.objective, sums)

@@ -116,7 +116,7 @@ def _expect_table(opened: arrays.Arrays, name: str, rows: int | None) -> None:
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent, *, dtype: Dtype = "float32") -> None:
-    content: dict[str, np.ndarray | array_writer.Stream] = {
+    content: dict[str, np.ndarray | array_writer.StreamedArray] = {
         **_stored("table", vectors.stored, dtype),
         **pack_words(vectors.words),
     }
@@ -215,12 +215,12 @@ def _read_ngrams(opened: arrays.Arrays) -> NGrams | None:
 
 def _stored(
     name: str, table: Table | LazyTable, dtype: Dtype
-) -> Mapping[str, np.ndarray | array_writer.Stream]:
+) -> Mapping[str, np.ndarray | array_writer.StreamedArray]:
     """The arrays that hold a table in this dtype."""
     if dtype == "float32":  # a block at a time: the table may be larger than memory
         starts = range(0, table.shape[0], BLOCK)
         blocks = (_rows(table, np.arange(start, min(start + BLOCK, table.shape[0]))) for start in starts)
-        return {name: array_writer.Stream(blocks, np.dtype("<f4"), table.shape)}
+        return {name: array_writer.StreamedArray(blocks, np.dtype("<f4"), table.shape)}
     whole = table if isinstance(table, np.ndarray) else table.whole()
     if dtype == "int8":
         quantized = Int8Table.of(whole)

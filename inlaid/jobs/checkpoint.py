@@ -222,8 +222,8 @@ def _expect(saved: Saved, name: str, dtype: str, shape: tuple[int, ...]) -> None
     """Raise FormatError unless the checkpoint has this tensor; bfloat16 is stored as its bits in uint16."""
     stored = np.dtype("uint16" if dtype == "bfloat16" else dtype)
     array = saved.opened.arrays.get(name)
-    said = saved.dtypes.get(name.removeprefix(BEST))
-    if array is None or (array.shape, array.dtype, said) != (shape, stored, dtype):
+    declared = saved.dtypes.get(name.removeprefix(BEST))
+    if array is None or (array.shape, array.dtype, declared) != (shape, stored, dtype):
         raise FormatError(
             "{path}: expected an array '{name}', {dtype} {shape}; found {found}.",
             path=saved.opened.path,

@@ -86,7 +86,7 @@ class Cache:
         return self.layers[0].self_attention.length
 
     def check(self, layers: int, rows: int) -> None:
-        """Raise SettingError unless it is the cache of a network with so many layers, and of so many rows."""
+        """Raise SettingError unless it is the cache of a network of this many layers, for this many rows."""
         if len(self.layers) != layers:
             raise SettingError(
                 "The cache has {found} layers and the network {layers}. Use network.new_cache().",

@@ -210,10 +210,10 @@ def _ids(value: Any) -> tuple[int, ...]:
 
 
 def resolve(settings: GenerationSettings, file: FileSettings, config: Config, prompt: int) -> Rules:
-    """The rules for prompts of so many tokens: what the caller gave, what the file says, the defaults."""
+    """The rules for prompts of this many tokens: what the caller gave, what the file says, the defaults."""
     given = _given(settings)
-    said = _given(file.settings)
-    fields = {"end": config.special.end, "start": config.special.start, **said, **given}
+    from_file = _given(file.settings)
+    fields = {"end": config.special.end, "start": config.special.start, **from_file, **given}
     fields.setdefault("bad_words", tuple((id,) for id in config.special.banned))
     if "max_new_tokens" not in fields and file.max_length is not None:
         fields["max_new_tokens"] = _new_tokens(file, prompt)

@@ -33,7 +33,7 @@ PART = 1 << 23
 SUMS = 32
 """Scratch numbers that the kernel needs."""
 SIMD_WIDTH = 16
-"""The kernel takes rows that are whole vectors of so many floats."""
+"""The kernel takes rows that are whole vectors of this many floats."""
 
 
 class Operands(NamedTuple):

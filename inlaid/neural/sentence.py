@@ -70,7 +70,7 @@ class Sentence:
     similarity: str | None = None
     """The similarity the vectors were trained for; None: cosine."""
     dim: int | None = None
-    """Only so many first components are kept (Matryoshka); None: all."""
+    """How many components, the first, are kept (Matryoshka); None: all."""
 
     def prompt(self, prompt: str | None, name: str | None) -> str:
         """The prompt to use: as given, or by name, or the default."""

@@ -29,7 +29,7 @@ def test_every_key_of_their_config_is_known(name: str):
     config = transformers.CONFIG_MAPPING[name]
     raw = {each.name: 1 for each in fields(config)} | dict.fromkeys(config.attribute_map, 1)
     assert family.unknown_keys(raw) == []
-    read = {key for key, _ in family.keys.values()} | {*family.required, *family.also_read}
+    read = family.read_keys
     assert read & {*family.no_effect} == set()
     assert family.unknown_keys(family.write(read_config({"model_type": name}))) == []
 

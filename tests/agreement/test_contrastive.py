@@ -138,9 +138,9 @@ def test_the_first_losses_are_those_of_sentence_transformers(
 
 
 def _default() -> Any:
-    from inlaid import pipeline
+    from inlaid.jobs.arguments import default_encoding
 
-    return pipeline.default_encoding(Contrastive)
+    return default_encoding(Contrastive)
 
 
 @pytest.mark.parametrize("start", ["fresh", "bert", "sentence-transformers", "masked"])

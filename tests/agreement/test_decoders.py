@@ -282,7 +282,7 @@ def test_every_key_of_their_config_is_known(family: str):
     known = all_families()[family]
     keys = {each.name for each in fields(getattr(transformers, ROWS[family].config))}
     keys -= {each.name for each in fields(transformers.PreTrainedConfig)}
-    read = {key for key, _ in known.keys.values()} | {*known.also_read, *known.required}
+    read = known.read_keys
     assert not read & {*known.no_effect}
     assert keys - read - {*known.no_effect} == set()
     written = known.write(known.read({"model_type": family})).keys()

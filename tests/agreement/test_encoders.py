@@ -290,7 +290,7 @@ def test_every_key_of_their_config_is_known(name: str):
     keys = {each.name for each in fields(config)} - {
         each.name for each in fields(transformers.PreTrainedConfig)
     }
-    read = {key for key, _ in family.keys.values()} | {*family.also_read, *family.required}
+    read = family.read_keys
     assert not read & {*family.no_effect}
     assert keys - read - {*family.no_effect} == set()
     written = family.write(read_config({"model_type": name})).keys()

@@ -269,7 +269,8 @@ KANA = "日本語的の字和カタカナ，在繁體中文裡也會出現，我
 @pytest.mark.parametrize("asked", ["big5", "auto", "itself"])
 def test_every_kind_of_big5_is_read(codec: str, asked: str, tmp_path: Path):
     text = written(tmp_path, KANA.encode(codec))
-    charset = ("cp950" if codec == "big5" else codec) if asked == "itself" else asked
+    itself = "cp950" if codec == "big5" else codec
+    charset = itself if asked == "itself" else asked
     found, _ = ids_of(text, tokenizer="char", charset=charset)
     expected, _ = ids_of(written(tmp_path, KANA.encode(), "utf-8.txt"), tokenizer="char")
     assert found == expected

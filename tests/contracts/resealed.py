@@ -78,7 +78,7 @@ def shapes(name: str) -> Iterator[Planted]:
     yield Planted(name, "one more axis", lambda array: array[None])
     yield Planted(name, "float64", lambda array: array.astype(np.float64))
     yield Planted(name, "bool", lambda array: array.astype(bool))
-    yield Planted(name, "[0, 2^62]", lambda array: array_writer.Stream([], array.dtype, (0, HUGE)))  # pyright: ignore[reportReturnType]
+    yield Planted(name, "[0, 2^62]", lambda array: array_writer.StreamedArray([], array.dtype, (0, HUGE)))  # pyright: ignore[reportReturnType]
 
 
 def texts(name: str, *values: Any) -> Iterator[Planted]:

@@ -95,7 +95,16 @@ def test_help_without_a_terminal(words: list[str], typed: Any, monkeypatch: pyte
     assert "None}" not in shown.out
     assert "[STR" not in shown.out
     assert not re.search(r"\(default:[\s│]*(None|True|False)?\)", shown.out)
+    assert not re.search(r"--\S+ [A-Z]+[\s│]*\(default", shown.out), "an option without help"
     assert len({len(line) for line in shown.out.splitlines() if line.startswith(("│", "╭"))}) <= 1
+
+
+def test_the_help_of_a_setting_is_one_paragraph(typed: Any, monkeypatch: pytest.MonkeyPatch):
+    """Lines end where the terminal does, not where those of the source do."""
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    shown = typed("train", "glove", "--help").out
+    assert "most 2,000 words; 0 leaves them out, as the original does.  │" in shown
+    assert "\nThe result is bit-identical" in shown
 
 
 def test_help_without_a_terminal_is_80_columns_wide(typed: Any, monkeypatch: pytest.MonkeyPatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -174,12 +175,16 @@ def test_chinese_is_shown_where_the_stream_has_no_chinese(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("output", ["v.inlaid", "my vectors (1).inlaid", "我的 向量.inlaid", "it's.inlaid"])
 def test_next_steps_can_be_typed_as_shown(output: str, typed: Any):
     shown = typed("train", "ppmi", "corpus", "-o", output, "--dim", "8").out
-    steps = shown.partition("Next:\n")[2].splitlines()
-    assert len(steps) == 2
-    for step in steps:
-        program, *words = shlex.split(step)
-        assert program == "inlaid"
+    steps = [shlex.split(step) for step in shown.partition("Next:\n")[2].splitlines()]
+    assert [step[:2] for step in steps] == [["inlaid", name] for name in ("neighbors", "evaluate", "doctor")]
+    for _, *words in steps:
         typed(*words)
+
+
+def test_next_steps_leave_out_tasks_of_another_text(typed: Any):
+    Path("fox.txt").write_text("quick brown foxes jump over lazy dogs\n" * 9)
+    shown = typed("train", "onehot", "fox.txt", "-o", "fox.inlaid").out
+    assert re.search(r"Next:\n  inlaid neighbors fox\.inlaid \w+\n  inlaid doctor fox\.inlaid\n$", shown)
 
 
 def test_next_steps_quote_only_what_needs_it(typed: Any):

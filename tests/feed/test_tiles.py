@@ -1,4 +1,4 @@
-"""Tiles: every cell once an epoch, and no row or column shared inside a round."""
+"""Tiles: every cell once an epoch, and no row or column shared inside a stratum."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def made() -> Tiles:
 def visited(made: Tiles, epoch: int) -> list[int]:
     return [
         tile.start + (tile.first + n * tile.stride) % (tile.stop - tile.start)
-        for round in made.epoch(epoch)
-        for tile in round
+        for stratum in made.epoch(epoch)
+        for tile in stratum
         for n in range(tile.stop - tile.start)
     ]
 
@@ -34,8 +34,8 @@ def test_every_cell_is_visited_once_an_epoch_in_another_order_each_time(made: Ti
     assert visited(made, 0) == orders[0]
 
 
-def test_tiles_of_a_round_share_neither_row_nor_column(made: Tiles):
-    for round in made.epoch(0):
+def test_tiles_of_a_stratum_share_neither_row_nor_column(made: Tiles):
+    for stratum in made.epoch(0):
         for side in (0, 1):
-            seen = [set(made.places[tile.start : tile.stop, side].tolist()) for tile in round]
+            seen = [set(made.places[tile.start : tile.stop, side].tolist()) for tile in stratum]
             assert sum(map(len, seen)) == len(set().union(*seen))

@@ -76,6 +76,13 @@ def test_anchored_words_keep_every_bit_and_a_new_word_lands_in_its_field(
         assert len(fruit & {each.word for each in inlaid.neighbors(new, NEW, n=5)}) >= 3
 
 
+def test_a_path_in_place_of_vectors_is_refused_with_what_to_write():
+    with pytest.raises(SettingError, match=r"init_from=inlaid\.load\('old\.inlaid'\)"):
+        inlaid.train(["a b c"], "sgns", init_from="old.inlaid")
+    with pytest.raises(SettingError, match="ppmi does not take init_from: it is for sgns, fasttext, glove"):
+        inlaid.train(["a b c"], "ppmi", init_from="old.inlaid")
+
+
 def test_free_words_move_and_counts_add_up(old: Vectors, text: list[str]):
     new = inlaid.train(text, "sgns", init_from=old, dim=30, epochs=1)
     assert list(new.words)[: len(old)] == list(old.words)

@@ -14,9 +14,9 @@ from inlaid.kernels.sgns.reference import (
     Stream,
     Tables,
     cbow_pairs,
+    gradient_step,
     skipgram_pairs,
     tiles,
-    train,
 )
 
 Bags = list[np.ndarray]
@@ -33,7 +33,7 @@ def skipgram(stream: Stream, tables: Tables, bags: Bags, sampling: Sampling, sch
             means = np.array([table[bags[word]].mean(axis=0) for word in words])
             initial = means.copy()
             pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
-            train(Tables(means, contexts), np.arange(len(group)), pairs, tile.learning_rate)
+            gradient_step(Tables(means, contexts), np.arange(len(group)), pairs, tile.learning_rate)
             for word, change in zip(words, means - initial, strict=True):
                 np.add.at(table, bags[word], change)
 
@@ -66,7 +66,7 @@ def cbow(
             pairs = cbow_pairs(stream, group, tile.negatives, sampling.negative_weight)
             hidden = np.array([hidden_of(stream, center, means, bags, position_weights) for center in group])
             updated = hidden.copy()
-            train(Tables(updated, contexts), np.arange(len(group)), pairs, tile.learning_rate)
+            gradient_step(Tables(updated, contexts), np.arange(len(group)), pairs, tile.learning_rate)
             for center, change in zip(group, updated - hidden, strict=True):
                 _update_contexts(stream, center, means, bags, position_weights, change)
             for n in [n for n in means if n < group.stop - window or group.stop == len(stream.words)]:

@@ -34,12 +34,12 @@ def product(rows, weights, bias, sums, begin, stop, out):
         end = min(block + AHEAD, stop)
         for group in range(groups):
             first = group * TILE_ROWS
-            turn = group  # of all groups one fetches what comes after these three rows of the matrix
+            waiting = group  # one group after another prefetches what comes after these three rows
             for row in range(block, end, TILE_COLUMNS):
-                if turn == 0:
+                if waiting == 0:
                     tile_and_prefetch(rows, first, weights, row, sums)
-                    turn = groups
+                    waiting = groups
                 else:
                     tile(rows, first, weights, row, sums)
-                turn -= 1
+                waiting -= 1
                 _store(sums, bias, out, first, row, end)

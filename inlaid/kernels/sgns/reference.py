@@ -145,7 +145,7 @@ def skipgram(
     for tile in tiles(stream, sampling, schedule):
         for group in tile.groups:
             pairs = skipgram_pairs(stream, group, tile.negatives, sampling.negative_weight)
-            train(tables, stream.words[group], pairs, tile.learning_rate)
+            gradient_step(tables, stream.words[group], pairs, tile.learning_rate)
             _restore(tables, frozen)
 
 
@@ -175,7 +175,7 @@ def gradients_of(tables: Tables, rows: np.ndarray, pairs: Pairs) -> np.ndarray:
     return pairs.weights * (pairs.labels[:, None] - predicted)
 
 
-def train(tables: Tables, rows: np.ndarray, pairs: Pairs, learning_rate: float) -> None:
+def gradient_step(tables: Tables, rows: np.ndarray, pairs: Pairs, learning_rate: float) -> None:
     """One step of gradient descent: all gradients first, then one target after another is updated and adds
     to the update of the rows."""
     vectors, contexts = tables
@@ -211,7 +211,7 @@ def cbow(
                 hidden *= shares[:, None]
             pairs = cbow_pairs(stream, group, tile.negatives, sampling.negative_weight)
             updated = hidden.copy()
-            train(Tables(updated, contexts), np.arange(len(group)), pairs, tile.learning_rate)
+            gradient_step(Tables(updated, contexts), np.arange(len(group)), pairs, tile.learning_rate)
             updates = updated - hidden
             if not mean:
                 updates *= shares[:, None]

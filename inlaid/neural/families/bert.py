@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
-from inlaid.encode.subwords.loading import of_model
 from inlaid.neural.config import Config
-from inlaid.neural.families.family import (
-    JSON,
-    THEIR_ACTIVATIONS,
-    Family,
-    read_activation,
-    read_padding,
-)
+from inlaid.neural.families.family import JSON, Family
 from inlaid.neural.families.names import Names, blocks
 
 BLOCK = {
@@ -33,6 +25,8 @@ OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm
 class Bert(Family):
     model_type = "bert"
     tokenizer_class = "BertTokenizer"
+    reads_both_ways = True
+    activation = ("hidden_act", "gelu")
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 30522),
         "dim": ("hidden_size", 768),
@@ -59,7 +53,6 @@ class Bert(Family):
         "add_cross_attention": False,
         "position_embedding_type": "absolute",
     }
-    also_read: ClassVar = ("hidden_act",)
     no_effect: ClassVar = (
         "bos_token_id",
         "classifier_dropout",
@@ -72,14 +65,9 @@ class Bert(Family):
     def read_more(self, raw: JSON) -> dict[str, Any]:
         has_head = self.class_name(raw) != self.classes["none"]
         return {
-            "feed_forward.activation": read_activation(raw.get("hidden_act", "gelu"), "hidden_act"),
-            "special.padding": read_padding(raw, default=0),
             "head.bias": has_head,
             "pooler": not has_head,
         }
-
-    def write_more(self, config: Config) -> dict[str, Any]:
-        return {"hidden_act": THEIR_ACTIVATIONS[config.feed_forward.activation]}
 
     def fits(self, config: Config) -> bool:
         """Theirs always has segments. The config does not say whether a network without a head has a pooler:
@@ -112,10 +100,6 @@ class Bert(Family):
             old_names=OLD_NAMES,
         )
         return names if config.head.tied else names.with_own_bias()
-
-    def read_tokenizer(self, path: Path, config: Config) -> Any:
-        """A vocab.txt counts too: "[CLS]" and "[SEP]" are put around the text."""
-        return of_model(path, reads_both_ways=True)
 
 
 BERT = Bert()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
-from inlaid.encode.subwords.loading import of_model
 from inlaid.neural.config import Config
-from inlaid.neural.families.family import JSON, THEIR_ACTIVATIONS, Family, read_activation, read_padding
+from inlaid.neural.families.family import JSON, Family
 from inlaid.neural.families.names import Names, blocks
 
 BLOCK = {
@@ -27,6 +25,8 @@ OTHER_NAMES = {"hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidd
 class Distilbert(Family):
     model_type = "distilbert"
     tokenizer_class = "BertTokenizer"
+    reads_both_ways = True
+    activation = ("activation", "gelu")
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 30522),
         "dim": ("dim", 768),
@@ -48,7 +48,7 @@ class Distilbert(Family):
         "positions.kind": "learned",
         "attention.output_dropout": 0.0,
     }
-    also_read: ClassVar = ("activation", *OTHER_NAMES)
+    also_read: ClassVar = (*OTHER_NAMES,)
     no_effect: ClassVar = (
         "bos_token_id",
         "eos_token_id",
@@ -64,14 +64,7 @@ class Distilbert(Family):
         return super().read(named)
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
-        return {
-            "feed_forward.activation": read_activation(raw.get("activation", "gelu"), "activation"),
-            "special.padding": read_padding(raw, default=0),
-            "head.bias": self.class_name(raw) != self.classes["none"],
-        }
-
-    def write_more(self, config: Config) -> dict[str, Any]:
-        return {"activation": THEIR_ACTIVATIONS[config.feed_forward.activation]}
+        return {"head.bias": self.class_name(raw) != self.classes["none"]}
 
     def names(self, config: Config) -> Names:
         return Names(
@@ -91,10 +84,6 @@ class Distilbert(Family):
             output_table="vocab_projector.weight",
             unused=r"distilbert\.embeddings\.position_ids",
         )
-
-    def read_tokenizer(self, path: Path, config: Config) -> Any:
-        """A vocab.txt counts too, as BERT's."""
-        return of_model(path, reads_both_ways=True)
 
 
 DISTILBERT = Distilbert()

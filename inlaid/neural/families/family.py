@@ -96,6 +96,13 @@ class Family:
     generation_config.json."""
     has_config_json: ClassVar[bool] = True
     """Folders have a config.json with this model type; otherwise `recognizes` tells by other files."""
+    activation: ClassVar[tuple[str, str] | None] = None
+    """Their key of the activation of the feed-forward sublayers, and its default there."""
+    their_activations: ClassVar[Mapping[str, str]] = THEIR_ACTIVATIONS
+    """Our names of activations -> those that are written."""
+    reads_both_ways: ClassVar[bool] = False
+    """Tokens see those after them, as in BERT: a vocab.txt counts as a tokenizer, too, and "[CLS]" and
+    "[SEP]" are put around the text."""
     tokenizer_class: ClassVar[str] = ""
     """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is."""
     classes: ClassVar[Mapping[str, str]] = {}
@@ -130,6 +137,7 @@ class Family:
             "model_type": self.model_type,
             "architectures": [self.classes.get(config.head.kind, "")],
             **self.required,
+            **self._write_activation(config),
             **self.write_more(config),
         }
 
@@ -142,10 +150,16 @@ class Family:
         except InlaidError:
             return False
 
+    @property
+    def read_keys(self) -> set[str]:
+        """Their keys that are read, or required at a value."""
+        activation = set() if self.activation is None else {self.activation[0]}
+        return {key for key, _ in self.keys.values()} | {*self.required, *self.also_read} | activation
+
     def unknown_keys(self, raw: JSON) -> list[str]:
         """Their keys with a value that nothing here reads, and that are not known to have no effect."""
-        known = {key for key, _ in self.keys.values()} | {*self.required, *self.also_read, *self.no_effect}
-        known |= {*self.aliases, *self.aliases.values(), *WITHOUT_EFFECT, *GENERATION_KEYS}
+        known = {*self.read_keys, *self.no_effect, *WITHOUT_EFFECT, *GENERATION_KEYS}
+        known |= {*self.aliases, *self.aliases.values()}
         return sorted(key for key, value in raw.items() if key not in known and value is not None)
 
     def check_tensors(self, folder: Folder, config: Config) -> None:
@@ -191,7 +205,7 @@ class Family:
 
     def read_tokenizer(self, path: Path, config: Config) -> Any:
         """The tokenizer of a folder, or None."""
-        return of_model(path, reads_both_ways=False)
+        return of_model(path, reads_both_ways=self.reads_both_ways)
 
     def _with_keys(self, raw: JSON) -> JSON:
         """With the keys that are given by another name."""
@@ -218,11 +232,25 @@ class Family:
                     expected=value,
                 )
         fields = {name: raw.get(key, default) for name, (key, default) in self.keys.items()}
-        fields |= {"head.kind": self._head(raw), **self.fixed, **self.read_more(raw)}
+        if "special.padding" in self.keys:
+            fields["special.padding"] = read_padding(raw, default=self.keys["special.padding"][1])
+        fields |= {"head.kind": self._head(raw), **self.fixed}
+        fields |= {**self._read_activation(raw), **self.read_more(raw)}
         given = {name: value for name, value in fields.items() if value is not None or name in MAY_BE_NONE}
         config = make_config(given)
         self._check_causal(raw, config)
         return config
+
+    def _read_activation(self, raw: JSON) -> dict[str, str]:
+        if self.activation is None:
+            return {}
+        key, default = self.activation
+        return {"feed_forward.activation": read_activation(raw.get(key, default), key)}
+
+    def _write_activation(self, config: Config) -> dict[str, str]:
+        if self.activation is None:
+            return {}
+        return {self.activation[0]: self.their_activations[config.feed_forward.activation]}
 
     def _check_causal(self, raw: JSON, config: Config) -> None:
         """`is_causal` turns decoders into encoders there, encoders into decoders, and both sides of a

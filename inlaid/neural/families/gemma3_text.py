@@ -11,14 +11,8 @@ from typing import Any, ClassVar
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.config_parts import RotaryConfig
-from inlaid.neural.families.family import (
-    JSON,
-    read_activation,
-    read_end,
-    read_padding,
-    write_end,
-)
-from inlaid.neural.families.llama import BLOCK, TORCH_ACTIVATIONS, Llama
+from inlaid.neural.families.family import JSON, read_end, write_end
+from inlaid.neural.families.llama import BLOCK, Llama
 from inlaid.neural.families.names import Names
 from inlaid.neural.families.rope import ROPE_KEYS, read_rotary_of, write_rotary
 from inlaid.neural.families.windows import (
@@ -38,6 +32,7 @@ BIDIRECTIONAL = "use_bidirectional_attention"
 
 class Gemma3(Llama):
     model_type = "gemma3_text"
+    activation = ("hidden_activation", "gelu_pytorch_tanh")
     keys: ClassVar = {
         **{name: key for name, key in Llama.keys.items() if name != "feed_forward.bias"},
         "vocab_size": ("vocab_size", 262208),
@@ -68,7 +63,6 @@ class Gemma3(Llama):
     }
     also_read: ClassVar = (
         "eos_token_id",
-        "hidden_activation",
         "is_causal",
         "layer_types",
         "rope_local_base_freq",
@@ -93,12 +87,9 @@ class Gemma3(Llama):
         both_ways = bool(raw.get(BIDIRECTIONAL, False))
         if both_ways:
             window = window // 2 + 1  # their window is the whole, ours one side and the token itself
-        activation = "hidden_activation"
         return {
             "kind": "encoder" if both_ways else "decoder",
-            "feed_forward.activation": read_activation(raw.get(activation, "gelu_pytorch_tanh"), activation),
             "special.end": read_end(raw, 1),
-            "special.padding": read_padding(raw, default=0),
             **read_windows(types, window),
             **_read_rotaries(raw, has_window=SLIDING in types),
         }
@@ -108,7 +99,6 @@ class Gemma3(Llama):
         both_ways = config.kind == "encoder"
         positions = config.positions
         more: dict[str, Any] = {
-            "hidden_activation": TORCH_ACTIVATIONS[config.feed_forward.activation],
             ROPE: {
                 FULL: write_rotary(positions.rotary),
                 SLIDING: write_rotary(positions.window_rotary or RotaryConfig(base=LOCAL_BASE)),

@@ -7,11 +7,8 @@ from typing import Any, ClassVar
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import (
     JSON,
-    THEIR_ACTIVATIONS,
     Family,
-    read_activation,
     read_end,
-    read_padding,
     write_end,
 )
 from inlaid.neural.families.names import Names, Place, blocks
@@ -32,6 +29,7 @@ BLOCK = {
 class Gpt2(Family):
     model_type = "gpt2"
     tokenizer_class = "GPT2Tokenizer"
+    activation = ("activation_function", "gelu_new")
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 50257),
         "dim": ("n_embd", 768),
@@ -52,7 +50,7 @@ class Gpt2(Family):
         "scale_attn_weights": True,
         "add_cross_attention": False,
     }
-    also_read: ClassVar = ("activation_function", "embd_pdrop", "eos_token_id")
+    also_read: ClassVar = ("embd_pdrop", "eos_token_id")
     no_effect: ClassVar = (
         "initializer_range",
         "n_ctx",
@@ -72,17 +70,10 @@ class Gpt2(Family):
     classes: ClassVar = {"linear": "GPT2LMHeadModel", "none": "GPT2Model"}
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
-        key = "activation_function"
-        return {
-            "feed_forward.activation": read_activation(raw.get(key, "gelu_new"), key),
-            "special.end": read_end(raw, 50256),
-            "special.padding": read_padding(raw),
-            "embedding_dropout": _embedding_dropout(raw),
-        }
+        return {"special.end": read_end(raw, 50256), "embedding_dropout": _embedding_dropout(raw)}
 
     def write_more(self, config: Config) -> dict[str, Any]:
         return {
-            "activation_function": THEIR_ACTIVATIONS[config.feed_forward.activation],
             "embd_pdrop": config.dropout if config.embedding_dropout is None else config.embedding_dropout,
             "eos_token_id": write_end(config),
         }

@@ -13,9 +13,7 @@ from inlaid.neural.families.family import (
     JSON,
     THEIR_ACTIVATIONS,
     Family,
-    read_activation,
     read_end,
-    read_padding,
     write_end,
 )
 from inlaid.neural.families.names import Names, blocks
@@ -36,13 +34,14 @@ BLOCK = {
     "feed_forward_norm": "post_attention_layernorm",
 }
 
-TORCH_ACTIVATIONS = {**THEIR_ACTIVATIONS, "gelu_tanh": "gelu_pytorch_tanh"}
-"""With torch's own GELU, as here: `gelu_new` is the same function and differs in the last bits."""
 BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
 
 
 class Llama(Family):
     model_type = "llama"
+    activation = ("hidden_act", "silu")
+    their_activations: ClassVar = {**THEIR_ACTIVATIONS, "gelu_tanh": "gelu_pytorch_tanh"}
+    """With torch's own GELU, as here: `gelu_new` is the same function and differs in the last bits."""
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 32000),
         "dim": ("hidden_size", 4096),
@@ -68,7 +67,7 @@ class Llama(Family):
         "positions.layout": "halves",
     }
     required: ClassVar = {"pretraining_tp": 1}
-    also_read: ClassVar = ("eos_token_id", "hidden_act", "is_causal", *ROPE_KEYS)
+    also_read: ClassVar = ("eos_token_id", "is_causal", *ROPE_KEYS)
     no_effect: ClassVar = ("initializer_range", "use_cache")
     classes: ClassVar = {"linear": "LlamaForCausalLM", "none": "LlamaModel"}
     default_end: ClassVar[int | None] = 2
@@ -77,9 +76,7 @@ class Llama(Family):
         return {
             "kind": "decoder" if raw.get("is_causal", True) else "encoder",
             "positions.rotary": read_rotary(raw),
-            "feed_forward.activation": read_activation(raw.get("hidden_act", "silu"), "hidden_act"),
             "special.end": read_end(raw, self.default_end),
-            "special.padding": read_padding(raw, default=self.keys["special.padding"][1]),
         }
 
     def our_window(self, raw: JSON, window: int | None) -> int:
@@ -97,7 +94,6 @@ class Llama(Family):
 
     def write_more(self, config: Config) -> dict[str, Any]:
         more = {
-            "hidden_act": TORCH_ACTIVATIONS[config.feed_forward.activation],
             "rope_parameters": write_rotary(config.positions.rotary),
             "eos_token_id": write_end(config),
         }

@@ -12,11 +12,8 @@ from inlaid.neural.config import Config
 from inlaid.neural.families.family import (
     JSON,
     SHARED,
-    THEIR_ACTIVATIONS,
     Family,
-    read_activation,
     read_end,
-    read_padding,
     write_end,
 )
 from inlaid.neural.families.names import Names, Place, blocks
@@ -34,6 +31,7 @@ SINUSOID_ERROR = 4e-3
 
 class Marian(Family):
     model_type = "marian"
+    activation = ("activation_function", "gelu")
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 58101),
         "dim": ("d_model", 1024),
@@ -67,7 +65,6 @@ class Marian(Family):
     }
     also_read: ClassVar = (
         "activation_dropout",
-        "activation_function",
         "bad_words_ids",
         "decoder_attention_heads",
         "decoder_ffn_dim",
@@ -101,21 +98,17 @@ class Marian(Family):
                     encoder=encoder,
                     decoder=decoder,
                 )
-        key = "activation_function"
         return {
-            "feed_forward.activation": read_activation(raw.get(key, "gelu"), key),
             "target_vocab_size": _target_vocab_size(raw),
             "head.bias": self.class_name(raw) == self.classes["linear"],
             "special.start": raw.get("decoder_start_token_id", 58100),
             "special.end": read_end(raw, 0),
-            "special.padding": read_padding(raw, default=58100),
             "special.banned": _banned(raw),
         }
 
     def write_more(self, config: Config) -> dict[str, Any]:
         special = config.special
         more = {
-            "activation_function": THEIR_ACTIVATIONS[config.feed_forward.activation],
             "decoder_ffn_dim": config.feed_forward_dim,
             "decoder_attention_heads": config.attention.heads,
             "decoder_start_token_id": special.start,

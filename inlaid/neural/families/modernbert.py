@@ -13,7 +13,6 @@ from inlaid.neural.families.family import (
     Family,
     read_activation,
     read_end,
-    read_padding,
     write_end,
 )
 from inlaid.neural.families.names import Names, Place, blocks
@@ -43,6 +42,7 @@ BASES = {FULL: ("global_rope_theta", 160_000.0), SLIDING: ("local_rope_theta", 1
 
 class ModernBert(Family):
     model_type = "modernbert"
+    activation = ("hidden_activation", "gelu")
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 50368),
         "dim": ("hidden_size", 768),
@@ -77,7 +77,6 @@ class ModernBert(Family):
         "eos_token_id",
         "global_attn_every_n_layers",
         "global_rope_theta",
-        "hidden_activation",
         "layer_types",
         "local_attention",
         "local_rope_theta",
@@ -103,15 +102,12 @@ class ModernBert(Family):
     classes: ClassVar = {"masked": "ModernBertForMaskedLM", "none": "ModernBertModel"}
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
-        activation = raw.get("hidden_activation", "gelu")
         windows = _read_windows(raw)
         rotary = _read_rotary(raw, FULL)
         window_rotary = _read_rotary(raw, SLIDING)
         same = window_rotary == rotary or not windows["attention.window"]
         return {
-            "feed_forward.activation": read_activation(activation, "hidden_activation"),
             "special.end": read_end(raw, 50282),
-            "special.padding": read_padding(raw, default=50283),
             "positions.rotary": rotary,
             "positions.window_rotary": None if same else window_rotary,
             **windows,
@@ -131,7 +127,6 @@ class ModernBert(Family):
     def write_more(self, config: Config) -> dict[str, Any]:
         positions = config.positions
         more = {
-            "hidden_activation": THEIR_ACTIVATIONS[config.feed_forward.activation],
             "eos_token_id": write_end(config),
             "layer_types": write_layer_types(config),
             "rope_parameters": {

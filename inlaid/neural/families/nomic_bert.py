@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
-from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
-from inlaid.neural.families.family import JSON, THEIR_ACTIVATIONS, Family, read_activation, read_padding
+from inlaid.neural.families.family import JSON, Family
 from inlaid.neural.families.names import Names, Place, blocks
 from inlaid.neural.families.rope import read_rotary, write_rotary
 
@@ -56,6 +54,8 @@ FIRST_REQUIRED = {
 class NomicBert(Family):
     model_type = "nomic_bert"
     tokenizer_class = "BertTokenizer"
+    reads_both_ways = True
+    activation = ("hidden_act", "silu")
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 30528),
         "dim": ("hidden_size", 768),
@@ -86,7 +86,6 @@ class NomicBert(Family):
     required: ClassVar = {"tie_word_embeddings": True}
     also_read: ClassVar = (
         "activation_function",
-        "hidden_act",
         "rope_parameters",
         "rope_scaling",
         "rope_theta",
@@ -123,17 +122,12 @@ class NomicBert(Family):
 
     def read_more(self, raw: JSON) -> dict[str, Any]:
         return {
-            "feed_forward.activation": read_activation(raw.get("hidden_act", "silu"), "hidden_act"),
             "positions.rotary": read_rotary({"rope_theta": 1000.0, **raw}),
-            "special.padding": read_padding(raw, default=0),
             "head.bias": self.class_name(raw) != self.classes["none"],
         }
 
     def write_more(self, config: Config) -> dict[str, Any]:
-        return {
-            "hidden_act": THEIR_ACTIVATIONS[config.feed_forward.activation],
-            "rope_parameters": write_rotary(config.positions.rotary),
-        }
+        return {"rope_parameters": write_rotary(config.positions.rotary)}
 
     def names(self, config: Config) -> Names:
         return Names(
@@ -153,10 +147,6 @@ class NomicBert(Family):
             output_table="cls.predictions.decoder.weight",
             copies={"cls.predictions.decoder.bias": "cls.predictions.bias"},
         )
-
-    def read_tokenizer(self, path: Path, config: Config) -> Any:
-        """A vocab.txt counts too, as BERT's."""
-        return of_model(path, reads_both_ways=True)
 
 
 def _of_first_files(raw: JSON) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from inlaid.neural.families.family import (
     Family,
     read_activation,
     read_end,
-    read_padding,
     write_end,
 )
 from inlaid.neural.families.names import Names, Place, blocks
@@ -92,7 +91,6 @@ class T5Family(Family):
             **self._feed_forward(raw),
             "special.start": raw.get("decoder_start_token_id", padding),
             "special.end": read_end(raw, 1),
-            "special.padding": read_padding(raw, default=0),
             **dict.fromkeys(DROPOUTS, raw.get("dropout_rate", 0.1)),
         }
         if self.class_name(raw) == self.classes[ENCODER]:

@@ -102,7 +102,7 @@ def doctor(
     if corpus is not None:
         checks.append(partial(word_checks.missing_in_corpus, vectors, corpus))
     found = list[Finding]()
-    for check in counted(checks, "examining", unit="checks", report=report, every=1):
+    for check in counted(checks, "checking", unit="checks", report=report, every=1):
         found += check()
     found.sort(key=lambda each: SEVERITIES.index(each.severity))
     return Diagnosis(

@@ -110,7 +110,7 @@ class KnownWords:
         return id if id is not None and id < len(self.table) else None
 
     def forget(self, most: int) -> None:
-        """Forget the composed vectors, and their ids, if there are more than so many."""
+        """Forget the composed vectors, and their ids, if there are more than this many."""
         if len(self._composed_ids) > most:
             self._composed_ids.clear()
             self._composed_rows.clear()

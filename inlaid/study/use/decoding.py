@@ -42,7 +42,7 @@ class DecodingSettings:
     repetition_penalty: Weight | None = None
     """Above 1, words that are in the text already become less likely (1)."""
     no_repeat_ngram_size: Count | None = None
-    """`--no-repeat-ngram-size`: so many tokens in a row never occur twice; 0: they may (0)."""
+    """`--no-repeat-ngram-size`: this many tokens in a row never occur twice; 0: they may (0)."""
     trace: bool = False
     """Show the decoding step by step: the likeliest tokens, the chosen one; for beams the tree."""
 
@@ -65,7 +65,7 @@ class SamplingSettings(DecodingSettings):
 
 
 def generation_settings(settings: DecodingSettings, model: Model, prompt: int) -> GenerationSettings:
-    """The settings as decoding takes them, for prompts of so many tokens."""
+    """The settings as decoding takes them, for prompts of this many tokens."""
     names = {name for name in settings.__dataclass_fields__ if name not in ("trace", "batch")}
     values: dict[str, Any] = {name: getattr(settings, name) for name in names}
     values["method"] = _method(values)
@@ -100,7 +100,7 @@ def _room(model: Model, prompt: int) -> int | None:
     many."""
     file = model.generation
     limit = model.config.max_length
-    said = file is not None and (file.settings.max_new_tokens or file.max_length)
-    if said or limit is None:
+    has_limit = file is not None and (file.settings.max_new_tokens or file.max_length)
+    if has_limit or limit is None:
         return None
     return max(1, min(NEW_TOKENS, limit + 1 - prompt))

@@ -86,7 +86,7 @@ def next(
     """The tokens most likely to come next after a text, with their probabilities.
 
     A decoder (GPT-2, Llama) continues the text. A seq2seq (Marian, T5) reads the text and starts its answer;
-    `target` is what it has said so far.
+    `target` is the beginning of that answer.
 
     >>> next(model, "从前有一座", n=5)
 

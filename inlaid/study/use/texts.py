@@ -137,7 +137,7 @@ def chunks(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def shortened(text: str, places: int = 40) -> str:
-    """A text on one line, cut where it is longer than so many characters.
+    """A text on one line, cut where it is longer than this many characters.
 
     >>> shortened("one two three", 8)
     'one two…'

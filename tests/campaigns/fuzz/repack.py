@@ -163,7 +163,7 @@ def resealed(data: bytes, random: Random) -> bytes:
     if random.random() < 0.05 and content:
         shape = [0, random.choice(HUGE)]
         random.shuffle(shape)
-        content[random.choice(list(content))] = array_writer.Stream([], np.dtype("<f4"), tuple(shape))
+        content[random.choice(list(content))] = array_writer.StreamedArray([], np.dtype("<f4"), tuple(shape))
     return _sealed(content, metadata)
 
 

@@ -1,0 +1,54 @@
+"""Tokenize: one text as a corpus would be tokenized, with the position of each token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inlaid.collect.normalize import normalizer, original_span, origins
+from inlaid.config import settings_of
+from inlaid.encode.corpus import Corpus, Encoding, encoding_of
+from inlaid.encode.tokenizers import HasIds, Tokenized
+from inlaid.errors import SettingError, SourceError
+
+
+def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tokenized:
+    """Normalize and tokenize one text as a corpus with these settings would, or as `corpus` was encoded, with
+    the position of each token.
+
+    >>> [token.text for token in tokenize("我喜欢Apple手机").tokens]
+    ['我', '喜欢', 'apple', '手机']
+    """
+    if corpus is not None and settings:
+        raise SettingError(
+            "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
+            names=", ".join(settings),
+        )
+    _refuse_surrogates(text)
+    encoding = settings_of(Encoding, settings) if corpus is None else encoding_of(corpus.manifest["encoding"])
+    tokenizer = encoding.make_tokenizer() if corpus is None else corpus.tokenizer()
+    normalized = normalizer(encoding.steps)(text)
+    places = origins(text, encoding.steps)
+    tokens = tokenizer.tokenize(normalized)
+    ids = tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None
+    if corpus is not None and "phrases" in corpus.manifest:
+        from inlaid.encode.phrases import join_tokens  # it imports the kernels
+
+        tokens = join_tokens(tokens, corpus)
+        ids = None
+    original = None
+    if places is not None:
+        original = [original_span(places, token.start, token.end) for token in tokens]
+    return Tokenized(normalized, tokens, original, ids)
+
+
+def _refuse_surrogates(text: str) -> None:
+    """Raise SourceError for what is no text: a terminal without UTF-8 passes bytes on as lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            "Character {place:,} of the text is {found!a}, not a character. In a terminal, use UTF-8: "
+            "`export LC_ALL=C.UTF-8`.",
+            place=error.start + 1,
+            found=text[error.start],
+        ) from None

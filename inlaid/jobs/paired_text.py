@@ -1,0 +1,34 @@
+"""Paired text: the sentences of pairs, for methods that read pairs, and a check that no pair was lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inlaid.encode.corpus import Corpus, Encoding
+from inlaid.encode.inputs import is_encoded
+from inlaid.errors import SourceError
+from inlaid.jobs.training import Method, ReadsPairs
+from inlaid.report import Report
+
+
+def as_sentences(text: Any, method: Method, encoding: Encoding | None, report: Report) -> Any:
+    """A text as its sentences where a method reads pairs; any other text as it is."""
+    if not isinstance(method, ReadsPairs) or is_encoded(text):
+        return text
+    return method.sentences(text, encoding or Encoding(), report)
+
+
+def check_pairs(encoded: Corpus, text: Any, method: Method) -> None:
+    """Raise SourceError unless the sentences of a corpus are still those of the pairs, each with its pair;
+    methods that read no pairs take any corpus."""
+    if not isinstance(method, ReadsPairs):
+        return
+    found = len(encoded.offsets) - 1
+    expected = len(text) if isinstance(text, list) else 2 * (found // 2)
+    if found != expected:
+        raise SourceError(
+            "{missing:,} of {expected:,} sentences have no tokens, so their pairs are lost. Use a tokenizer "
+            "that keeps all of a text, such as bpe, or clean the pairs.",
+            missing=expected - found,
+            expected=expected,
+        )
