@@ -62,7 +62,7 @@ def aligned(
             dim=DIM,
             report=silent,
             **settings,
-            **({"dictionary": world.dictionary()} if language == "zh" else {}),
+            **({"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}),
             **({"seed": seed} if method == "sgns" else {}),
         )
         for language in ("zh", "en")
