@@ -40,7 +40,7 @@ LONGER = (
 NAME_FREQUENCY = 100
 """Enough for 小明 / 说 to win over 小 / 明说. Any frequency from 30 to 1,000 gives the same F1."""
 LONGER_FREQUENCY = 1
-"""Enough for 陈小江 to win over 陈 / 小江. There are many such names: more would change how other words compete."""
+"""Enough for 陈小江 to win over 陈 / 小江. These are many: more would change how other words compete."""
 
 Segmenter = Callable[[str], list[str]]
 
