@@ -87,7 +87,7 @@ def together(
     method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found
 ) -> None:
     lines = iter(world.sentences("both", words=words, seed=seed))
-    joined = [f"{zh} {next(lines, '')}" for zh in lines]
+    joined = [f"{zh} {en}" for zh, en in zip(lines, lines, strict=True)]
     more = {"seed": seed} if method == "sgns" else {}
     space = inlaid.train(
         joined,
