@@ -86,7 +86,7 @@ def aligned(
 def together(
     method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found
 ) -> None:
-    lines = iter(world.sentences("both", words=words, seed=seed))
+    lines = iter(world.sentences("both", words=2 * words, seed=seed))
     joined = [f"{zh} {en}" for zh, en in zip(lines, lines, strict=True)]
     more = {"seed": seed} if method == "sgns" else {}
     space = inlaid.train(

@@ -79,6 +79,7 @@ class PPMI:
                 if cells.size <= DENSE
                 else self._sparse(cells, associated, report)
             )
+            table[associated[:, 0] == 0] = 0  # of rounding alone, their direction would be any
             return Vectors(data.vocabulary.words, table, data.vocabulary.counts)
 
         return PPMITraining(compute, cells, associated)
@@ -165,7 +166,7 @@ class PPMI:
 
 
 class PPMITraining(OneStep):
-    """The one step of PPMI. A word none of whose pairs has a positive PMI has a vector that means nothing."""
+    """The one step of PPMI. A word none of whose pairs has a positive PMI has a zero vector."""
 
     def __init__(self, compute: Callable[[], Vectors], cells: Cells, associated: np.ndarray) -> None:
         super().__init__(compute, data_bytes=cells.nbytes)

@@ -86,3 +86,11 @@ def test_more_dimensions_than_words_are_refused():
 def test_words_that_never_co_occur_are_refused():
     with pytest.raises(SourceError, match="No word has a context"):
         inlaid.train(encode(["a", "b"], Encoding(min_count=1)), PPMI(dim=1))
+
+
+def test_words_without_contexts_have_zero_vectors():
+    """Rows of rounding errors would have neighbors."""
+    text = ["甲 很 好", "乙 很 好", "甲 又 远", "乙 又 高"] * 5 + [f"w{number}" for number in range(2000)]
+    vectors = inlaid.train(text, "ppmi", dim=8, min_count=1, tokenizer="whitespace")
+    alone = [word.startswith("w") for word in vectors.words]
+    assert not vectors.table[alone].any()
