@@ -62,7 +62,7 @@ def aligned(
             dim=DIM,
             report=silent,
             **settings,
-            **({"dictionary": world.dictionary()} if language == "zh" else {}),
+            **({"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}),
             **({"seed": seed} if method == "sgns" else {}),
         )
         for language in ("zh", "en")
@@ -86,8 +86,8 @@ def aligned(
 def together(
     method: str, settings: dict[str, Any], words: int, seed: int, pairs: list[tuple[str, str]], found: Found
 ) -> None:
-    lines = iter(world.sentences("both", words=words, seed=seed))
-    joined = [f"{zh} {next(lines, '')}" for zh in lines]
+    lines = iter(world.sentences("both", words=2 * words, seed=seed))
+    joined = [f"{zh} {en}" for zh, en in zip(lines, lines, strict=True)]
     more = {"seed": seed} if method == "sgns" else {}
     space = inlaid.train(
         joined,

@@ -44,12 +44,18 @@ def pairs(*, words: int = 100_000, seed: int = 1) -> Iterator[Pair]:
 def sentences(
     language: Language | Literal["both"] = "both", *, words: int = 100_000, seed: int = 1
 ) -> Iterator[str]:
-    """The sentences of the same pairs, with at least `words` words; "both" alternates, Chinese first."""
+    """The sentences of the same pairs, at least `words` words; "both" gives whole pairs, Chinese first."""
     _check(words, seed)
     _check_language(language, (*LANGUAGES, "both"))
     wanted = LANGUAGES if language == "both" else (language,)
-    sides = chain.from_iterable(zip(LANGUAGES, pair, strict=True) for pair in pairs_with_spaces(seed))
-    return until(words, ((plain(text, side), length(text)) for side, text in sides if side in wanted))
+    return chain.from_iterable(until(words, _sides(wanted, seed)))
+
+
+def _sides(wanted: tuple[Language, ...], seed: int) -> Iterator[tuple[list[str], int]]:
+    """The sentences of each pair in the languages that are wanted, and how many words they have."""
+    for pair in pairs_with_spaces(seed):
+        sides = [side for side in zip(LANGUAGES, pair, strict=True) if side[0] in wanted]
+        yield [plain(text, language) for language, text in sides], sum(length(text) for _, text in sides)
 
 
 def segmented(*, words: int = 100_000, seed: int = 1) -> Iterator[tuple[str, ...]]:

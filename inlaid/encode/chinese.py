@@ -39,6 +39,8 @@ LONGER = (
 """Words that start like a nickname and are not in the dictionary of rjieba: 小红 / 书 would break them."""
 NAME_FREQUENCY = 100
 """Enough for 小明 / 说 to win over 小 / 明说. Any frequency from 30 to 1,000 gives the same F1."""
+LONGER_FREQUENCY = 1
+"""Enough for 陈小江 to win over 陈 / 小江. These are many: more would change how other words compete."""
 
 Segmenter = Callable[[str], list[str]]
 
@@ -64,11 +66,17 @@ def nicknames() -> Iterator[str]:
 
 
 def words_with_nicknames() -> Iterator[str]:
-    """刘小明, 小红书: longer words that nicknames would break."""
+    """刘小明, 陈小江, 小红书: longer words that nicknames would break."""
     for surname in SURNAMES:
         if surname not in NOT_BEFORE_NAMES:
-            yield from (f"{surname}小{name}" for name in GIVEN_NAMES)
+            yield from (f"{surname}小{name}" for name in GIVEN_NAMES + SURNAMES)
     yield from LONGER
+
+
+def names() -> Iterator[tuple[str, int]]:
+    """What is added to the dictionary of rjieba, with frequencies."""
+    yield from ((name, NAME_FREQUENCY) for name in nicknames())
+    yield from ((name, LONGER_FREQUENCY) for name in words_with_nicknames())
 
 
 @functools.lru_cache(maxsize=8)
@@ -112,9 +120,9 @@ def _jieba(words: tuple[Entry, ...]):
     import rjieba  # importing it reads a dictionary of 5 MB, so only when there is Chinese text
 
     jieba = rjieba.Jieba()
-    for name in itertools.chain(nicknames(), words_with_nicknames()):
+    for name, frequency in names():
         if not jieba.has_word(name):
-            jieba.add_word(name, NAME_FREQUENCY, "nr")
+            jieba.add_word(name, frequency, "nr")
     for word, frequency in words:
         jieba.add_word(word, frequency, None)
     return jieba

@@ -79,6 +79,7 @@ class PPMI:
                 if cells.size <= DENSE
                 else self._sparse(cells, associated, report)
             )
+            table[associated[:, 0] == 0] = 0  # of rounding alone, their direction would be any
             return Vectors(data.vocabulary.words, table, data.vocabulary.counts)
 
         return PPMITraining(compute, cells, associated)
@@ -94,7 +95,7 @@ class PPMI:
         matrix = Cells(cells.starts, cells.columns, forward).dense()
         associated[:, 0] = (matrix > 0).sum(axis=1)
         left, strength, _ = np.linalg.svd(matrix)
-        return self._rows(left, strength, associated)
+        return self._rows(left, strength)
 
     def _sparse(self, cells: Cells, associated: np.ndarray, report: Report) -> np.ndarray:
         """Halko, Martinsson and Tropp 2011, algorithm 4.4: the matrix is only ever multiplied with."""
@@ -109,7 +110,7 @@ class PPMI:
         basis = _orthonormal(self._times(forward, basis))
         small = self._times(backward, basis)
         left, strength, _ = np.linalg.svd(small.T, full_matrices=False)
-        return self._rows(basis @ left, strength, associated)
+        return self._rows(basis @ left, strength)
 
     def _associations(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
         """Positive PMI of each cell, and of its transpose (smoothing makes the matrix asymmetric)."""
@@ -154,21 +155,18 @@ class PPMI:
             ]:
                 each.result()
 
-    def _rows(self, left: np.ndarray, strength: np.ndarray, associated: np.ndarray) -> np.ndarray:
+    def _rows(self, left: np.ndarray, strength: np.ndarray) -> np.ndarray:
         left = left[:, : self.dim]
         strength = strength[: self.dim]
-        # a singular vector's sign is arbitrary: make its largest entry positive
-        largest = np.abs(left).argmax(axis=0)
+        largest = np.abs(left).argmax(
+            axis=0
+        )  # a singular vector's sign is arbitrary: make its largest entry positive
         signs = np.sign(left[largest, np.arange(left.shape[1])])
-        table = left * signs * strength**self.singular_exponent
-        # Their rows of the matrix are zero, and so are their vectors but for the rounding of the SVD, which
-        # would make them neighbors of anything.
-        table[associated[:, 0] == 0] = 0
-        return np.ascontiguousarray(table, np.float32)
+        return np.ascontiguousarray(left * signs * strength**self.singular_exponent, np.float32)
 
 
 class PPMITraining(OneStep):
-    """The one step of PPMI. A word none of whose pairs has a positive PMI has a vector of zeros."""
+    """The one step of PPMI. A word none of whose pairs has a positive PMI has a zero vector."""
 
     def __init__(self, compute: Callable[[], Vectors], cells: Cells, associated: np.ndarray) -> None:
         super().__init__(compute, data_bytes=cells.nbytes)

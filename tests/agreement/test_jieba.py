@@ -30,7 +30,7 @@ TEXTS = [
     "区块链和机器学习都用得上生成式模型",
     "韩玉赏鉴会上小明说他喜欢游泳",
     "老王问小红结婚的和尚未结婚的人",
-    "刘小丽在小红书上看小田原的照片",
+    "刘小丽和陈小江在小红书上看小田原的照片",
 ]
 
 
@@ -38,9 +38,9 @@ def jieba_with_nicknames() -> Any:
     """jieba with the names that we add to its dictionary."""
     made = jieba.Tokenizer()
     made.initialize()
-    for name in [*chinese.nicknames(), *chinese.words_with_nicknames()]:
+    for name, frequency in chinese.names():
         if not made.FREQ.get(name):
-            made.add_word(name, chinese.NAME_FREQUENCY)
+            made.add_word(name, frequency)
     return made
 
 

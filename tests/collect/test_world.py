@@ -107,6 +107,7 @@ def test_both_alternates_the_sides_of_the_same_pairs(words, seed):
     both = list(world.sentences("both", words=words, seed=seed))
     expected = [side for pair in world.pairs(words=words, seed=seed) for side in (pair.zh, pair.en)]
     assert both == expected[: len(both)]
+    assert len(both) % 2 == 0  # no sentence without its translation
 
 
 def test_text_is_clean(many):

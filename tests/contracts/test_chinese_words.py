@@ -155,7 +155,9 @@ def test_a_corpus_keeps_the_words_of_its_dictionary(typed: Any, tmp_path: Path, 
     assert filled["context"] == ["t恤", "云计算"]
 
 
-@pytest.mark.parametrize("text", ["小红书 很 好", "刘小丽 来 了", "小丁当", "小田原", "对于 小明", "小明 说"])
+@pytest.mark.parametrize(
+    "text", ["小红书 很 好", "刘小丽 来 了", "陈小江 去 学校", "小丁当", "小田原", "对于 小明", "小明 说"]
+)
 def test_names_break_no_longer_words(text: str, typed: Any):
     assert tokens(typed("tokenize", text.replace(" ", ""))) == text.split()
 

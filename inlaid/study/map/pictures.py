@@ -227,7 +227,8 @@ class _LabelStyle(NamedTuple):
     fontsize: float
     gap: int
     """Pixels between a label and its dot."""
-    halo: list[Any]
+    effects: list[Any]
+    """A white outline, and the text on it."""
 
 
 def _draw_labels(canvas: Any, axes: Any, words: list[str], places: np.ndarray) -> int:
@@ -237,8 +238,10 @@ def _draw_labels(canvas: Any, axes: Any, words: list[str], places: np.ndarray) -
     canvas.draw()  # computes the layout,
     canvas.figure.set_layout_engine("none")  # which labels must not change
     effects = need("matplotlib.patheffects", extra="explore")
-    halo = [effects.withStroke(linewidth=1.5, foreground="white")]
-    style = _LabelStyle(13 if small else 7.5, 9 if small else 4, halo)
+    # Outlines that are snapped to whole pixels lose strokes: 三 would be drawn as 二.
+    outline = effects.Stroke(linewidth=1.5, foreground="white", snap=False)
+    text = effects.Stroke(linewidth=0, snap=False)
+    style = _LabelStyle(13 if small else 7.5, 9 if small else 4, [outline, text])
     dots = axes.transData.transform(places)
     taken = np.empty((0, 4))
     if small:
@@ -263,7 +266,7 @@ def _draw_label(
         ha="center",
         va="center",
         fontsize=style.fontsize,
-        path_effects=style.halo,
+        path_effects=style.effects,
     )
     frame = axes.get_window_extent().extents
     extent = label.get_window_extent(canvas.get_renderer())

@@ -96,6 +96,13 @@ def test_each_character_is_drawn_as_itself(chinese_font: None):
     assert len(set(pages)) == 3
 
 
+def test_small_labels_keep_all_strokes(chinese_font: None):
+    """Snapped to whole pixels, 土 was drawn as 丨."""
+    many = [f"{number}" for number in range(pictures.SMALL + 1)]
+    blank, one, three = (pixels(picture(of([word, *many]))) for word in ("\u200b", "丨", "土"))
+    assert np.abs(three - blank).sum() > 1.5 * np.abs(one - blank).sum()
+
+
 def test_the_search_for_fonts_is_silent(
     matplotlib: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
