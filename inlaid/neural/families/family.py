@@ -97,7 +97,8 @@ class Family:
     has_config_json: ClassVar[bool] = True
     """Folders have a config.json with this model type; otherwise `recognizes` tells by other files."""
     tokenizer_class: ClassVar[str] = ""
-    """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is."""
+    """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is,
+    whatever it names."""
     classes: ClassVar[Mapping[str, str]] = {}
     """Our kind of head -> their class that has it; the first is the default."""
 

@@ -43,6 +43,7 @@ BIAS = ("attention.bias", "attention.output_bias", "feed_forward.bias")
 
 class Llama(Family):
     model_type = "llama"
+    tokenizer_class = "PreTrainedTokenizerFast"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 32000),
         "dim": ("hidden_size", 4096),
