@@ -123,7 +123,7 @@ def open_folder(path: Path) -> Folder:
     them, raises FormatError."""
     if (path / ADAPTER).is_file():
         raise FormatError(
-            "{path}: {adapter} says that an adapter (PEFT, LoRA) belongs to the weights; it is not supported. "
+            "{path}: {adapter} says that an adapter (PEFT, LoRA) belongs to the weights; none is supported. "
             "Merge it into them with merge_and_unload() of peft, save the model and load that folder.",
             path=path,
             adapter=ADAPTER,
