@@ -85,7 +85,7 @@ def _add_special_tokens(tokenizer: Tokenizer, settings: Mapping[str, Any], rows:
         if not _is_word(tokenizer, token) and tokenizer.get_vocab_size() >= rows:
             yield Message("not used: {token} of tokenizer_config.json has no row in the table", token=token)
             continue
-        tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False)])
+        tokenizer.add_tokens([AddedToken(token, normalized=False)])  # not special: decoding keeps words
 
 
 def _is_word(tokenizer: Tokenizer, token: str) -> bool:
