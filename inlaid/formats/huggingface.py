@@ -25,6 +25,7 @@ WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 OLD_WEIGHTS = "pytorch_model.bin"
 OLD_INDEX = "pytorch_model.bin.index.json"
+ADAPTER = "adapter_config.json"
 TORCH_NAMES = {
     "float64": "F64",
     "float32": "F32",
@@ -118,7 +119,15 @@ class Folder:
 
 
 def open_folder(path: Path) -> Folder:
-    """Config and the list of tensors; a folder without weights raises FormatError."""
+    """Config and the list of tensors; a folder without weights, or with an adapter that would be added to
+    them, raises FormatError."""
+    if (path / ADAPTER).is_file():
+        raise FormatError(
+            "{path}: {adapter} says that an adapter (PEFT, LoRA) belongs to the weights; none is supported. "
+            "Merge it into them with merge_and_unload() of peft, save the model and load that folder.",
+            path=path,
+            adapter=ADAPTER,
+        )
     return open_weights(path, read_config(path))
 
 

@@ -23,8 +23,15 @@ from inlaid.untrusted import read_json, read_json_object
 MODULES = "modules.json"
 PROMPTS = "config_sentence_transformers.json"
 TRANSFORMER = "sentence_bert_config.json"
-OLD_TRANSFORMER = "sentence_*_config.json"
-"""Older folders have the name of the network's family there."""
+OLD_TRANSFORMERS = (
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
+)
+"""Its names in older folders; sentence-transformers reads no others."""
 TOKENIZER_SETTINGS = "tokenizer_config.json"
 NO_LIMIT = 1 << 30
 """A tokenizer without a limit says so by a larger number."""
@@ -266,9 +273,8 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 def _read_transformer(folder: Path, max_length: int | None) -> dict[str, Any]:
     """Length and case. Without max_seq_length, the limits of the tokenizer and the network hold."""
-    path = folder / TRANSFORMER
-    if not path.is_file():
-        path = next(iter(sorted(folder.glob(OLD_TRANSFORMER))), path)
+    places = [folder / name for name in (TRANSFORMER, *OLD_TRANSFORMERS)]
+    path = next((place for place in places if place.is_file()), places[0])
     raw = read_json_object(path) if path.is_file() else {}
     tokenizer = folder / TOKENIZER_SETTINGS
     settings = read_json_object(tokenizer) if tokenizer.is_file() else {}

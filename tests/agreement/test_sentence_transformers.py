@@ -293,6 +293,16 @@ def test_a_long_text_is_cut_only_when_asked(networks: Path, tmp_path: Path):
     assert not np.allclose(longer.embed(TEXTS)[3], found[3])
 
 
+def test_the_length_in_files_of_other_names(networks: Path, tmp_path: Path):
+    build(networks / "mpnet").save(str(tmp_path / "old"), create_model_card=False)
+    (tmp_path / "old" / "sentence_bert_config.json").unlink()
+    for name, length in (("mpnet", 20), ("roberta", 6)):
+        settings = {"max_seq_length": 6, "do_lower_case": False}
+        (tmp_path / "old" / f"sentence_{name}_config.json").write_text(json.dumps(settings))
+        theirs = peer.SentenceTransformer(str(tmp_path / "old"), device="cpu")
+        assert load_model(tmp_path / "old").sentence.max_length == theirs.max_seq_length == length
+
+
 def test_the_tokenizer_limits_where_no_length_is_given(networks: Path, tmp_path: Path):
     theirs = build(networks / "llama")
     theirs.save(str(tmp_path / "whole"), create_model_card=False)

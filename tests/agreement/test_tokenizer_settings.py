@@ -110,7 +110,7 @@ def test_it_decides_about_a_space_before_a_text(name: str, stored: bool, said: b
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert ours.tokenizer.encode("cat c").ids == theirs("cat c")["input_ids"]
     wanted = bool(said)
-    assert any(f"add_prefix_space {wanted}" in note for note in ours.card.notes) == (stored != wanted)
+    assert any(f"add_prefix_space={wanted}" in note for note in ours.card.notes) == (stored != wanted)
 
 
 @pytest.mark.parametrize("end", [True, False])
@@ -132,6 +132,83 @@ def test_start_and_end_are_where_tokenizer_json_puts_them(end: bool, said: bool,
     noted = [note for note in ours.card.notes if "tokenizer_config.json" in note]
     expected = f"add_eos_token of tokenizer_config.json is {said}; tokenizer.json decides otherwise"
     assert noted == ([] if end == said else [expected])
+
+
+UNIGRAM = [*("<s>", "<pad>", "</s>", "<unk>", "<mask>"), *"▁catdogCAT", "▁cat"]
+PIECES = [
+    *("<unk>", "<s>", "</s>", "<pad>", "<mask>"),
+    *(f"<0x{byte:02X}>" for byte in range(256)),
+    *"▁catdog",
+]
+TEXTS = ["cat", " cat  dog ", "CAT", "</s>cat <mask>dog", "cat\ndog", ""]
+PARTS = tokenizers.pre_tokenizers
+REBUILT: list[tuple[str, str | None, Any, Any, Any]] = [
+    ("XLMRoberta", None, "unigram", None, PARTS.Metaspace()),
+    (
+        "XLMRoberta",
+        "XLMRobertaTokenizerFast",
+        "unigram",
+        tokenizers.normalizers.Lowercase(),
+        PARTS.Metaspace(),
+    ),
+    ("Bert", "XLMRobertaTokenizer", "unigram", None, PARTS.Metaspace(prepend_scheme="first")),
+    ("Camembert", None, "unigram", None, PARTS.Metaspace()),
+    ("Llama", "LlamaTokenizer", "pieces", tokenizers.normalizers.Prepend("▁"), None),
+    ("Llama", None, "pieces", tokenizers.normalizers.Prepend("▁"), None),
+    ("Mistral", "LlamaTokenizer", "pieces", tokenizers.normalizers.Prepend("▁"), None),
+    ("Roberta", None, "bytes", tokenizers.normalizers.Lowercase(), PARTS.ByteLevel(add_prefix_space=False)),
+    ("Qwen3", None, "bytes", None, PARTS.ByteLevel(add_prefix_space=True)),
+]
+"""A network, the class its tokenizer names, and what its tokenizer.json says, which few classes take."""
+
+
+@pytest.mark.parametrize(("name", "named", "kind", "normalizer", "words"), REBUILT)
+def test_a_class_builds_a_tokenizer_again(
+    name: str, named: str | None, kind: str, normalizer: Any, words: Any, tmp_path: Path
+):
+    models = tokenizers.models
+    listed = [*UNIGRAM[:5], *sorted(PARTS.ByteLevel.alphabet())]
+    made = tokenizers.Tokenizer(
+        {
+            "unigram": lambda: models.Unigram([(word, -1.0) for word in UNIGRAM], 3),
+            "pieces": lambda: models.BPE(
+                {word: id for id, word in enumerate(PIECES)}, [], byte_fallback=True, unk_token="<unk>"
+            ),
+            "bytes": lambda: models.BPE({word: id for id, word in enumerate(listed)}, []),
+        }[kind]()
+    )
+    if normalizer is not None:
+        made.normalizer = normalizer
+    if words is not None:
+        made.pre_tokenizer = words
+    made.save(str(tmp_path / "tokenizer.json"))  # without special tokens, which only the settings name
+    special = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    settings = {**special, "pad_token": "<pad>", **({"tokenizer_class": named} if named else {})}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    size = {**SIZE, "vocab_size": 300, "intermediate_size": 8, "pad_token_id": 1}
+    heads = {"num_key_value_heads": 1} if name in ("Llama", "Mistral", "Qwen3") else {}
+    config = getattr(transformers, f"{name}Config")(**size, **heads)
+    transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
+    ours = load_model(tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    for text in TEXTS:
+        assert ours.tokenizer.encode(text).ids == theirs(text)["input_ids"], text
+    taken = name == "Mistral" or (name, named) == ("Llama", None)
+    assert any("not tokenizer.json, decides" in note for note in ours.card.notes) != taken
+    save_model(ours, tmp_path / "ours")
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path / "ours")
+    for text in TEXTS:
+        assert again(text)["input_ids"] == theirs(text)["input_ids"], text
+
+
+def test_a_vocabulary_of_another_kind_is_left_as_it_is(tmp_path: Path):
+    network("Bert", tmp_path)
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram([(word, -1.0) for word in WORDS], 1))
+    made.pre_tokenizer = PARTS.Whitespace()
+    made.save(str(tmp_path / "tokenizer.json"))
+    ours = load_model(tmp_path)
+    assert ours.tokenizer.encode("cat").ids == [WORDS.index("cat")]
+    assert any("Unigram is no vocabulary for BertTokenizer" in note for note in ours.card.notes)
 
 
 def test_a_class_that_takes_the_file_as_it_is(tmp_path: Path):

@@ -523,6 +523,15 @@ def test_a_network_that_no_longer_is_its_config_is_not_saved(tmp_path: Path):
     assert not (tmp_path / "model").exists()
 
 
+def test_weights_that_an_adapter_belongs_to_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    save_model(Model(make_network(read_config(BERT))), tmp_path / "model")
+    (tmp_path / "model" / "adapter_config.json").write_text("{}")
+    assert main(["inspect", str(tmp_path / "model")]) != 0
+    assert "merge_and_unload" in capsys.readouterr().err
+    with pytest.raises(FormatError, match="adapter_config.json says that an adapter"):
+        load_model(tmp_path / "model")
+
+
 def test_weights_that_could_not_be_read_again_are_not_written(tmp_path: Path):
     network = make_network(OWN)
     assert isinstance(network, Decoder)

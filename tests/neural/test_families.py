@@ -25,7 +25,7 @@ SOURCES = [
     or path.name in ("__init__.py", "family.py", "names.py")
 ]
 SOURCES.append(PACKAGE / "study" / "explain" / "inspect.py")
-FAMILY = re.compile(rf"(?:{'|'.join(NAMES)})(?!3|_config\.json)", re.IGNORECASE)
+FAMILY = re.compile(rf"(?:{'|'.join(NAMES)})(?!3|\w*_config\.json)", re.IGNORECASE)
 """llama3 is a way to scale rotary frequencies, sentence_bert_config.json a file of sentence-transformers for
 networks of all families."""
 

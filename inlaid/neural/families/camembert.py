@@ -9,6 +9,7 @@ from inlaid.neural.families.roberta import Roberta
 
 class Camembert(Roberta):
     model_type = "camembert"
+    tokenizer_class = "CamembertTokenizer"
     keys: ClassVar = {**Roberta.keys, "vocab_size": ("vocab_size", 30522)}
     classes: ClassVar = {"masked": "CamembertForMaskedLM", "none": "CamembertModel"}
 

@@ -104,7 +104,8 @@ class Family:
     """Tokens see those after them, as in BERT: a vocab.txt counts as a tokenizer, too, and "[CLS]" and
     "[SEP]" are put around the text."""
     tokenizer_class: ClassVar[str] = ""
-    """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is."""
+    """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is,
+    whatever it names."""
     classes: ClassVar[Mapping[str, str]] = {}
     """Our kind of head -> their class that has it; the first is the default."""
 

@@ -33,6 +33,7 @@ BIDIRECTIONAL = "use_bidirectional_attention"
 class Gemma3(Llama):
     model_type = "gemma3_text"
     activation = ("hidden_activation", "gelu_pytorch_tanh")
+    tokenizer_class = "GemmaTokenizer"
     keys: ClassVar = {
         **{name: key for name, key in Llama.keys.items() if name != "feed_forward.bias"},
         "vocab_size": ("vocab_size", 262208),

@@ -42,6 +42,7 @@ class Llama(Family):
     activation = ("hidden_act", "silu")
     their_activations: ClassVar = {**THEIR_ACTIVATIONS, "gelu_tanh": "gelu_pytorch_tanh"}
     """With torch's own GELU, as here: `gelu_new` is the same function and differs in the last bits."""
+    tokenizer_class = "PreTrainedTokenizerFast"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 32000),
         "dim": ("hidden_size", 4096),

@@ -11,6 +11,7 @@ from inlaid.neural.families.llama import BIAS, Llama
 
 class Mistral(Llama):
     model_type = "mistral"
+    tokenizer_class = ""
     keys: ClassVar = {
         **{name: key for name, key in Llama.keys.items() if name not in BIAS},
         "attention.kv_heads": ("num_key_value_heads", 8),

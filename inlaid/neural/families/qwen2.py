@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer
 
 from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import JSON
 from inlaid.neural.families.llama import BIAS, Llama
+from inlaid.neural.families.tokenizer_classes import qwen2_parts
 from inlaid.neural.families.windows import (
     SLIDING,
     check_layer_types,
@@ -22,15 +23,11 @@ from inlaid.neural.families.windows import (
 from inlaid.untrusted import read_json_object
 
 ADDED = "added_tokens_decoder"
-WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""What byte pairs are never merged across: contractions, words, single digits, punctuation, spaces."""
 
 
 class Qwen2(Llama):
     model_type = "qwen2"
+    tokenizer_class = "Qwen2Tokenizer"
     keys: ClassVar = {
         **{name: key for name, key in Llama.keys.items() if name not in BIAS},
         "vocab_size": ("vocab_size", 151936),
@@ -83,13 +80,9 @@ class Qwen2(Llama):
         """vocab.json and merges.txt do not say how text is split, nor which special tokens there are."""
         tokenizer = of_model(path, reads_both_ways=False)
         if isinstance(tokenizer, Tokenizer) and not (path / "tokenizer.json").is_file():
-            tokenizer.normalizer = normalizers.NFC()
-            tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-                [
-                    pre_tokenizers.Split(Regex(WORDS), "isolated"),
-                    pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-                ]
-            )
+            parts = qwen2_parts()
+            tokenizer.normalizer = parts.normalizer
+            tokenizer.pre_tokenizer = parts.pre_tokenizer
             _add_special_tokens(tokenizer, path / "tokenizer_config.json")
         return tokenizer
 

@@ -32,6 +32,7 @@ PROJECTIONS = ("query", "key", "value", "output")
 
 class T5Family(Family):
     model_type = "t5"
+    tokenizer_class = "T5Tokenizer"
     keys: ClassVar = {
         "vocab_size": ("vocab_size", 32128),
         "dim": ("d_model", 512),

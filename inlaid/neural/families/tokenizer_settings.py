@@ -6,59 +6,90 @@ settings of tokenizer_config.json. So these win; here they win too, and a note s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer
 
 from inlaid.errors import FormatError
 from inlaid.messages import Message
+from inlaid.neural.families.tokenizer_classes import CLASSES, kind_of, rebuild, token_of
 from inlaid.untrusted import library_errors, read_json_object
 
+CONFIG = "config.json"
 SETTINGS = "tokenizer_config.json"
 SPECIAL_TOKENS = "special_tokens_map.json"
 """Older folders have the special tokens here."""
 NOT_KEPT = ("auto_map", "tokenizer_class", "processor_class", "name_or_path")
 """Settings that do not hold for the folders we write."""
-BERT_DEFAULTS: Mapping[str, bool | None] = {
-    "do_lower_case": True,
-    "tokenize_chinese_chars": True,
-    "strip_accents": None,
-}
-BERT_FIELDS = {
-    "do_lower_case": "lowercase",
-    "tokenize_chinese_chars": "handle_chinese_chars",
-    "strip_accents": "strip_accents",
-}
-"""Their keys -> the fields of the normalizer in tokenizer.json."""
+NAMED = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+LISTED = ("additional_special_tokens", "extra_special_tokens")
+"""Where settings name special tokens."""
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """What the files beside a tokenizer say; empty if there are none."""
-    found: dict[str, Any] = {}
+    """What the files beside a tokenizer say; empty if there are none. Some name its class in config.json."""
+    config = read_json_object(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    found: dict[str, Any] = {key: config[key] for key in ("tokenizer_class",) if config.get(key)}
     for name in (SPECIAL_TOKENS, SETTINGS):
         if (folder / name).is_file():
             found |= read_json_object(folder / name)
     return found
 
 
-def apply_settings(tokenizer: Any, settings: Mapping[str, Any], default_class: str) -> list[str]:
+def apply_settings(tokenizer: Any, settings: Mapping[str, Any], default_class: str, rows: int) -> list[str]:
     """Change a tokenizer as the settings say; returns what they contradict, for the card.
 
     `default_class` is that of tokenizers whose settings name none; empty: the family takes tokenizer.json as
-    it is.
+    it is, whatever they name. `rows` is the size of the input table.
     """
     if not isinstance(tokenizer, Tokenizer):
         return []
     given = settings.get("tokenizer_class") or default_class
     name = given.removesuffix("Fast") if isinstance(given, str) else ""
-    changed = CLASSES[name](tokenizer, settings) if default_class and name in CLASSES else []
-    decided = [
-        Message("tokenizer_config.json, not tokenizer.json, decides: {setting}", setting=each)
-        for each in changed
-    ]
-    return [str(each) for each in [*decided, *_ignored(tokenizer, settings)]]
+    notes: list[Message] = []
+    if default_class and name in CLASSES:
+        with library_errors(_damaged):
+            notes += _rebuilt(tokenizer, name, settings)
+        special = CLASSES[name].special
+        words = {f"{each}_token": token for each, token in special.items() if _is_word(tokenizer, token)}
+        settings = {**words, **settings}
+    notes += _ignored(tokenizer, settings)
+    notes += _add_special_tokens(tokenizer, settings, rows)
+    return [str(each) for each in notes]
+
+
+def _rebuilt(tokenizer: Tokenizer, name: str, settings: Mapping[str, Any]) -> Iterator[Message]:
+    if kind_of(tokenizer) != CLASSES[name].kind:
+        yield Message(
+            "tokenizer.json, not tokenizer_config.json, decides: {found} is no vocabulary for {name}",
+            found=kind_of(tokenizer),
+            name=name,
+        )
+        return
+    for setting in rebuild(tokenizer, name, settings):
+        yield Message("tokenizer_config.json, not tokenizer.json, decides: {setting}", setting=setting)
+
+
+def _add_special_tokens(tokenizer: Tokenizer, settings: Mapping[str, Any], rows: int) -> Iterator[Message]:
+    """Special tokens that only the settings name: a text that spells one has that token, not its pieces. One
+    that is no word yet is added after the others, if the table has a row for it."""
+    listed = [each for key in LISTED if isinstance(settings.get(key), list) for each in settings[key]]
+    entries = {name: settings.get(f"{name}_token") for name in NAMED}
+    entries |= {str(number): each for number, each in enumerate(listed)}
+    known = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    for token in filter(None, (token_of(entries, key) for key in entries)):
+        if token in known:
+            continue
+        if not _is_word(tokenizer, token) and tokenizer.get_vocab_size() >= rows:
+            yield Message("not used: {token} of tokenizer_config.json has no row in the table", token=token)
+            continue
+        tokenizer.add_tokens([AddedToken(token, normalized=False)])  # not special: decoding keeps words
+
+
+def _is_word(tokenizer: Tokenizer, token: str) -> bool:
+    return tokenizer.token_to_id(token) is not None
 
 
 def _ignored(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> Iterator[Message]:
@@ -72,11 +103,10 @@ def _ignored(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> Iterator[Mess
         ("add_bos_token", "bos_token", ids[:1]),
         ("add_eos_token", "eos_token", ids[-1:]),
     ):
-        token = settings.get(name)
-        content = token.get("content") if isinstance(token, dict) else token
+        token = token_of(settings, name)
         wanted = settings.get(key)
-        if isinstance(wanted, bool) and isinstance(content, str):
-            added = found == [tokenizer.token_to_id(content)]
+        if isinstance(wanted, bool) and token:
+            added = found == [tokenizer.token_to_id(token)]
             if added != wanted:
                 yield Message(
                     "{key} of tokenizer_config.json is {wanted}; tokenizer.json decides otherwise",
@@ -87,40 +117,6 @@ def _ignored(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> Iterator[Mess
 
 def _damaged(reason: str) -> FormatError:
     return FormatError("The tokenizer.json cannot encode a text: {reason}. Get it again.", reason=reason)
-
-
-def _apply_to_bert(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> list[str]:
-    own = tokenizer.normalizer
-    if not isinstance(own, normalizers.BertNormalizer):
-        return []
-    wanted = {key: settings.get(key, default) for key, default in BERT_DEFAULTS.items()}
-    changed = [key for key, value in wanted.items() if getattr(own, BERT_FIELDS[key]) != value]
-    for key in changed:
-        setattr(own, BERT_FIELDS[key], wanted[key])
-    if changed:
-        tokenizer.normalizer = own
-    return [f"{key} {wanted[key]}" for key in changed]
-
-
-def _apply_to_byte_level(tokenizer: Tokenizer, settings: Mapping[str, Any]) -> list[str]:
-    own = tokenizer.pre_tokenizer
-    prefix = bool(settings.get("add_prefix_space", False))
-    if not isinstance(own, pre_tokenizers.ByteLevel) or own.add_prefix_space == prefix:
-        return []
-    own.add_prefix_space = prefix
-    tokenizer.pre_tokenizer = own
-    return [f"add_prefix_space {prefix}"]
-
-
-CLASSES: Mapping[str, Callable[[Tokenizer, Mapping[str, Any]], list[str]]] = {
-    "BertTokenizer": _apply_to_bert,
-    "DistilBertTokenizer": _apply_to_bert,
-    "ElectraTokenizer": _apply_to_bert,
-    "MPNetTokenizer": _apply_to_bert,
-    "RobertaTokenizer": _apply_to_byte_level,
-    "GPT2Tokenizer": _apply_to_byte_level,
-}
-"""Classes of `transformers` that are built from the settings."""
 
 
 def settings_to_write(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ MASK = "<mask>"
 
 class XlmRoberta(Roberta):
     model_type = "xlm-roberta"
+    tokenizer_class = "XLMRobertaTokenizer"
     keys: ClassVar = {**Roberta.keys, "vocab_size": ("vocab_size", 30522)}
     classes: ClassVar = {"masked": "XLMRobertaForMaskedLM", "none": "XLMRobertaModel"}
 

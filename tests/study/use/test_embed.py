@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import inlaid
 from inlaid.errors import SettingError
-from inlaid.neural.checkpoint import load_model
+from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.study.use import embed as module
 from inlaid.study.use import embedding_files
 from inlaid.vectors import Card, Vectors
@@ -111,6 +112,19 @@ class TestModels:
         assert found.count == 3
         said = [str(note) for note in notes if "truncated" in str(note)]
         assert said == ["2 of 3 texts have more than 24 tokens and were truncated."]
+
+    def test_precision(self, tiny_models: Path, tmp_path: Path, typed: Any):
+        model = load_model(tiny_models / "masked")
+        for number, parameter in enumerate(model.network.parameters()):
+            parameter.data.add_(0.1 + 1e-4 * number)
+        save_model(model, tmp_path / "model")
+        low = load_model(tmp_path / "model", dtype=torch.bfloat16).embed(["我吃鱼"])
+        assert (low != model.embed(["我吃鱼"])).any()
+        np.testing.assert_array_equal(inlaid.embed(model, ["我吃鱼"], precision="bfloat16").table, low)
+        assert next(model.network.parameters()).dtype == torch.float32
+        said = typed("embed", str(tmp_path / "model"), "我吃鱼", "--precision", "bfloat16", "--json")
+        np.testing.assert_allclose(json.loads(said)["vectors"], low, rtol=1e-6)
+        assert "bfloat16" in typed("embed", "masked", "我", "--precision", "int8", code=2)
 
     def test_blank_texts_have_no_vector(self, tiny_models: Path):
         found = inlaid.embed(load_model(tiny_models / "masked"), ["我", " ", "鱼"])
