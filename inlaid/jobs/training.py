@@ -168,6 +168,15 @@ class Method(Protocol):
 
 
 @runtime_checkable
+class ChecksFirst(Protocol):
+    """A method with settings that only the machine, or several of them together, can refuse."""
+
+    def check_first(self) -> None:
+        """Raise SettingError for settings that cannot work; called before the text is read."""
+        ...
+
+
+@runtime_checkable
 class SuitsText(Protocol):
     """A method with defaults that depend on the text."""
 
