@@ -275,6 +275,15 @@ def remove_folder(path: Path) -> None:
         raise _cannot_write(path, error) from None
 
 
+def rename_folder(path: Path, target: Path) -> None:
+    """Give a folder another name beside it, where nothing is."""
+    try:
+        os.rename(path, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _cannot_write(target, error) from None
+
+
 def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 

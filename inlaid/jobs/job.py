@@ -23,6 +23,7 @@ from inlaid.jobs.training import (
     ChecksFirst,
     HasDim,
     HasEpochs,
+    HasIdentity,
     HasWorkers,
     Method,
     SuitsText,
@@ -92,6 +93,7 @@ class Job:
         self.continuing.start(training, report)
         identity = identity_of(self.name, values_of(method), corpus.manifest["hash"])
         identity |= self.continuing.identity()
+        identity |= training.identity() if isinstance(training, HasIdentity) else {}
         _suggest_workers(method, corpus, report)
         before = Unmoved(training)
         try:

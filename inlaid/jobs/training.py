@@ -144,6 +144,15 @@ class HasRows(Protocol):
 
 
 @runtime_checkable
+class HasIdentity(Protocol):
+    """A training whose state fits only what it was started from."""
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint records of that, beside the settings and the text."""
+        ...
+
+
+@runtime_checkable
 class Continues(Protocol):
     """A training that can start from earlier vectors."""
 
