@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
+import inlaid  # noqa: E402
 from inlaid import pipeline  # noqa: E402
 from inlaid.collect import world  # noqa: E402
 
@@ -125,3 +127,29 @@ class TestColumns:
         error = refused("translation", tmp_path / "pairs.jsonl", *TINY, *flags)
         assert "'fr'" in error
         assert "--field" not in error
+
+
+@pytest.mark.parametrize("end", [1 << 62, 10**6])
+def test_a_special_token_outside_the_table_is_looked_for_by_its_name(
+    end: int, typed: Any, text: Path, tmp_path: Path
+):
+    words = ["train", "causal", text, *TINY, "--subwords", "400"]
+    typed(*words, "-o", tmp_path / "first")
+    config = tmp_path / "first" / "config.json"
+    content = json.loads(config.read_text())
+    expected = content["eos_token_id"]
+    config.write_text(json.dumps({**content, "eos_token_id": end, "bos_token_id": end}))
+    typed(*words[:3], "-o", tmp_path / "again", "--init-from", tmp_path / "first", "--epochs", "1")
+    model = inlaid.load_model(tmp_path / "again")
+    assert model.tokenizer is not None
+    config.write_text(json.dumps(content))
+    typed(*words[:3], "-o", tmp_path / "right", "--init-from", tmp_path / "first", "--epochs", "1")
+    right = inlaid.load_model(tmp_path / "right")
+    assert right.config.special.end == (expected,)
+    for name, tensor in right.network.state_dict().items():
+        assert torch.equal(tensor, model.network.state_dict()[name]), name
+
+
+def test_the_meta_device_computes_nothing(typed: Any, tiny_models: Path):
+    shown = typed("embed", tiny_models / "sentence", "我", "--device", "meta", code=2)
+    assert "No network can be put on the device 'meta'" in shown.err
