@@ -56,7 +56,8 @@ def check_space(path: Path, size: int) -> None:
     except (AttributeError, OSError):  # Windows, or a file system that does not say
         return
     free = found.f_bavail * found.f_frsize
-    if found.f_blocks and size + SPARE_BYTES > free:  # some virtual file systems have 0 blocks
+    size += SPARE_BYTES
+    if found.f_blocks and size > free:  # some virtual file systems have 0 blocks
         raise WriteError(
             "{path} will take about {size:,} bytes, and {free:,} are free on its disk. Free some space, or "
             "write elsewhere.",
