@@ -72,6 +72,8 @@ class Range:
 Positive = Annotated[int, Range(1)]
 Count = Annotated[int, Range(0)]
 Fraction = Annotated[float, Range(0, 1)]
+Dropout = Annotated[float, Range(0, 0.99)]
+"""Where everything is dropped, nothing is learned."""
 SEEDS = Range(0, (1 << 64) - 1)
 Seed = Annotated[int, SEEDS]
 """What every random generator here takes: 64 bits."""

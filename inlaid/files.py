@@ -56,7 +56,8 @@ def check_space(path: Path, size: int) -> None:
     except (AttributeError, OSError):  # Windows, or a file system that does not say
         return
     free = found.f_bavail * found.f_frsize
-    if found.f_blocks and size + SPARE_BYTES > free:  # some virtual file systems have 0 blocks
+    size += SPARE_BYTES
+    if found.f_blocks and size > free:  # some virtual file systems have 0 blocks
         raise WriteError(
             "{path} will take about {size:,} bytes, and {free:,} are free on its disk. Free some space, or "
             "write elsewhere.",
@@ -273,6 +274,15 @@ def remove_folder(path: Path) -> None:
         shutil.rmtree(path)
     except OSError as error:
         raise _cannot_write(path, error) from None
+
+
+def rename_folder(path: Path, target: Path) -> None:
+    """Give a folder another name beside it, where nothing is."""
+    try:
+        os.rename(path, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _cannot_write(target, error) from None
 
 
 def write_text(path: Path, text: str) -> None:

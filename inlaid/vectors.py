@@ -33,6 +33,8 @@ MARKED_AMONG = 10_000
 BLOCK = 1 << 14
 """Rows converted at a time."""
 CHINESE = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
+LONGEST_SHOWN = 100
+"""Characters of a word that an error shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +312,7 @@ class Vectors(AnalysisMethods):
         if found is None:
             raise UnknownWord(
                 "'{word}' is not among the {words:,} words.{suggestion}",
-                word=word,
+                word=word if len(word) <= LONGEST_SHOWN else f"{word[: LONGEST_SHOWN - 1]}…",
                 words=len(self),
                 suggestion=suggestion(word, self),
             )

@@ -401,3 +401,15 @@ while True:
                 writer.kill()
         content = path.read_bytes()
         assert content in (b"a" * 300_000, b"b" * 300_000)
+
+
+def test_what_a_file_takes_is_said_with_what_must_stay_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Nearly:
+        f_bavail = 2
+        f_frsize = 4096
+        f_blocks = 1000
+
+    monkeypatch.setattr(os, "statvfs", lambda _: Nearly)
+    with pytest.raises(WriteError) as caught:
+        files.check_space(tmp_path / "v.npz", 10)
+    assert caught.value.values["size"] > caught.value.values["free"] == 8192

@@ -174,3 +174,10 @@ def test_a_row_that_does_not_exist_is_an_index_error(id: int, tmp_path: Path):
         with pytest.raises(IndexError, match=f"row {id} of 2"):
             each.rows([0, id])
         assert each.rows([1, 0]).tolist() == [[0, 1], [1, 0]]
+
+
+def test_an_unknown_word_of_a_million_characters_is_shown_in_part():
+    vectors = Vectors(Words.of(["a", "b"]), np.eye(2, dtype=np.float32))
+    with pytest.raises(UnknownWord) as caught:
+        vectors.id("x" * 1_000_000)
+    assert len(str(caught.value)) < 200

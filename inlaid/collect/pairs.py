@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, cast
 from inlaid.collect.charsets import UTF8, not_decodable
 from inlaid.collect.compression import DecompressedFile
 from inlaid.collect.sources import TABLES
-from inlaid.collect.tables import BYTE_ORDER_MARK
-from inlaid.errors import SourceError
+from inlaid.collect.tables import BYTE_ORDER_MARK, parquet_values
+from inlaid.errors import SettingError, SourceError
 from inlaid.report import Note, Report
 
 PEEKED = 20
@@ -38,7 +38,15 @@ class Columns:
         """Places of the columns, from 0 on; None if they are names."""
         if not (self.source.isdecimal() and self.target.isdecimal()):
             return None
-        return int(self.source) - 1, int(self.target) - 1
+        numbers = int(self.source), int(self.target)
+        if min(numbers) < 1:
+            raise SettingError(
+                "The columns are {source} and {target}, and columns are counted from 1. Name others with "
+                "source_column and target_column.",
+                source=self.source,
+                target=self.target,
+            )
+        return numbers[0] - 1, numbers[1] - 1
 
 
 def read_pairs(text: Any, columns: Columns, report: Report, charset: str = UTF8) -> list[TextPair]:
@@ -156,14 +164,20 @@ def _pairs_of_columns(path: Path, columns: Columns, charset: str) -> Iterator[Te
             "target_column.",
             path=path,
         )
-    yield from map(TextPair, _column(path, columns.source, charset), _column(path, columns.target, charset))
+    try:
+        yield from map(TextPair, *(_column(path, name, charset) for name in (columns.source, columns.target)))
+    except SourceError as error:  # readers of one column name another setting
+        if "option" in error.values:
+            error.values["option"] = "source_column, target_column"
+        raise
 
 
 def _column(path: Path, name: str, charset: str) -> list[str]:
     with DecompressedFile(path) as file:
         suffix = Path(file.name).suffix.lower()
-        if suffix != ".parquet":
-            file.recode(charset)
+        if suffix == ".parquet":  # a row without a text stays a row: left out, it would shift those after it
+            return [value or "" for value in parquet_values(path, name)]
+        file.recode(charset)
         return list(TABLES.get(suffix, TABLES[".tsv"])(file, path, name))
 
 

@@ -117,6 +117,12 @@ def _text_lines(file: Readable, path: Path) -> Iterator[str]:
 
 
 def read_parquet(file: Readable, path: Path, field: str) -> Iterator[str]:
+    """The text of each row that has one."""
+    return (value for value in parquet_values(path, field) if value is not None)
+
+
+def parquet_values(path: Path, field: str) -> Iterator[str | None]:
+    """The text of every row; None where a row has none."""
     parquet = need("pyarrow.parquet", extra="parquet")
 
     def failed(reason: str) -> SourceError:
@@ -151,7 +157,7 @@ def read_parquet(file: Readable, path: Path, field: str) -> Iterator[str]:
             return
         size += batch.nbytes
         check_ratio(path, size)
-        yield from (value for value in values if value is not None)
+        yield from values
 
 
 def _check_text_column(path: Path, field: str, kind: Any) -> None:

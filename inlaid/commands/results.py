@@ -103,7 +103,8 @@ class Target(ABC):
             if earlier is not None and is_partial(earlier) and _identity(earlier) == identity:
                 self.remove(partial)
         except InlaidError as error:  # the result is saved all the same
-            print(f"note: the checkpoint stays: {error}", file=sys.stderr)
+            stays = "" if checkpoint is None or not checkpoint.exists() else "the checkpoint stays: "
+            print(f"note: {stays}{error}", file=sys.stderr)
         except OSError as error:
             print(f"note: {partial} stays: {error.strerror}", file=sys.stderr)
 
@@ -224,8 +225,18 @@ class ModelTarget(Target):
         _save_model(result, self.output, report)
 
     def write_partial(self, result: Any, report: Report) -> None:
-        self.remove(self.partial)
-        _save_model(result, self.partial, report)
+        from inlaid import files
+
+        if not self.partial.exists():
+            _save_model(result, self.partial, report)
+            return
+        fresh = self.write_free(result, self.partial, report)
+        try:
+            self._remove_like(self.partial, fresh)
+        except WriteError:
+            files.remove_folder(fresh)
+            raise
+        files.rename_folder(fresh, self.partial)
 
     def write_free(self, result: Any, path: Path, report: Report) -> Path:
         numbered = (path.with_name(f"{path.name}-{number}") for number in range(2, 1000))
@@ -234,8 +245,20 @@ class ModelTarget(Target):
         return free
 
     def remove(self, path: Path) -> None:
+        self._remove_like(path, self.output)
+
+    def _remove_like(self, path: Path, model: Path) -> None:
+        """Remove the folder of a model. Raise WriteError if it holds a file that no model like `model` has:
+        somebody put it there."""
         from inlaid import files
 
+        foreign = sorted(_files_in(path) - _files_in(model))
+        if foreign:
+            raise WriteError(
+                "{path} stays: it holds {file}, which Inlaid did not write. Move it elsewhere.",
+                path=path,
+                file=foreign[0],
+            )
         files.remove_folder(path)
 
     def card_of(self, path: Path) -> Card | None:
@@ -268,6 +291,10 @@ class ModelTarget(Target):
         commands = registry.find("method", result.card.method).next_steps
         lines = [f"  inlaid {command.format(path=_typed(path))}" for command in commands]
         print("\nNext:", *lines, sep="\n")
+
+
+def _files_in(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
 
 
 def _save_model(result: Any, path: Path, report: Report) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError, SourceError
 from inlaid.feed.length_buckets import LengthBuckets, padded, split_long
+from inlaid.feed.pairs import need_pairs
 
 AROUND = 2
 """Tokens around a sentence: one before it and one after it."""
@@ -45,6 +46,7 @@ class SentenceBatches(ABC):
                 "own, at least 3 in all.",
                 found=self.max_length,
             )
+        need_pairs(self.corpus)
         if not len(self.training):
             raise SourceError("The text has no sentences to train on. Add more text, or lower held_out.")
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from inlaid.config import Fraction, Range
+from inlaid.config import Dropout, Range
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.word_characters import CHARACTERS, characters_of, count_long, with_boundaries
 from inlaid.errors import SettingError
@@ -76,7 +76,7 @@ class BiLM(NetworkMethod):
     """Read words by their characters, with a CNN. `--no-characters`: from a table of the vocabulary."""
     max_characters: Annotated[int, Range(3, 10_000)] | None = None
     """Bytes of a word that are read, with its two boundaries; by default 50."""
-    dropout: Fraction = 0.1
+    dropout: Dropout = 0.1
     """Dropout of the input of each LSTM and of the output layer."""
 
     def __post_init__(self) -> None:

@@ -8,18 +8,22 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any, cast
 
+import numpy as np
+
 from inlaid import files, locks
 from inlaid.config import changed_from_default, values_of
 from inlaid.encode.corpus import Corpus
-from inlaid.errors import Diverged, SourceError
-from inlaid.jobs.checkpoint import check_place, identity_of
+from inlaid.errors import Diverged, SettingError, SourceError
+from inlaid.jobs.checkpoint import check_place, identity_of, open_saved
 from inlaid.jobs.guard import check_memory
 from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.run import run
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import (
+    ChecksFirst,
     HasDim,
     HasEpochs,
+    HasIdentity,
     HasWorkers,
     Method,
     SuitsText,
@@ -51,9 +55,18 @@ class Job:
         for asked in (self.safety, self.continuing):
             self._check_abilities(asked)
         self.continuing.check_dim(self.method)
+        if isinstance(self.method, ChecksFirst):
+            self.method.check_first()
+        if self.safety.patience and getattr(self.method, "held_out", None) == 0:
+            raise SettingError(
+                "patience is set, and held_out is 0: no text is left to measure the loss on. Raise held_out, "
+                "or leave out patience."
+            )
         if self.safety.checkpoint is not None:
             if self.safety.resume:
                 files.can_write(self.safety.checkpoint)
+                if self.safety.checkpoint.exists():
+                    open_saved(self.safety.checkpoint)
             else:
                 check_place(self.safety.checkpoint)
             locks.check_free(self.safety.checkpoint)
@@ -71,11 +84,7 @@ class Job:
         Where training diverges, the last good result is still given, inside the error.
         """
         self.check()
-        if len(corpus.vocabulary) < 2:
-            raise SourceError(
-                "The vocabulary has one word, '{word}': there is nothing to compare it with. Add more text.",
-                word=corpus.vocabulary.words[0],
-            )
+        _need_two_words(corpus)
         corpus = self.continuing.corpus(corpus)
         if self.continuing.frozen == len(corpus.vocabulary):
             report(Note("freeze is set and the text has no new word: nothing will change."))
@@ -84,6 +93,7 @@ class Job:
         self.continuing.start(training, report)
         identity = identity_of(self.name, values_of(method), corpus.manifest["hash"])
         identity |= self.continuing.identity()
+        identity |= training.identity() if isinstance(training, HasIdentity) else {}
         _suggest_workers(method, corpus, report)
         before = Unmoved(training)
         try:
@@ -144,6 +154,16 @@ class Job:
         if self.method.abilities.model:  # it has its tokenizer
             return dataclasses.replace(result, card=card)
         return dataclasses.replace(result, card=card, tokenizer_json=corpus.tokenizer_json)
+
+
+def _need_two_words(corpus: Corpus) -> None:
+    """Raise SourceError if the text is one word again and again, whatever else the vocabulary has."""
+    words = np.flatnonzero(corpus.vocabulary.counts)
+    if len(words) < 2:
+        raise SourceError(
+            "The vocabulary has one word, '{word}': there is nothing to compare it with. Add more text.",
+            word=corpus.vocabulary.words[int(words[0]) if len(words) else 0],
+        )
 
 
 def _with_epochs(method: Method, epochs: int) -> Method:

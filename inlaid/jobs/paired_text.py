@@ -24,7 +24,13 @@ def check_pairs(encoded: Corpus, text: Any, method: Method) -> None:
     if not isinstance(method, ReadsPairs):
         return
     found = len(encoded.offsets) - 1
-    expected = len(text) if isinstance(text, list) else 2 * (found // 2)
+    if not isinstance(text, list) and found % 2:
+        raise SourceError(
+            "This corpus has {found:,} sentences, an odd number: it is no corpus of pairs, in which a source "
+            "and a target follow each other. Train on the pairs themselves.",
+            found=found,
+        )
+    expected = len(text) if isinstance(text, list) else found
     if found != expected:
         raise SourceError(
             "{missing:,} of {expected:,} sentences have no tokens, so their pairs are lost. Use a tokenizer "

@@ -158,6 +158,15 @@ class HasRows(Protocol):
 
 
 @runtime_checkable
+class HasIdentity(Protocol):
+    """A training whose state fits only what it was started from."""
+
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint records of that, beside the settings and the text."""
+        ...
+
+
+@runtime_checkable
 class Continues(Protocol):
     """A training that can start from earlier vectors."""
 
@@ -178,6 +187,15 @@ class Method(Protocol):
 
     def memory_for(self, data: Corpus) -> int:
         """Bytes that its state will take."""
+        ...
+
+
+@runtime_checkable
+class ChecksFirst(Protocol):
+    """A method with settings that only the machine, or several of them together, can refuse."""
+
+    def check_first(self) -> None:
+        """Raise SettingError for settings that cannot work; called before the text is read."""
         ...
 
 

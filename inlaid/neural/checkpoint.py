@@ -170,7 +170,7 @@ def _check_target(device: Any, dtype: Any) -> None:
             "dtype is {found}; expected one of {known}.", found=dtype, known=", ".join(map(str, FLOATS))
         )
     try:
-        torch.empty(0, device=device)
+        torch.zeros((), device=device).item()  # the meta device has no numbers
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         raise SettingError(
             "No network can be put on the device {device!r}: {reason}",

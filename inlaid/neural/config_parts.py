@@ -241,6 +241,14 @@ class CharacterConfig:
                 widths=len(self.filter_widths),
                 counts=len(self.filter_counts),
             )
+        widest = max(self.filter_widths, default=0)
+        if self.max_length < widest:
+            raise SettingError(
+                "max_length is {found}, and the widest filter reads {widest} characters. Read as many of a "
+                "word, at least.",
+                found=self.max_length,
+                widest=widest,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,8 @@ def tokenizer_files(
     }
     defaults: dict[str, Any] = {"model_max_length": config.positions.max_length}
     for name, id in ids.items():
-        token = None if id is None else tokenizer.id_to_token(id)
+        known = id is not None and 0 <= id < config.vocab_size
+        token = tokenizer.id_to_token(id) if known else None
         if token:
             defaults[name] = token
     settings = settings_to_write(settings or {}, defaults)

@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import functools
 import importlib.util
 import io
 import os
@@ -118,7 +119,7 @@ def writers(text: Path) -> Iterator[Writer]:
     yield from text_writers(text)
     yield from training_writers(text)
     if importlib.util.find_spec("torch"):
-        yield model_writer()
+        yield from network_writers(text)
 
 
 def sample(seed: int = 1) -> Any:
@@ -241,21 +242,12 @@ def text_writers(text: Path) -> Iterator[Writer]:
 
 def training_writers(text: Path) -> Iterator[Writer]:
     words = ["train", "sgns", text, "--dim", "8", "--epochs", "2", "--min-count", "1", "--workers", "1"]
-    words += ["--checkpoint-minutes", "0", "--overwrite"]
     names = frozenset(["v.inlaid", "v.inlaid.checkpoint", "v-2.inlaid"])  # the last one is a rescued result
 
-    def train(folder: Path) -> None:
-        notes = command(*words, "-o", folder / "v.inlaid")
-        if (folder / "v.inlaid.checkpoint").exists() and "the checkpoint stays" not in notes:
-            raise WrongError("the checkpoint of a finished run stayed, without a note")
-
     def table(folder: Path) -> bytes:
-        """The table, and that a checkpoint can be resumed."""
+        """The table, and that a rescued one can be read."""
         import inlaid
-        from inlaid.jobs import checkpoint
 
-        if (folder / "v.inlaid.checkpoint").exists():
-            checkpoint.open_saved(folder / "v.inlaid.checkpoint").opened.verify()
         if (folder / "v-2.inlaid").exists():
             inlaid.load(folder / "v-2.inlaid").table.sum()
         path = folder / "v.inlaid"
@@ -264,22 +256,45 @@ def training_writers(text: Path) -> Iterator[Writer]:
     def old(folder: Path) -> None:
         (folder / "v.inlaid").write_bytes(b"old")
 
+    yield from runs("inlaid train", [*words, "--overwrite"], Writer("", old, ignore, table, names))
+
+
+def runs(name: str, words: list[Any], writer: Writer) -> Iterator[Writer]:
+    """A training from its start, and one that continues from its first checkpoint. `writer` says what is
+    there before them, what they write, first of all the output, and how that is read."""
+    output = min(writer.names, key=len)
+    checkpoint_name = f"{output}.checkpoint"
+    words = [*words, "--checkpoint-minutes", "0"]
+    saved = list[bytes]()
+
+    def train(folder: Path) -> None:
+        notes = command(*words, "-o", folder / output)
+        if (folder / checkpoint_name).exists() and "the checkpoint stays" not in notes:
+            raise WrongError("the checkpoint of a finished run stayed, without a note")
+
     def interrupted(folder: Path) -> None:
         """A run that was killed after its first checkpoint."""
-        old(folder)
+        writer.prepare(folder)
         if not saved:
-            saved.append(first_checkpoint(words, folder))
-        (folder / "v.inlaid.checkpoint").write_bytes(saved[0])
+            saved.append(first_checkpoint(words, folder / output))
+        (folder / checkpoint_name).write_bytes(saved[0])
 
     def resume(folder: Path) -> None:
-        command(*words, "-o", folder / "v.inlaid", "--resume")
+        command(*words, "-o", folder / output, "--resume")
 
-    saved = list[bytes]()
-    yield Writer("inlaid train", old, train, table, names)
-    yield Writer("inlaid train --resume", interrupted, resume, table, names)
+    def read(folder: Path) -> bytes:
+        """The result, and that a checkpoint can be resumed."""
+        from inlaid.jobs import checkpoint
+
+        if (folder / checkpoint_name).exists():
+            checkpoint.open_saved(folder / checkpoint_name).opened.verify()
+        return writer.read(folder)
+
+    yield writer._replace(name=name, write=train, read=read)
+    yield writer._replace(name=f"{name} --resume", prepare=interrupted, write=resume, read=read)
 
 
-def first_checkpoint(words: list[Any], folder: Path) -> bytes:
+def first_checkpoint(words: list[Any], output: Path) -> bytes:
     """The first checkpoint of a run."""
     from inlaid.jobs import checkpoint
 
@@ -295,25 +310,50 @@ def first_checkpoint(words: list[Any], folder: Path) -> bytes:
     checkpoint.save = save_and_stop
     try:
         with contextlib.suppress(Stop):
-            command(*words, "-o", folder / "v.inlaid")
-        return (folder / "v.inlaid.checkpoint").read_bytes()
+            command(*words, "-o", output)
+        return output.with_name(f"{output.name}.checkpoint").read_bytes()
     finally:
         checkpoint.save = save
 
 
-def model_writer() -> Writer:
+def network_writers(text: Path) -> Iterator[Writer]:
+    """Folders of models, trainings of networks, and what is written with models."""
     import torch
 
-    from inlaid.neural.checkpoint import save_model
-    from inlaid.neural.config import Config
-    from inlaid.neural.model import Model
-    from inlaid.neural.network import make_network
+    from inlaid.collect import world
+    from inlaid.neural.checkpoint import load_model, save_model
 
     torch.set_num_threads(1)
-    torch.manual_seed(1)
-    config = Config(kind="encoder", vocab_size=50, dim=16)
-    model = Model(make_network(config), None)
-    return folder_writer("model folder", lambda path: save_model(model, path))
+    pairs = text.parent / "pairs.tsv"
+    pairs.write_text("".join(f"{pair.zh}\t{pair.en}\n" for pair in world.pairs(words=1500)), "utf-8")
+    small = ["--dim", "8", "--layers", "1", "--epochs", "1", "--max-length", "32"]
+    small += ["--tokenizer", "bpe", "--subwords", "400"]
+    names = frozenset(["model", "model.checkpoint"])
+    for method, source in (("causal", text), ("translation", pairs), ("contrastive", pairs)):
+        words = ["train", method, source, *small]
+        model = text.parent / method
+        command(*words, "-o", model)
+        loaded = load_model(model)
+        yield folder_writer(f"model folder of {method}", functools.partial(save_model, loaded))
+        yield from runs(f"inlaid train {method}", words, Writer("", nothing, ignore, model_files, names))
+    sentence = "我喜欢苹果"
+    words = ["translate", text.parent / "translation", sentence, "--max-new-tokens", "4", "--overwrite"]
+    yield file_writer("inlaid translate", "t.txt", lambda path: ignore(command(*words, "-o", path)))
+    for suffix in (".npz", ".inlaid", *([".parquet"] if importlib.util.find_spec("pyarrow") else [])):
+        embed = ["embed", text.parent / "contrastive", sentence, "--overwrite", "-o"]
+        write = functools.partial(lambda words, path: ignore(command(*words, path)), embed)
+        yield file_writer(f"inlaid embed {suffix}", f"e{suffix}", write)
+
+
+def model_files(folder: Path) -> bytes:
+    """The files of a model, which must load; the card has a time in it and is left out."""
+    from inlaid.neural.checkpoint import load_model
+
+    if not (folder / "model").exists():
+        raise FileNotFoundError
+    load_model(folder / "model")
+    files = sorted(path for path in (folder / "model").rglob("*") if path.is_file())
+    return b"".join(path.name.encode() + path.read_bytes() for path in files if path.name != "card.json")
 
 
 def print_nothing(event: object) -> None:
@@ -496,12 +536,16 @@ def main() -> int:
 
         text = Path(name, "text.txt")
         text.write_text("\n".join(world.sentences("en", words=2000)), "utf-8")
+        waiting = set(options.only or ())
         for writer in writers(text):
             if options.only and writer.name not in options.only:
                 continue
             warm(writer)
             campaign(writer, options.limit, tally, faults)
             tally.save()
+            waiting.discard(writer.name)
+            if options.only and not waiting:  # the next writers need inputs of their own
+                break
     print(tally.table(CAMPAIGN, heads=("writer",), outcomes=OUTCOMES))
     return 1 if tally.count(CAMPAIGN, BAD) > before else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 WRITERS = ["native.inlaid", "npz.npz", "static-embedding", "corpus", "scratch"]
 """Files, a folder of files, a folder with a temporary file, a temporary file alone."""
+WRITERS += ["model folder of causal"] if importlib.util.find_spec("torch") else []
 EACH = 12
 
 

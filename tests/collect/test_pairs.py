@@ -58,6 +58,19 @@ def test_parquet(tmp_path: Path):
     assert read(tmp_path / "pairs.parquet", "a", "b") == PAIRS
 
 
+def test_a_null_of_parquet_is_an_empty_side(tmp_path: Path):
+    """Left out of its column, it would shift every pair after it."""
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'inlaid[parquet]'")
+    from pyarrow import parquet
+
+    columns = {"a": ["一", None, "三", "四"], "b": ["one", "two", "three", None]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "pairs.parquet")
+    events: list[Any] = []
+    found = read_pairs(tmp_path / "pairs.parquet", Columns("a", "b"), events.append)
+    assert found == [TextPair("一", "one"), TextPair("三", "three")]
+    assert "2 of 4 pairs have an empty side" in str(events[0])
+
+
 def test_pairs_as_they_are():
     assert read(PAIRS) == PAIRS
     assert read(iter([list(pair) for pair in PAIRS])) == PAIRS

@@ -24,8 +24,13 @@ from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, U
 from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
 
+LONGEST_WORD = 1000
+"""Characters of a word that subwords are learned from in one piece; trainers take the square of them."""
 THREADS = 16
 """SentencePiece sums per thread, so the result depends on this number, not on the number of cores."""
+
+LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD}}}(?=\S)")
+"""The part of a longer one after which a space is put, to learn from."""
 
 
 def learn(
@@ -84,6 +89,8 @@ def _sentence_list(sentences: Iterable[str], report: Report) -> list[str]:
         )
     for sentence in text:
         refuse_surrogates(sentence)
+    if any(map(LONG_WORD.search, text)):
+        return [LONG_WORD.sub(r"\g<0> ", sentence) for sentence in text]
     return text
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from inlaid.config import MAX_DIM, Fraction, Range, check
+from inlaid.config import MAX_DIM, Dropout, Range, check
 from inlaid.encode.corpus import Corpus, Encoding
 from inlaid.errors import SettingError, need
 from inlaid.fit.networks.optimization import Optimization
@@ -62,7 +62,7 @@ class NetworkMethod(Optimization, ABC):
     """Tokens of a text at most; by default 128, 256 or 512."""
     batch_tokens: Annotated[int, Range(1)] | None = None
     """Tokens of a batch, padding included; by default 1024, 4096 or 16384."""
-    dropout: Fraction = 0.1
+    dropout: Dropout = 0.1
     """Dropout between the layers."""
     held_out: Annotated[float, Range(0, 0.5)] = 0.02
     """Share of the text that is not trained on; its loss decides about early stopping."""
@@ -99,6 +99,10 @@ class NetworkMethod(Optimization, ABC):
         """The same settings with every size set: by the model that training starts from, or the preset."""
         if self.starts_from_model:
             return self.sized_as(family_of(self.init_from).read_folder(self.init_from))  # pyright: ignore
+        return self.sized_by_preset()
+
+    def sized_by_preset(self) -> NetworkMethod:
+        """The same settings with every size set that is not given."""
         sizes = self.preset_sizes()
         given = {name: getattr(self, name, None) for name in sizes}
         return self.with_sizes(sizes | {name: size for name, size in given.items() if size is not None})
@@ -147,6 +151,15 @@ class NetworkMethod(Optimization, ABC):
         sized = self.for_corpus(data)
         words = len(data.vocabulary) + SPECIAL
         return BYTES * sum(parameters(sized.config(words, {})).values())
+
+    def check_first(self) -> None:
+        """A device that is there, and sizes that fit together. Those of an earlier model do."""
+        need("torch", extra="neural")
+        from inlaid.fit.networks.training import chosen_device
+
+        chosen_device(self.device)
+        if self.init_from is None:
+            self.sized_by_preset().config(SPECIAL, {})
 
     def start(self, data: Corpus, report: Report = silent) -> Training:
         """A network with its first weights, and its batches; no step taken."""

@@ -28,7 +28,7 @@ class Optimization:
     """Share of the run in which the learning rate rises linearly from 0."""
     weight_decay: Annotated[float, Range(0)] = 0.01
     """Decay of the matrices; biases and norms do not decay."""
-    beta2: Fraction = 0.98
+    beta2: Annotated[float, Range(0, 0.999_999)] = 0.98
     """AdamW's average of squared gradients; it looks back over about 1 / (1 - beta2) steps."""
     clip: Annotated[float, Range(0)] = 1.0
     """Largest norm of the gradient; 0: not clipped."""

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from inlaid import files
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.feed.contrastive_text import UNKNOWN, ContrastiveText
@@ -90,6 +91,10 @@ class VectorsTraining(NetworkTraining):
         network: Any = WordMean(vectors.table)
         super().__init__(network, batches, method.loss(), method)
         self.vectors = vectors
+
+    def identity(self) -> dict[str, Any]:
+        """A checkpoint has the rows of these words, in this order."""
+        return {"words": files.checksum("\n".join(self.vectors.words).encode("utf-8", "surrogatepass"))}
 
     def result(self) -> Any:
         table = next(self.network.parameters()).detach().cpu().numpy().copy()

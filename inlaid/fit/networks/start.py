@@ -92,7 +92,8 @@ def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) 
     for role in roles:
         named = next((known[name] for name in NAMES[role] if name in known), None)
         id = by_config.get(role)
-        id = named if id is None else id
+        if id is None or not 0 <= id < model.config.vocab_size:  # some configs have the id of a larger model
+            id = named
         if id is None:
             raise SettingError(
                 "The tokenizer of this model has no token for {role}; expected one of {names}.",

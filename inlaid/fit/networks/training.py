@@ -185,6 +185,14 @@ def chosen_device(name: str) -> torch.device:
         raise SettingError("There is no device called {name}. Use cpu, cuda or auto.", name=name) from None
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SettingError("device is {name}, but torch finds no GPU. Use cpu or auto.", name=name)
+    try:
+        torch.zeros((), device=device).item()
+    except (RuntimeError, NotImplementedError, AssertionError) as error:  # the meta device has no numbers
+        raise SettingError(
+            "No network can be trained on the device {name}: {reason}. Use cpu, cuda or auto.",
+            name=name,
+            reason=str(error).partition("\n")[0].rstrip("."),
+        ) from None
     return device
 
 

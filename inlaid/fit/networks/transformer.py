@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 from inlaid import registry
-from inlaid.config import MAX_DIM, Fraction, Range
+from inlaid.config import MAX_DIM, Dropout, Range
 from inlaid.fit.networks.method import Dim, Layers, NetworkMethod
 from inlaid.neural.config import Config
 
@@ -51,7 +51,7 @@ class TransformerMethod(NetworkMethod):
     """Activation of the feed-forward networks."""
     tied: bool = True
     """The output layer uses the table of token vectors. `--no-tied`: it has a table of its own."""
-    dropout: Fraction = 0.1
+    dropout: Dropout = 0.1
     """Dropout of token vectors, attention weights and sublayers."""
 
     def __post_init__(self) -> None:
