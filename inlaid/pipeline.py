@@ -20,6 +20,7 @@ from inlaid.collect.sources import Text, places_of
 from inlaid.config import changed_from_default, settings_of, unknown_setting, with_values
 from inlaid.encode.corpus import Corpus, Encoding, encode, encoding_of, is_corpus, open_corpus
 from inlaid.encode.dictionary import names_file, parts_of
+from inlaid.encode.pair_corpus import check_complete
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import SettingError, SourceError
 from inlaid.formats.recognition import refuse_vectors
@@ -27,7 +28,7 @@ from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method, PreparesText, ReadsPairs
+from inlaid.jobs.training import EncodesPairs, Method, PreparesText, ReadsPairs
 from inlaid.messages import Message
 from inlaid.report import Report, log, silent
 from inlaid.vectors import Vectors
@@ -59,9 +60,7 @@ def train(
     job.check()
     text = as_sentences(text, job.method, encoding, report)
     announce_plan(text, job.method, encoding, report)
-    encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
-    if isinstance(job.method, ReadsPairs):
-        check_pairs(encoded, text)
+    encoded = _encoded(text, job.method, encoding, report)
     return job.learn_from(encoded, report)
 
 
@@ -72,17 +71,16 @@ def as_sentences(text: Any, method: Method, encoding: Encoding | None, report: R
     return method.sentences(text, encoding or Encoding(), report)
 
 
-def check_pairs(encoded: Corpus, text: Any) -> None:
-    """Raise SourceError unless the sentences of a corpus are still those of the pairs, each with its pair."""
-    found = len(encoded.offsets) - 1
-    expected = len(text) if isinstance(text, list) else 2 * (found // 2)
-    if found != expected:
-        raise SourceError(
-            "{missing:,} of {expected:,} sentences have no tokens, so their pairs are lost. Use a tokenizer "
-            "that keeps all of a text, such as bpe, or clean the pairs.",
-            missing=expected - found,
-            expected=expected,
-        )
+def _encoded(text: Any, method: Method, encoding: Encoding | None, report: Report) -> Corpus:
+    """The corpus of a text, as a method needs it. The sentences of pairs are all still there."""
+    if isinstance(method, EncodesPairs) and isinstance(text, list):
+        encoded = method.encode_pairs(text, encoding or default_encoding(type(method)), report)
+    else:
+        encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
+    if isinstance(method, ReadsPairs):
+        found = len(encoded.offsets) - 1
+        check_complete(found, len(text) if isinstance(text, list) else 2 * (found // 2))
+    return encoded
 
 
 def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:

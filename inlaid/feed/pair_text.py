@@ -44,6 +44,8 @@ class PairText:
     """Tokens of one side of a batch, padding included."""
     held_out_every: int = 0
     """About every n-th pair is not trained on; 0: all are."""
+    source_end: int | None = None
+    """The id that ends a source, if its vocabulary has another than the target's."""
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -122,7 +124,8 @@ class PairText:
         self.corpus.refuse_changed()
         sides: list[np.ndarray] = []
         for side in (0, 1):
-            rows = [np.append(self._side(pair, side), self.end) for pair in pairs.tolist()]
+            end = self.source_end if side == 0 and self.source_end is not None else self.end
+            rows = [np.append(self._side(pair, side), end) for pair in pairs.tolist()]
             lengths = np.array([len(row) for row in rows])
             ids = padded(rows, self.padding)
             sides += [ids, np.arange(ids.shape[1]) < lengths[:, None]]

@@ -6,18 +6,26 @@ teacher forcing: the decoder reads the right translation, and predicts each next
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from inlaid.collect.pairs import Columns, read_pairs
 from inlaid.config import Fraction
-from inlaid.encode.corpus import Corpus, Encoding
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.encode.pair_corpus import PairCorpus, encode_sides
+from inlaid.errors import SettingError
 from inlaid.feed.pair_text import PairText
-from inlaid.fit.networks.method import held_out_every
+from inlaid.fit.networks.method import NetworkMethod, held_out_every
 from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.config import Config, make_config
+from inlaid.neural.families import family_of
+from inlaid.neural.tokenizer_pair import PairTokenizer, encode_pairs, read_tokenizer
 from inlaid.report import Report, silent
+
+SPECIAL_WORDS = ("[PAD]", "[SEP]")
+"""Words with the first ids in separate vocabularies of words, so that both sides have the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +41,9 @@ class Translation(TransformerMethod):
     """Column of the source sentences: a name, or a number in files without a header."""
     target_column: str = "2"
     """Column of the translations."""
+    vocabularies: Literal["joint", "separate"] | None = None
+    """One vocabulary and one table of token vectors for both languages, or one for each; by default joint, or
+    as the model that training starts from has it."""
     reverse: bool = False
     """Translate the other way: from the target to the source."""
     label_smoothing: Fraction = 0.1
@@ -45,6 +56,45 @@ class Translation(TransformerMethod):
         if self.reverse:
             return [side for pair in pairs for side in (pair.target, pair.source)]
         return [side for pair in pairs for side in pair]
+
+    def prepared(self, encoding: Encoding) -> Encoding:
+        encoding = super().prepared(encoding)
+        if self.vocabularies != "separate" or self.starts_from_model:
+            return encoding
+        if encoding.tokenizer_file is not None:
+            raise SettingError(
+                "vocabularies is separate, and tokenizer_file names one tokenizer. Leave out one of them."
+            )
+        if encoding.has_subwords:  # their special tokens have the first ids
+            return encoding
+        return dataclasses.replace(encoding, special=(*SPECIAL_WORDS, *encoding.special))
+
+    def encode_pairs(self, sentences: Sequence[str], encoding: Encoding, report: Report = silent) -> Corpus:
+        """Both sides with one tokenizer, or each with its own: learned from it, or that of a model."""
+        if self.starts_from_model:
+            folder: Any = self.init_from
+            family = family_of(folder)
+            tokenizer = read_tokenizer(folder, family, family.read_folder(folder))
+            if isinstance(tokenizer, PairTokenizer):
+                return encode_pairs(tokenizer, sentences, encoding)
+        elif self.vocabularies == "separate":
+            return encode_sides(sentences, encoding, report)
+        return encode(list(sentences), encoding, report)
+
+    def for_corpus(self, data: Corpus) -> NetworkMethod:
+        if self.vocabularies == "separate" and not isinstance(data, PairCorpus):
+            raise SettingError(
+                "vocabularies is separate, and this corpus was encoded with one vocabulary. Train on the "
+                "files of the pairs."
+            )
+        return super().for_corpus(data)
+
+    def preset_sizes(self) -> dict[str, Any]:
+        return {**super().preset_sizes(), "vocabularies": "joint"}
+
+    def sizes_of(self, config: Config) -> dict[str, Any]:
+        vocabularies = "separate" if config.target_vocab_size else "joint"
+        return {**super().sizes_of(config), "vocabularies": vocabularies}
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
         padding = special.get("padding")
@@ -74,6 +124,7 @@ class Translation(TransformerMethod):
             corpus=data,
             padding=special["padding"],
             end=special["end"],
+            source_end=special.get("source_end"),
             max_length=self.max_length or 1,
             tokens=self.batch_tokens or 1,
             held_out_every=held_out_every((len(data.offsets) - 1) // 2, self.held_out),

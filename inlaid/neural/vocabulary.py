@@ -73,12 +73,9 @@ def surround(vocabulary: ModelVocabulary, *, start: bool) -> None:
 
 def _id_of(tokenizer: Any, names: Sequence[str]) -> int:
     """The id of the first of these names that the vocabulary has; if it has none, the first name is added."""
-    for name in names:
-        id = tokenizer.token_to_id(name)
-        if id is not None:
-            return id
-    tokenizer.add_special_tokens([names[0]])
-    return tokenizer.token_to_id(names[0])
+    name = next((each for each in names if tokenizer.token_to_id(each) is not None), names[0])
+    tokenizer.add_special_tokens([name])  # a word of the vocabulary keeps its id
+    return tokenizer.token_to_id(name)
 
 
 # ---- Words

@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from inlaid.config import MAX_DIM, Fraction, Range, check
 from inlaid.encode.corpus import Corpus, Encoding
-from inlaid.errors import SettingError, need
+from inlaid.encode.pair_corpus import PairCorpus
+from inlaid.errors import SettingError, SourceError, need
 from inlaid.fit.networks.optimization import Optimization
 from inlaid.jobs.training import Abilities, Training
 from inlaid.neural.config import Config
@@ -86,6 +87,8 @@ class NetworkMethod(Optimization, ABC):
     def prepared(self, encoding: Encoding) -> Encoding:
         """The encoding of the text: with an unknown word for words, and with the tokenizer of the model that
         training starts from."""
+        if self.init_from is not None and not self.init_from.exists():
+            raise SourceError("There is no file or folder '{path}'.", path=self.init_from)
         if self.starts_from_model and not (self.init_from / "words.json").is_file():  # pyright: ignore
             default = Encoding(**self.encoding_defaults)
             if encoding.tokenizer == default.tokenizer:  # nothing else was asked for
@@ -145,8 +148,11 @@ class NetworkMethod(Optimization, ABC):
 
     def memory_for(self, data: Corpus) -> int:
         sized = self.for_corpus(data)
-        words = len(data.vocabulary) + SPECIAL
-        return BYTES * sum(parameters(sized.config(words, {})).values())
+        config = sized.config(len(data.vocabulary) + SPECIAL, {})
+        if isinstance(data, PairCorpus):
+            target = len(data.target.vocabulary) + SPECIAL
+            config = dataclasses.replace(config, target_vocab_size=target)
+        return BYTES * sum(parameters(config).values())
 
     def start(self, data: Corpus, report: Report = silent) -> Training:
         """A network with its first weights, and its batches; no step taken."""
