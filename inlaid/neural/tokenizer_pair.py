@@ -30,6 +30,10 @@ class PairTokenizer(Protocol):
     target_words: Mapping[int, str]
     target_vocabulary: Mapping[str, int]
 
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """The words of the source."""
+        ...
+
     def encode_target(self, text: str) -> list[int]:
         """The ids of a text of the target language, and the end."""
         ...
@@ -95,16 +99,12 @@ def read_tokenizer(folder: Path, family: Family, config: Config) -> Any:
 
 def encode_pairs(tokenizer: PairTokenizer, sentences: Sequence[str], encoding: Encoding) -> PairCorpus:
     """Alternating sentences as ids of a model's two vocabularies."""
-    known: tuple[Mapping[str, int], ...] = (_vocabulary(tokenizer), tokenizer.target_vocabulary)
+    known = (tokenizer.get_vocab(), tokenizer.target_vocabulary)
     source, target = (
         corpus_of_ids(tokenizer.ids_of(sentences[side::2], target=bool(side)), _in_order(words), encoding)
         for side, words in enumerate(known)
     )
     return joined(source, target, len(sentences))
-
-
-def _vocabulary(tokenizer: Any) -> Mapping[str, int]:
-    return tokenizer.get_vocab(with_added_tokens=True)
 
 
 def _in_order(words: Mapping[str, int]) -> list[str]:

@@ -282,3 +282,63 @@ def test_its_first_loss_is_that_of_transformers(pairs: Path, opus: Path):
     assert len(training.batches.ends(0)) == 1
     assert ours[0].targets == targets
     assert float(ours[0].total.detach()) / targets == pytest.approx(total / targets, abs=1e-5)
+
+
+# ---- A decoder alone
+
+
+DECODER = [*TINY, "--network", "decoder"]
+
+
+def test_a_decoder_translates_by_prompt(typed: Typed, pairs: Path, tmp_path: Path):
+    typed("train", "translation", pairs, "-o", tmp_path / "m", *DECODER, *BPE)
+    model = load_model(tmp_path / "m")
+    assert model.config.kind == "decoder"
+    assert model.card.settings["network"] == "decoder"
+    text = pairs.read_text("utf-8").partition("\t")[0]
+    shown = typed("translate", tmp_path / "m", text, "--max-new-tokens", "3", "--trace").splitlines()
+    assert shown[0].endswith(" [TRANSLATION]")
+    assert shown[1].startswith("1 ")
+    translations = json.loads(typed("translate", tmp_path / "m", text, text[:4], "--beams", "2", "--json"))
+    assert len(translations["translations"]) == 2
+    typed("train", "translation", pairs, "-o", tmp_path / "again", "--init-from", tmp_path / "m", *TINY[6:8])
+    assert load_model(tmp_path / "again").config == model.config
+
+
+def test_a_decoder_learns_to_translate(typed: Typed, tmp_path: Path):
+    """A language of ten words, each with one translation, in the same order."""
+    numbers = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    digits = [f"{number:03}" for number in range(400)]
+    lines = [f"{' '.join(each)}\t{' '.join(numbers[int(digit)] for digit in each)}" for each in digits]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines) + "\n")
+    words = ["train", "translation", tmp_path / "pairs.tsv", "-o", tmp_path / "m", "--network", "decoder"]
+    sizes = ["--dim", "32", "--layers", "2", "--heads", "2", "--epochs", "30", "--max-length", "16"]
+    typed(*words, *sizes, *WORDS, "--learning-rate", "0.01", "--batch-tokens", "512", "--dropout", "0")
+    asked = ["4 5 6", "7 2 9", "8 8 1"]
+    found = typed("translate", tmp_path / "m", *asked).splitlines()
+    assert found == ["four five six", "seven two nine", "eight eight one"]
+
+
+def test_a_decoder_translates_alike_in_transformers(typed: Typed, pairs: Path, tmp_path: Path):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    typed("train", "translation", pairs, "-o", tmp_path / "m", *DECODER, *BPE, "--learning-rate", "0.01")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "m")
+    model = transformers.GPT2LMHeadModel.from_pretrained(tmp_path / "m")
+    text = pairs.read_text("utf-8").partition("\t")[0]
+    read = tokenizer([text], return_tensors="pt")
+    ids = model.generate(**read, max_new_tokens=6, num_beams=1, do_sample=False)
+    theirs = tokenizer.decode(ids[0, read["input_ids"].shape[1] :], skip_special_tokens=True)
+    assert typed("translate", tmp_path / "m", text, "--max-new-tokens", "6").rstrip("\n") == theirs
+
+
+def test_what_does_not_fit_a_decoder_is_refused(typed: Typed, pairs: Path, tmp_path: Path):
+    words = ["train", "translation", pairs, "-o", tmp_path / "m"]
+    assert "Leave out one of them" in typed(*words, *DECODER, "--vocabularies", "separate", code=2)
+    assert "predict_source is for the network decoder" in typed(*words, *TINY, "--predict-source", code=2)
+    assert "tokens in all. Raise max_length" in typed(*words, *DECODER, *BPE, "--max-length", "4", code=2)
+    text = tmp_path / "text.txt"
+    text.write_bytes(pairs.read_bytes())
+    typed("train", "causal", text, "-o", tmp_path / "gpt", *TINY, *BPE)
+    assert "A model of kind decoder cannot translate" in typed("translate", tmp_path / "gpt", "我", code=2)
+    error = typed(*words, "--network", "decoder", "--init-from", tmp_path / "gpt", code=2)
+    assert "has no token for separator" in error

@@ -50,7 +50,9 @@ class NetworkMethod(Optimization, ABC):
     next_steps: ClassVar[tuple[str, ...]] = ()
     """Commands to try with what it learned; {path} is its folder."""
     surrounds: ClassVar[bool] = False
-    """Its tokenizer puts the end token after every text, and the start token before it if it has one."""
+    """Its tokenizer puts a token after every text, and the start token before it if it has one."""
+    last_role: ClassVar[str] = "end"
+    """The special token after every text."""
 
     preset: Literal["tiny", "small", "base"] = "tiny"
     """Size of the network: tiny learns a small text in minutes on two cores, small a few megabytes in an

@@ -44,7 +44,8 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
             _start_tables(network, vocabulary, method.init_from, report)
         if method.surrounds:
             for engine in engines_of(vocabulary.tokenizer):
-                surround(ModelVocabulary(engine, vocabulary.special), start="start" in method.roles)
+                own = ModelVocabulary(engine, vocabulary.special)
+                surround(own, start="start" in method.roles, last=method.last_role)
     if method.freeze:
         for table in _tables_of(network):
             table.requires_grad_(False)
