@@ -284,6 +284,18 @@ def test_its_first_loss_is_that_of_transformers(pairs: Path, opus: Path):
     assert float(ours[0].total.detach()) / targets == pytest.approx(total / targets, abs=1e-5)
 
 
+def test_an_empty_or_long_text_is_not_translated_silently(
+    typed: Typed, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    typed("train", "translation", pairs, "-o", tmp_path / "m", *TINY, *BPE)
+    assert "The text is empty" in typed("translate", tmp_path / "m", "", code=2)
+    long = "你好。" * 200 + "."  # of more bytes than the name of a file may have
+    assert main(["translate", str(tmp_path / "m"), long, "--max-new-tokens", "2"]) == 0
+    assert "the model was made for 32" in capsys.readouterr().err
+    typed("train", "translation", pairs, "-o", tmp_path / "d", *DECODER, *BPE)
+    assert "this model takes 32" in typed("translate", tmp_path / "d", long, code=2)
+
+
 # ---- A decoder alone
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from inlaid.config import MAX_DIM, Fraction, Range, check
-from inlaid.encode.corpus import Corpus, Encoding
+from inlaid.encode.corpus import Corpus, Encoding, encoding_of
 from inlaid.encode.pair_corpus import PairCorpus
 from inlaid.errors import SettingError, SourceError, need
 from inlaid.fit.networks.optimization import Optimization
@@ -23,11 +23,16 @@ from inlaid.neural.config import Config
 from inlaid.neural.families import family_of
 from inlaid.neural.sizes import parameters
 from inlaid.report import Report, silent
+from inlaid.untrusted import read_json_object
 
 UNKNOWN = "[UNK]"
 MAX_LENGTH = 1 << 20
 BYTES = 16
 """Bytes in training for each parameter: its value, its gradient and two averages of AdamW, in float32."""
+WORDS = "words.json"
+"""The file of a model's tokenizer of words."""
+OF_FILES = ("field", "invalid", "charset", "sentences")
+"""Settings of the encoding that are not about the tokenizer."""
 SPECIAL = 5
 """Special tokens that may be added to a vocabulary, at most."""
 HELD_OUT_FROM = 200
@@ -91,7 +96,9 @@ class NetworkMethod(Optimization, ABC):
         training starts from."""
         if self.init_from is not None and not self.init_from.exists():
             raise SourceError("There is no file or folder '{path}'.", path=self.init_from)
-        if self.starts_from_model and not (self.init_from / "words.json").is_file():  # pyright: ignore
+        if self.starts_from_model and (self.init_from / WORDS).is_file():  # pyright: ignore
+            return encoding_of_words(self.init_from, encoding)  # pyright: ignore[reportArgumentType]
+        if self.starts_from_model:
             default = Encoding(**self.encoding_defaults)
             if encoding.tokenizer == default.tokenizer:  # nothing else was asked for
                 encoding = dataclasses.replace(encoding, tokenizer=Encoding().tokenizer)
@@ -182,6 +189,13 @@ class NetworkMethod(Optimization, ABC):
     @abstractmethod
     def loss(self) -> Any:
         """The function (network, batch) -> loss, with torch."""
+
+
+def encoding_of_words(folder: Path, given: Encoding) -> Encoding:
+    """How the text of a model of words was cut. All its words count, and files are read as given here."""
+    own = encoding_of(read_json_object(folder / WORDS)["encoding"])
+    kept = {name: getattr(given, name) for name in OF_FILES}
+    return dataclasses.replace(own, **kept, min_count=1, max_size=None)
 
 
 def held_out_every(sentences: int, share: float) -> int:

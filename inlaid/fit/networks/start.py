@@ -13,6 +13,7 @@ import torch
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.pair_corpus import PairCorpus
 from inlaid.encode.subwords.spelling import plain
+from inlaid.encode.vocabulary import Vocabulary, Words
 from inlaid.errors import SettingError
 from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import NetworkMethod
@@ -22,7 +23,7 @@ from inlaid.neural.model import Model
 from inlaid.neural.network import Network, make_network
 from inlaid.neural.seq2seq import Seq2Seq
 from inlaid.neural.tokenizer_pair import PairTokenizer, engines_of, target_size, vocabulary_of_pairs
-from inlaid.neural.vocabulary import NAMES, ModelVocabulary, surround, vocabulary_of
+from inlaid.neural.vocabulary import NAMES, CutsWords, ModelVocabulary, surround, vocabulary_of
 from inlaid.report import Note, Report
 from inlaid.vectors import Vectors
 
@@ -32,6 +33,7 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
     model: Model | None = None
     if method.starts_from_model:
         model = load_model(method.init_from)  # pyright: ignore[reportArgumentType]
+        data = _in_words_of(model.tokenizer, data)
         vocabulary = _vocabulary_of_model(model, method, data, report)
         network = model.network
     else:
@@ -88,14 +90,31 @@ def _vocabulary_of_model(
     known = tokenizer.get_vocab(with_added_tokens=True)
     if not _was_encoded_with(tokenizer, data, report):
         raise SettingError(
-            "The text was not encoded with the tokenizer of {path}: ids and words differ. Encode it with "
-            "--tokenizer-file {path}.",
+            "The text was not encoded with the tokenizer of {path}: ids and words differ. Train on the text "
+            "itself, which is then encoded as the model needs it.",
             path=method.init_from,
         )
     special = _special_of(model, method.roles, known)
     if isinstance(tokenizer, PairTokenizer):  # the config has the ids of the target
         special["source_end"] = known[tokenizer.target_words[special["end"]]]
     return ModelVocabulary(tokenizer, special)
+
+
+def _in_words_of(tokenizer: Any, data: Corpus) -> Corpus:
+    """A corpus of words over the vocabulary of a model of words: what the model does not know is unknown."""
+    if not isinstance(tokenizer, CutsWords) or data.tokenizer_json is not None:
+        return data
+    own = tokenizer.encoding_of_words
+    if any(data.manifest["encoding"].get(name) != own.get(name) for name in ("tokenizer", "normalize")):
+        return data
+    known: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)  # pyright: ignore
+    unknown = known.get(str(own.get("unknown")))
+    if unknown is None:
+        return data
+    ids = np.array([known.get(word, unknown) for word in data.vocabulary.words], np.int32)
+    counts = np.bincount(ids, data.vocabulary.counts, len(known)).astype(np.int64)
+    words = Vocabulary(Words.of(sorted(known, key=known.__getitem__)), counts)
+    return dataclasses.replace(data, ids=ids[data.ids], vocabulary=words)
 
 
 def _was_encoded_with(tokenizer: Any, data: Corpus, report: Report) -> bool:

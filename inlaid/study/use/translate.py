@@ -100,6 +100,8 @@ def translate(
     loaded = check_use(model, "translate")
     if output is not None:
         _check_output(output, settings, overwrite=overwrite)
+    if texts and isinstance(texts, (list, tuple)) and not any(map(str.strip, map(str, texts))):
+        raise SettingError("The text is empty. Write at least one word.")
     found = _translated(loaded, texts_of(texts, file, field, report), settings, report)
     if output is None:
         kept = tuple(found)
