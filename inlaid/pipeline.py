@@ -18,11 +18,11 @@ from inlaid.config import settings_of, with_values
 from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.inputs import check_not_encoded, places_read
 from inlaid.formats.recognition import refuse_vectors
-from inlaid.jobs.arguments import job_for
+from inlaid.jobs.arguments import default_encoding, job_for
 from inlaid.jobs.paired_text import as_sentences, check_pairs
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method
+from inlaid.jobs.training import EncodesPairs, Method
 from inlaid.report import Report, log, silent
 from inlaid.vectors import Vectors
 
@@ -53,7 +53,10 @@ def train(
     job.check()
     text = as_sentences(text, job.method, encoding, report)
     announce_plan(text, job.method, encoding, report)
-    encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
+    if isinstance(job.method, EncodesPairs) and isinstance(text, list):
+        encoded = job.method.encode_pairs(text, encoding or default_encoding(type(job.method)), report)
+    else:
+        encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
     check_pairs(encoded, text, job.method)
     return job.learn_from(encoded, report)
 

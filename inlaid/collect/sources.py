@@ -220,9 +220,7 @@ def _paths(text: Text) -> list[Path] | None:
         return None
     if all(isinstance(each, PathLike) for each in text):
         return [Path(each) for each in text]  # pyright: ignore[reportArgumentType]
-    if len(text) <= 1000 and all(
-        isinstance(each, str) and len(each) < 1000 and Path(each).is_file() for each in text
-    ):
+    if len(text) <= 1000 and all(isinstance(each, str) and os.path.isfile(each) for each in text):
         raise SourceError(
             "'{name}' is the name of a file, but a list of strings is read as sentences. "
             "Pass Path objects to read files.",

@@ -283,7 +283,11 @@ class ModelTarget(Target):
         if isinstance(result, Vectors):
             return f"{len(result):,} words x {result.dim}"
         count = sum(parameters(result.config).values())
-        return f"{count:,} parameters, {result.config.vocab_size:,} tokens in the vocabulary"
+        words = result.config.vocab_size
+        target = result.config.target_vocab_size
+        if target:
+            return f"{count:,} parameters, {words:,} and {target:,} tokens in the vocabularies"
+        return f"{count:,} parameters, {words:,} tokens in the vocabulary"
 
     def print_next_steps(self, path: Path, result: Any) -> None:
         from inlaid import registry

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xxhash
@@ -16,6 +16,7 @@ import xxhash
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SourceError
 from inlaid.feed.length_buckets import LengthBuckets, padded
+from inlaid.messages import Message
 from inlaid.report import Note, Report
 
 MOST_HELD_OUT = 64
@@ -35,6 +36,9 @@ class PairBatch(NamedTuple):
 class PairText:
     """Batches of pairs. Pairs with a side of more than `max_length` tokens are left out."""
 
+    where: ClassVar[Message] = Message(" on a side")
+    """Where tokens are counted."""
+
     corpus: Corpus
     padding: int
     end: int
@@ -44,13 +48,16 @@ class PairText:
     """Tokens of one side of a batch, padding included."""
     held_out_every: int = 0
     """About every n-th pair is not trained on; 0: all are."""
+    source_end: int | None = None
+    """The id that ends a source, if its vocabulary has another than the target's."""
     seed: int = 1
 
     def __post_init__(self) -> None:
         if not len(self.training):
             raise SourceError(
-                "No pair has at most {limit:,} tokens on each side. Raise max_length.",
+                "No pair has at most {limit:,} tokens{where}. Raise max_length.",
                 limit=self.max_length,
+                where=self.where,
             )
 
     @cached_property
@@ -86,11 +93,11 @@ class PairText:
         if count:
             report(
                 Note(
-                    "{count:,} of {total:,} pairs have more than {limit:,} tokens on a side and are left "
-                    "out.",
+                    "{count:,} of {total:,} pairs have more than {limit:,} tokens{where} and are left out.",
                     count=count,
                     total=len(self.fits),
                     limit=self.max_length,
+                    where=self.where,
                 )
             )
 
@@ -98,10 +105,10 @@ class PairText:
         """Tokens of the longer sides of the epoch up to the end of each batch."""
         return self.buckets.ends(epoch)
 
-    def batch(self, epoch: int, number: int) -> PairBatch:
+    def batch(self, epoch: int, number: int) -> Any:
         return self._batch(self.training[self.buckets.texts(epoch, number)])
 
-    def held_out(self) -> list[PairBatch]:
+    def held_out(self) -> list[Any]:
         """Batches of the pairs that are held out."""
         numbers = np.flatnonzero(self.fits & self._is_held_out)
         if not len(numbers):
@@ -118,11 +125,13 @@ class PairText:
         start, stop = self.corpus.offsets[2 * pair + side : 2 * pair + side + 2]
         return np.ascontiguousarray(self.corpus.ids[start:stop])
 
-    def _batch(self, pairs: np.ndarray) -> PairBatch:
+    def _batch(self, pairs: np.ndarray) -> Any:
+        """These pairs as a PairBatch; other kinds of training make other batches of them."""
         self.corpus.refuse_changed()
         sides: list[np.ndarray] = []
         for side in (0, 1):
-            rows = [np.append(self._side(pair, side), self.end) for pair in pairs.tolist()]
+            end = self.source_end if side == 0 and self.source_end is not None else self.end
+            rows = [np.append(self._side(pair, side), end) for pair in pairs.tolist()]
             lengths = np.array([len(row) for row in rows])
             ids = padded(rows, self.padding)
             sides += [ids, np.arange(ids.shape[1]) < lengths[:, None]]

@@ -26,19 +26,7 @@ class Causal(TransformerMethod):
     next_steps: ClassVar = ('generate {path} "从前"', 'next {path} "Once upon a"', "inspect {path}")
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
-        end = special.get("end")
-        return make_config(
-            {
-                **self.sizes(),
-                "vocab_size": words,
-                "feed_forward.activation": self.activation or "gelu_tanh",
-                "norm.placement": self.norm or "pre",
-                "norm.final": self.norm != "post",
-                "positions.kind": self.positions or "learned",
-                "special.start": end,
-                "special.end": () if end is None else (end,),
-            }
-        )
+        return make_config(self.decoder_fields(words, special))
 
     def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> TokenStream:
         length = self.max_length or 1

@@ -20,7 +20,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encoding_of
 from inlaid.errors import SettingError, need
 from inlaid.feed.contrastive_text import ContrastiveText
 from inlaid.fit.networks.earlier import network_folder, read_vectors
-from inlaid.fit.networks.method import BYTES, UNKNOWN, NetworkMethod
+from inlaid.fit.networks.method import BYTES, OF_FILES, UNKNOWN, WORDS, NetworkMethod, encoding_of_words
 from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.jobs.training import Training
 from inlaid.neural.config import Config, make_config
@@ -28,12 +28,9 @@ from inlaid.neural.families import family_of
 from inlaid.report import Report, silent
 from inlaid.untrusted import read_json_object
 
-WORDS = "words.json"
 TRANSFORMER = "sentence_bert_config.json"
 LEARNING_RATES = {"model": 5e-5, "vectors": 1e-2, "fresh": 1e-3}
 """The learning rate by what training starts from."""
-OF_FILES = ("field", "invalid", "charset", "sentences", "min_count")
-"""Settings of the encoding that are not about the tokenizer."""
 LearningRate = Annotated[float, Range(1e-9)]
 LONGEST = 1 << 16
 """Tokens of a text of word vectors, which have no positions, at most."""
@@ -107,8 +104,7 @@ class Contrastive(TransformerMethod):
         kept = {name: getattr(encoding, name) for name in OF_FILES} | {"min_count": 1}
         folder = self.network_folder
         if folder is not None and (folder / WORDS).is_file():
-            own = encoding_of(read_json_object(folder / WORDS)["encoding"])
-            return dataclasses.replace(own, **kept)
+            return encoding_of_words(folder, encoding)
         if folder is not None:
             lower = ("lower",) if _lower_cases(folder) else None
             return dataclasses.replace(Encoding(tokenizer_file=folder, normalize=lower), **kept)
@@ -117,7 +113,9 @@ class Contrastive(TransformerMethod):
     def _refuse_other_tokenizer(self, encoding: Encoding) -> None:
         default = Encoding(**self.encoding_defaults)
         for each in dataclasses.fields(Encoding):
-            if each.name not in OF_FILES and getattr(encoding, each.name) != getattr(default, each.name):
+            if each.name not in (*OF_FILES, "min_count") and getattr(encoding, each.name) != getattr(
+                default, each.name
+            ):
                 raise SettingError(
                     "{name} is given, but the text is encoded as {path} has it. Leave out {name}.",
                     name=each.name,

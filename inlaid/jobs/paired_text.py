@@ -6,6 +6,7 @@ from typing import Any
 
 from inlaid.encode.corpus import Corpus, Encoding
 from inlaid.encode.inputs import is_encoded
+from inlaid.encode.pair_corpus import check_complete
 from inlaid.errors import SourceError
 from inlaid.jobs.training import Method, ReadsPairs
 from inlaid.report import Report
@@ -31,10 +32,4 @@ def check_pairs(encoded: Corpus, text: Any, method: Method) -> None:
             found=found,
         )
     expected = len(text) if isinstance(text, list) else found
-    if found != expected:
-        raise SourceError(
-            "{missing:,} of {expected:,} sentences have no tokens, so their pairs are lost. Use a tokenizer "
-            "that keeps all of a text, such as bpe, or clean the pairs.",
-            missing=expected - found,
-            expected=expected,
-        )
+    check_complete(found, expected)

@@ -20,9 +20,9 @@ import numpy as np
 
 from inlaid.collect.samples import sample_of
 from inlaid.collect.sources import Text
-from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
+from inlaid.encode.corpus import Corpus, Encoding, is_corpus, open_corpus
 from inlaid.errors import InlaidError, SettingError
-from inlaid.jobs.training import HasEpochs, Method
+from inlaid.jobs.training import HasEpochs, Method, encoded_for
 from inlaid.jobs.trial import extrapolated, tried
 from inlaid.messages import Message
 from inlaid.report import Note, Report, bytes_in_words, time_in_words
@@ -134,8 +134,9 @@ def plan_for(text: Text | Corpus, method: Method, encoding: Encoding | None) -> 
         )
     lines, scale = sampled
     chosen = _in_memory(encoding or Encoding())
-    half = Sample(*_timed(lines[: max(len(lines) // 2, 1)], chosen))
-    whole = Sample(*_timed(lines, chosen))
+    middle = max(len(lines) // 4 * 2, 2)  # pairs of sentences stay together
+    half = Sample(*_timed(lines[:middle], chosen, method))
+    whole = Sample(*_timed(lines, chosen, method))
     return _plan_from(method, (half, whole), scale)
 
 
@@ -197,6 +198,7 @@ def _plan_for_corpus(corpus: Corpus, method: Method) -> Plan:
 def _first(corpus: Corpus, tokens: int) -> Corpus:
     """The first sentences of a corpus, over the same vocabulary."""
     sentences = max(int(np.searchsorted(corpus.offsets, tokens, "right")) - 1, 1)
+    sentences = min(sentences + sentences % 2, len(corpus.offsets) - 1)  # pairs of sentences stay together
     offsets = np.asarray(corpus.offsets[: sentences + 1])
     return dataclasses.replace(corpus, ids=np.asarray(corpus.ids[: offsets[-1]]), offsets=offsets)
 
@@ -232,7 +234,7 @@ def _in_memory(encoding: Encoding) -> Encoding:
     return dataclasses.replace(encoding, field="text")
 
 
-def _timed(lines: list[Any], encoding: Encoding) -> tuple[Corpus, float]:
+def _timed(lines: list[Any], encoding: Encoding, method: Method) -> tuple[Corpus, float]:
     began = time.perf_counter()
-    corpus = encode(lines, encoding, workers=1)
+    corpus = encoded_for(method, lines, encoding, workers=1)
     return corpus, time.perf_counter() - began

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from inlaid import registry
-from inlaid.encode.corpus import Corpus, Encoding
+from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError
 from inlaid.jobs.state import State
 from inlaid.report import Report, silent
@@ -227,6 +227,22 @@ class ReadsPairs(Protocol):
     def sentences(self, text: Any, encoding: Encoding, report: Report = silent) -> list[str]:
         """The sentences of the pairs of a text: source, target, source, target."""
         ...
+
+
+@runtime_checkable
+class EncodesPairs(Protocol):
+    """A method that encodes its pairs itself: each side may have a tokenizer of its own."""
+
+    def encode_pairs(self, sentences: Sequence[str], encoding: Encoding, report: Report = silent) -> Corpus:
+        """The corpus of alternating sentences."""
+        ...
+
+
+def encoded_for(method: Method, text: Any, encoding: Encoding, *, workers: int | None = None) -> Corpus:
+    """A text as the corpus that a method learns from."""
+    if isinstance(method, EncodesPairs):
+        return method.encode_pairs(text, encoding)
+    return encode(text, encoding, workers=workers)
 
 
 @runtime_checkable

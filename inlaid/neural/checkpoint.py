@@ -32,8 +32,8 @@ from inlaid.neural.network import Network, parameter_shapes
 from inlaid.neural.sentence import Sentence
 from inlaid.neural.sentence_files import network_folder, read_sentence
 from inlaid.neural.sentence_write import sentence_files
+from inlaid.neural.tokenizer_pair import read_tokenizer
 from inlaid.neural.tokens import check_tokenizer, lower_cased, tokenizer_files
-from inlaid.neural.vocabulary import read_words
 from inlaid.neural.weights import FLOATS, check_finite, fill_network
 from inlaid.report import silent
 from inlaid.vectors import Card
@@ -64,7 +64,7 @@ def load_model(
     loaded = family.load(path, tied=tied)
     tensors = {name: _as_tensor(tensor) for name, tensor in loaded.tensors.items()}
     network = fill_network(loaded.config, tensors, path)
-    tokenizer = read_words(path) or family.read_tokenizer(path, loaded.config)
+    tokenizer = read_tokenizer(path, family, loaded.config)
     settings = {} if tokenizer is None else read_settings(path)
     changed = apply_settings(tokenizer, settings, family.tokenizer_class, loaded.config.vocab_size)
     if tokenizer is not None:

@@ -60,7 +60,7 @@ def check_use(model: Any, use: str) -> Model:
         )
     loaded: Any = model
     kind = loaded.config.kind
-    if use not in USES[kind]:
+    if use not in uses_of(loaded):
         raise SettingError(
             "A model of kind {kind} cannot {use}. Use {instead} with it.",
             kind=kind,
@@ -81,6 +81,13 @@ def check_use(model: Any, use: str) -> Model:
             "the weights."
         )
     return loaded
+
+
+def uses_of(model: Any) -> tuple[str, ...]:
+    """What a model can be used for: by its kind, and a decoder that was trained to translate for that."""
+    uses = USES[model.config.kind]
+    prompted = model.config.kind == "decoder" and model.card.method == "translation"
+    return ("translate", *uses) if prompted else uses
 
 
 def _instead(use: str) -> Advice:

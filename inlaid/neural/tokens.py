@@ -18,6 +18,7 @@ from inlaid.errors import FormatError, SettingError
 from inlaid.messages import Advice, Message
 from inlaid.neural.config import Config, SpecialTokens
 from inlaid.neural.families.tokenizer_settings import SETTINGS, settings_to_write
+from inlaid.neural.tokenizer_pair import TARGET, PairTokenizer, TokenizerPair
 from inlaid.neural.vocabulary import CutsWords, word_files
 from inlaid.untrusted import library_errors
 
@@ -29,15 +30,11 @@ CHUNK = 1024
 
 
 @runtime_checkable
-class PairTokenizer(Protocol):
-    """A tokenizer with a vocabulary for the source and one for the target, which may be the same."""
+class HasFiles(Protocol):
+    """A tokenizer that is written as the files it was read from."""
 
-    target_words: Mapping[int, str]
-    target_vocabulary: Mapping[str, int]
     files: Mapping[str, bytes]
-    """The files it was read from, by name."""
-
-    def encode_target(self, text: str) -> list[int]: ...
+    """By name."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +71,12 @@ def tokenizer_files(
     was read with."""
     if tokenizer is None:
         return {}
-    if isinstance(tokenizer, PairTokenizer):
+    if isinstance(tokenizer, HasFiles):
         return dict(tokenizer.files)
+    if isinstance(tokenizer, TokenizerPair):
+        target = tokenizer_files(tokenizer.target, config, settings)
+        beside = {f"{TARGET}/{name}": content for name, content in target.items()}
+        return tokenizer_files(tokenizer.source, config, settings) | beside
     ids = {
         "pad_token": config.special.padding,
         "eos_token": config.special.end[0] if config.special.end else None,
@@ -183,6 +184,8 @@ def encode_one(tokenizer: Any, text: str) -> Any:
 
 def _cut(tokenizer: Any, text: str, limit: int, side: str) -> Any:
     """The tokens that fit between those the tokenizer adds, such as [CLS] and [SEP]."""
+    if isinstance(tokenizer, TokenizerPair):
+        tokenizer = tokenizer.source
     if not isinstance(tokenizer, Tokenizer):
         raise SettingError("This model's tokenizer cannot cut a text. Shorten it, and leave out truncate.")
     added = tokenizer.num_special_tokens_to_add(False)

@@ -32,6 +32,7 @@ NAMES = {
     "start": ("[CLS]", "<s>", "<|endoftext|>", "<bos>"),
     "end": ("[SEP]", "</s>", "<|endoftext|>", "<eos>"),
     "mask": ("[MASK]", "<mask>"),
+    "separator": ("[TRANSLATION]",),
 }
 """What special tokens are called: the first name is given to those that are added."""
 WORDS = "words.json"
@@ -61,10 +62,11 @@ def vocabulary_of(corpus: Corpus, roles: Sequence[str], report: Report) -> Model
     return ModelVocabulary(tokenizer, {role: _id_of(tokenizer, NAMES[role]) for role in roles})
 
 
-def surround(vocabulary: ModelVocabulary, *, start: bool) -> None:
-    """Let the tokenizer end each text with the end token, and with `start` begin it with the start token."""
+def surround(vocabulary: ModelVocabulary, *, start: bool, last: str = "end") -> None:
+    """Let the tokenizer end each text with the token of the role `last`, and with `start` begin it with the
+    start token."""
     tokenizer = vocabulary.tokenizer
-    roles = ["start", "end"] if start else ["end"]
+    roles = ["start", last] if start else [last]
     special = [(tokenizer.id_to_token(vocabulary.special[role]), vocabulary.special[role]) for role in roles]
     names = [name for name, _ in special]
     template = [names[0], "$A", names[1]] if start else ["$A", names[0]]
@@ -73,12 +75,9 @@ def surround(vocabulary: ModelVocabulary, *, start: bool) -> None:
 
 def _id_of(tokenizer: Any, names: Sequence[str]) -> int:
     """The id of the first of these names that the vocabulary has; if it has none, the first name is added."""
-    for name in names:
-        id = tokenizer.token_to_id(name)
-        if id is not None:
-            return id
-    tokenizer.add_special_tokens([names[0]])
-    return tokenizer.token_to_id(names[0])
+    name = next((each for each in names if tokenizer.token_to_id(each) is not None), names[0])
+    tokenizer.add_special_tokens([name])  # a word of the vocabulary keeps its id
+    return tokenizer.token_to_id(name)
 
 
 # ---- Words

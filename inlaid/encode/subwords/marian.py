@@ -52,6 +52,7 @@ class SentencePieces:
         self.target_words = {id: word for word, id in self.target_vocabulary.items()}
         self.unknown = self.vocabulary[UNKNOWN]
         self.end = self.vocabulary[END]
+        self.target_end = self.target_vocabulary[END]
         self.files = {name: (folder / name).read_bytes() for name in names}
 
     def encode_batch(self, texts: Sequence[str]) -> list[Pieces]:
@@ -62,6 +63,13 @@ class SentencePieces:
         words = self.target_vocabulary
         pieces = self.target.encode(text, out_type=str)
         return [*(words.get(piece, words[UNKNOWN]) for piece in pieces), words[END]]
+
+    def ids_of(self, texts: Sequence[str], *, target: bool) -> list[list[int]]:
+        """The ids of texts of one side, without the end."""
+        engine = self.target if target else self.source
+        words = self.target_vocabulary if target else self.vocabulary
+        rows = engine.encode(list(texts), out_type=str)
+        return [[words.get(piece, words[UNKNOWN]) for piece in row] for row in rows]
 
     def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
         return [self.target.decode_pieces(self._target_pieces(ids)) for ids in rows]

@@ -16,6 +16,7 @@ from inlaid.feed.bidirectional_text import BidirectionalBatch
 from inlaid.feed.contrastive_text import ContrastiveBatch, TextBatch
 from inlaid.feed.masked_text import IGNORED, MaskedBatch
 from inlaid.feed.pair_text import PairBatch
+from inlaid.feed.prompt_text import PromptBatch
 from inlaid.neural.bilm import BiLM
 from inlaid.neural.decoder import Decoder
 from inlaid.neural.encoder import Encoder
@@ -73,6 +74,24 @@ class TranslationLoss:
         total = functional.cross_entropy(
             logits, target.flatten()[real], label_smoothing=smoothing, reduction="sum"
         )
+        return LossSum(total, len(places))
+
+
+class PromptLoss:
+    """Cross entropy of each token of the target, given the line before it; label smoothing as in
+    `TranslationLoss`."""
+
+    def __init__(self, label_smoothing: float) -> None:
+        self.label_smoothing = label_smoothing
+
+    def __call__(self, network: Decoder, batch: PromptBatch) -> LossSum:
+        places = np.flatnonzero(batch.targets != IGNORED)
+        hidden = network(on_device(batch.ids, network), logits=False).hidden
+        found = hidden.flatten(0, 1)[on_device(places, network)]
+        logits = _head(network)(found).float()
+        targets = on_device(batch.targets.flatten()[places], network)
+        smoothing = self.label_smoothing if network.training else 0.0
+        total = functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
         return LossSum(total, len(places))
 
 

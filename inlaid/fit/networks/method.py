@@ -14,19 +14,25 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from inlaid.config import MAX_DIM, Dropout, Range, check
-from inlaid.encode.corpus import Corpus, Encoding
-from inlaid.errors import SettingError, need
+from inlaid.encode.corpus import Corpus, Encoding, encoding_of
+from inlaid.encode.pair_corpus import PairCorpus
+from inlaid.errors import SettingError, SourceError, need
 from inlaid.fit.networks.optimization import Optimization
 from inlaid.jobs.training import Abilities, Training
 from inlaid.neural.config import Config
 from inlaid.neural.families import family_of
 from inlaid.neural.sizes import parameters
 from inlaid.report import Report, silent
+from inlaid.untrusted import read_json_object
 
 UNKNOWN = "[UNK]"
 MAX_LENGTH = 1 << 20
 BYTES = 16
 """Bytes in training for each parameter: its value, its gradient and two averages of AdamW, in float32."""
+WORDS = "words.json"
+"""The file of a model's tokenizer of words."""
+OF_FILES = ("field", "invalid", "charset", "sentences")
+"""Settings of the encoding that are not about the tokenizer."""
 SPECIAL = 5
 """Special tokens that may be added to a vocabulary, at most."""
 HELD_OUT_FROM = 200
@@ -49,7 +55,9 @@ class NetworkMethod(Optimization, ABC):
     next_steps: ClassVar[tuple[str, ...]] = ()
     """Commands to try with what it learned; {path} is its folder."""
     surrounds: ClassVar[bool] = False
-    """Its tokenizer puts the end token after every text, and the start token before it if it has one."""
+    """Its tokenizer puts a token after every text, and the start token before it if it has one."""
+    last_role: ClassVar[str] = "end"
+    """The special token after every text."""
 
     preset: Literal["tiny", "small", "base"] = "tiny"
     """Size of the network: tiny learns a small text in minutes on two cores, small a few megabytes in an
@@ -86,7 +94,11 @@ class NetworkMethod(Optimization, ABC):
     def prepared(self, encoding: Encoding) -> Encoding:
         """The encoding of the text: with an unknown word for words, and with the tokenizer of the model that
         training starts from."""
-        if self.starts_from_model and not (self.init_from / "words.json").is_file():  # pyright: ignore
+        if self.init_from is not None and not self.init_from.exists():
+            raise SourceError("There is no file or folder '{path}'.", path=self.init_from)
+        if self.starts_from_model and (self.init_from / WORDS).is_file():  # pyright: ignore
+            return encoding_of_words(self.init_from, encoding)  # pyright: ignore[reportArgumentType]
+        if self.starts_from_model:
             default = Encoding(**self.encoding_defaults)
             if encoding.tokenizer == default.tokenizer:  # nothing else was asked for
                 encoding = dataclasses.replace(encoding, tokenizer=Encoding().tokenizer)
@@ -149,8 +161,11 @@ class NetworkMethod(Optimization, ABC):
 
     def memory_for(self, data: Corpus) -> int:
         sized = self.for_corpus(data)
-        words = len(data.vocabulary) + SPECIAL
-        return BYTES * sum(parameters(sized.config(words, {})).values())
+        config = sized.config(len(data.vocabulary) + SPECIAL, {})
+        if isinstance(data, PairCorpus):
+            target = len(data.target.vocabulary) + SPECIAL
+            config = dataclasses.replace(config, target_vocab_size=target)
+        return BYTES * sum(parameters(config).values())
 
     def check_first(self) -> None:
         """A device that is there, and sizes that fit together. Those of an earlier model do."""
@@ -187,6 +202,13 @@ class NetworkMethod(Optimization, ABC):
     @abstractmethod
     def loss(self) -> Any:
         """The function (network, batch) -> loss, with torch."""
+
+
+def encoding_of_words(folder: Path, given: Encoding) -> Encoding:
+    """How the text of a model of words was cut. All its words count, and files are read as given here."""
+    own = encoding_of(read_json_object(folder / WORDS)["encoding"])
+    kept = {name: getattr(given, name) for name in OF_FILES}
+    return dataclasses.replace(own, **kept, min_count=1, max_size=None)
 
 
 def held_out_every(sentences: int, share: float) -> int:

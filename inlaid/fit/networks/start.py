@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import torch
 
 from inlaid.encode.corpus import Corpus
+from inlaid.encode.pair_corpus import PairCorpus
 from inlaid.encode.subwords.spelling import plain
+from inlaid.encode.vocabulary import Vocabulary, Words
 from inlaid.errors import SettingError
 from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import NetworkMethod
@@ -18,44 +21,59 @@ from inlaid.fit.networks.training import NetworkTraining
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.model import Model
 from inlaid.neural.network import Network, make_network
-from inlaid.neural.vocabulary import NAMES, ModelVocabulary, surround, vocabulary_of
+from inlaid.neural.seq2seq import Seq2Seq
+from inlaid.neural.tokenizer_pair import PairTokenizer, engines_of, target_size, vocabulary_of_pairs
+from inlaid.neural.vocabulary import NAMES, CutsWords, ModelVocabulary, surround, vocabulary_of
 from inlaid.report import Note, Report
+from inlaid.vectors import Vectors
 
 
 def start_training(method: NetworkMethod, data: Corpus, report: Report) -> NetworkTraining:
     """Everything ready for the first step. All sizes of the method are set."""
+    model: Model | None = None
     if method.starts_from_model:
         model = load_model(method.init_from)  # pyright: ignore[reportArgumentType]
+        data = _in_words_of(model.tokenizer, data)
         vocabulary = _vocabulary_of_model(model, method, data, report)
         network = model.network
     else:
-        vocabulary = vocabulary_of(data, method.roles, report)
+        if isinstance(data, PairCorpus):
+            vocabulary = vocabulary_of_pairs(data, method.roles, report)
+        else:
+            vocabulary = vocabulary_of(data, method.roles, report)
         network = fresh_network(method, vocabulary)
         if method.init_from is not None:
-            _start_table(network, vocabulary, method.init_from, report)
+            _start_tables(network, vocabulary, method.init_from, report)
         if method.surrounds:
-            surround(vocabulary, start="start" in method.roles)
+            for engine in engines_of(vocabulary.tokenizer):
+                own = ModelVocabulary(engine, vocabulary.special)
+                surround(own, start="start" in method.roles, last=method.last_role)
     if method.freeze:
-        _table_of(network).requires_grad_(False)
+        for table in _tables_of(network):
+            table.requires_grad_(False)
     batches = method.batches(data, vocabulary.special, report)
-    return NetworkTraining(network, batches, method.loss(), method, vocabulary.tokenizer)
+    return NetworkTraining(network, batches, method.loss(), method, vocabulary.tokenizer, model)
 
 
 def fresh_network(method: NetworkMethod, vocabulary: ModelVocabulary) -> Network:
     """A network whose weights depend on the seed alone."""
     with torch.random.fork_rng([]):
         torch.manual_seed(method.seed % (1 << 63))
-        return make_network(method.config(vocabulary.size, vocabulary.special))
+        config = method.config(vocabulary.size, vocabulary.special)
+        target = target_size(vocabulary.tokenizer)
+        return make_network(dataclasses.replace(config, target_vocab_size=target) if target else config)
 
 
-def _table_of(network: Network) -> torch.Tensor:
-    """The table of token vectors."""
+def _tables_of(network: Network) -> list[torch.Tensor]:
+    """The table of token vectors; of a translator with two vocabularies that of the source and that of the
+    target."""
     if network.tokens is None:
         raise SettingError(
             "This network reads words by their characters and has no table of token vectors to start from "
             "vectors or to keep fixed. Turn off characters."
         )
-    return network.tokens.weight
+    own = network.target_tokens if isinstance(network, Seq2Seq) else None
+    return [each.weight for each in (network.tokens, own) if each is not None]
 
 
 def _vocabulary_of_model(
@@ -70,14 +88,49 @@ def _vocabulary_of_model(
             path=method.init_from,
         )
     known = tokenizer.get_vocab(with_added_tokens=True)
-    here = vocabulary_of(data, (), report).tokenizer.get_vocab(with_added_tokens=True)
-    if any(known.get(word) != id for word, id in here.items()):
+    if not _was_encoded_with(tokenizer, data, report):
         raise SettingError(
-            "The text was not encoded with the tokenizer of {path}: ids and words differ. Encode it with "
-            "--tokenizer-file {path}.",
+            "The text was not encoded with the tokenizer of {path}: ids and words differ. Train on the text "
+            "itself, which is then encoded as the model needs it.",
             path=method.init_from,
         )
-    return ModelVocabulary(tokenizer, _special_of(model, method.roles, known))
+    special = _special_of(model, method.roles, known)
+    if isinstance(tokenizer, PairTokenizer):  # the config has the ids of the target
+        special["source_end"] = known[tokenizer.target_words[special["end"]]]
+    return ModelVocabulary(tokenizer, special)
+
+
+def _in_words_of(tokenizer: Any, data: Corpus) -> Corpus:
+    """A corpus of words over the vocabulary of a model of words: what the model does not know is unknown."""
+    if not isinstance(tokenizer, CutsWords) or data.tokenizer_json is not None:
+        return data
+    own = tokenizer.encoding_of_words
+    if any(data.manifest["encoding"].get(name) != own.get(name) for name in ("tokenizer", "normalize")):
+        return data
+    known: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)  # pyright: ignore
+    unknown = known.get(str(own.get("unknown")))
+    if unknown is None:
+        return data
+    ids = np.array([known.get(word, unknown) for word in data.vocabulary.words], np.int32)
+    counts = np.bincount(ids, data.vocabulary.counts, len(known)).astype(np.int64)
+    words = Vocabulary(Words.of(sorted(known, key=known.__getitem__)), counts)
+    return dataclasses.replace(data, ids=ids[data.ids], vocabulary=words)
+
+
+def _was_encoded_with(tokenizer: Any, data: Corpus, report: Report) -> bool:
+    """Whether the words of a corpus have the ids of a tokenizer."""
+    known = tokenizer.get_vocab(with_added_tokens=True)
+    if isinstance(tokenizer, PairTokenizer):
+        sides = [(data, known)]
+        sides += [(data.target, tokenizer.target_vocabulary)] if isinstance(data, PairCorpus) else []
+        return len(sides) == 2 and all(
+            vocabulary[word] == id
+            for corpus, vocabulary in sides
+            for id, word in enumerate(corpus.vocabulary.words)
+            if word in vocabulary
+        )
+    here = vocabulary_of(data, (), report).tokenizer.get_vocab(with_added_tokens=True)
+    return all(known.get(word) == id for word, id in here.items())
 
 
 def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) -> dict[str, int]:
@@ -104,35 +157,38 @@ def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) 
     return found
 
 
-def _start_table(network: Any, vocabulary: ModelVocabulary, path: Path, report: Report) -> None:
+def _start_tables(network: Any, vocabulary: ModelVocabulary, path: Path, report: Report) -> None:
     """Start the rows of words that earlier vectors know from these."""
     vectors = read_vectors(path, report)
-    table = _table_of(network)
-    if vectors.dim != table.shape[1]:
+    tables = _tables_of(network)
+    if vectors.dim != tables[0].shape[1]:
         raise SettingError(
             "The vectors of init_from have dim {found}, and dim is {dim} here. Set dim to {found}.",
             found=vectors.dim,
-            dim=table.shape[1],
+            dim=tables[0].shape[1],
         )
-    words = vocabulary.tokenizer.get_vocab(with_added_tokens=True)
-    found = {id: vectors.find(plain(word)) for word, id in words.items()}
-    rows = {id: row for id, row in found.items() if row is not None}
-    if not rows:
+    vocabularies = [each.get_vocab(with_added_tokens=True) for each in engines_of(vocabulary.tokenizer)]
+    known = sum(_start_rows(table, words, vectors) for table, words in zip(tables, vocabularies, strict=True))
+    words = sum(map(len, vocabularies))
+    if not known:
         raise SettingError(
             "None of the {words:,} words of this vocabulary is in {path}. Use the tokenizer that its words "
             "were made with.",
-            words=len(words),
+            words=words,
             path=path,
         )
-    started = np.asarray(vectors.rows(list(rows.values())))
-    scale = float(table.detach().std()) / max(float(started.std()), 1e-12)
-    with torch.no_grad():
-        table[list(rows)] = torch.from_numpy(started * scale).to(table.dtype)
     report(
-        Note(
-            "{found:,} of {words:,} token vectors start from {path}.",
-            found=len(rows),
-            words=len(words),
-            path=path,
-        )
+        Note("{found:,} of {words:,} token vectors start from {path}.", found=known, words=words, path=path)
     )
+
+
+def _start_rows(table: torch.Tensor, words: Mapping[str, int], vectors: Vectors) -> int:
+    """Start the rows of the words that vectors know; how many there are."""
+    found = {id: vectors.find(plain(word)) for word, id in words.items()}
+    rows = {id: row for id, row in found.items() if row is not None}
+    if rows:
+        started = np.asarray(vectors.rows(list(rows.values())))
+        scale = float(table.detach().std()) / max(float(started.std()), 1e-12)
+        with torch.no_grad():
+            table[list(rows)] = torch.from_numpy(started * scale).to(table.dtype)
+    return len(rows)

@@ -74,9 +74,12 @@ class NetworkTraining:
         loss: Loss,
         settings: Optimization,
         tokenizer: Any = None,
+        earlier: Model | None = None,
     ) -> None:
         self.settings = settings
         self.tokenizer = tokenizer
+        self.earlier = earlier
+        """The model that training started from: how it generates text is kept."""
         self.device = chosen_device(settings.device)
         self.network: Any = network.to(self.device)
         self.called: Any = torch.compile(network) if settings.compile else network
@@ -130,7 +133,11 @@ class NetworkTraining:
 
     def result(self) -> Model:
         """The model as trained so far."""
-        return Model(self.network.eval(), self.tokenizer)
+        network = self.network.eval()
+        if self.earlier is None:
+            return Model(network, self.tokenizer)
+        settings = self.earlier.tokenizer_settings
+        return Model(network, self.tokenizer, generation=self.earlier.generation, tokenizer_settings=settings)
 
     def _place(self, done: int) -> Place:
         epoch, within = divmod(done, self.epoch_tokens)

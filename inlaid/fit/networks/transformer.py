@@ -87,6 +87,20 @@ class TransformerMethod(NetworkMethod):
             "head.tied": self.tied,
         }
 
+    def decoder_fields(self, words: int, special: Mapping[str, int]) -> dict[str, Any]:
+        """The fields of a decoder's config; by default it is GPT-2's."""
+        end = special.get("end")
+        return {
+            **self.sizes(),
+            "vocab_size": words,
+            "feed_forward.activation": self.activation or "gelu_tanh",
+            "norm.placement": self.norm or "pre",
+            "norm.final": self.norm != "post",
+            "positions.kind": self.positions or "learned",
+            "special.start": end,
+            "special.end": () if end is None else (end,),
+        }
+
     def encoder_fields(self, words: int, special: Mapping[str, int]) -> dict[str, Any]:
         """The fields of an encoder's config, all but those of its head; by default it is BERT's."""
         before = self.norm == "pre"

@@ -18,7 +18,7 @@ from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, counted, silent
 from inlaid.study.analysis import analysis
 from inlaid.study.evaluate import statistics
-from inlaid.study.evaluate.model_space import known_words
+from inlaid.study.evaluate.model_space import known_words, words_of
 from inlaid.study.evaluate.oov import KnownWords, OOVSettings
 from inlaid.study.evaluate.scores import (
     IN_VOCABULARY,
@@ -215,15 +215,29 @@ def _differences(
     """Every metric of a task on the items that both spaces know; none where there is no such item."""
     wrong = settings.oov == "wrong"
     known = [task.known(space) for space in spaces]
+    if len(known[0]) != len(known[1]):
+        report(_unlike(task))
+        return
     both = known[0] & known[1]
     if not both.any():
         return
     measured = [
         task.measure(space, own if wrong else both, report) for space, own in zip(spaces, known, strict=True)
     ]
+    if [each.metric for each in measured[0]] != [each.metric for each in measured[1]]:
+        report(_unlike(task))
+        return
     for one, two in zip(*measured, strict=True):
         named = replace(one, metric=one.metric + suffix)
         yield _difference(task, named, two, both, both | wrong, settings.seed)
+
+
+def _unlike(task: Task) -> Note:
+    return Note(
+        "{task} ({language}) asks the two about different things, so they are not compared; left out.",
+        task=task.name,
+        language=task.language,
+    )
 
 
 def _asked(
@@ -256,10 +270,7 @@ def _asked(
 
 
 def _table_of(vectors: Vectors | AnyModel) -> Vectors:
-    if isinstance(vectors, Vectors):
-        return vectors
-    model: Any = vectors
-    return model.input_vectors()
+    return vectors if isinstance(vectors, Vectors) else words_of(vectors)
 
 
 def _score(

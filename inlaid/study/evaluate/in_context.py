@@ -7,6 +7,7 @@ mean of the words around it.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,20 @@ from typing import ClassVar
 import numpy as np
 
 from inlaid.collect import world
+from inlaid.collect.pairs import TextPair
 from inlaid.collect.truth import Referent, Usage
 from inlaid.report import Report
 from inlaid.shapes import Rows, Vector
 from inlaid.study.evaluate.analogies import unit
+from inlaid.study.evaluate.bleu import bleu, counts_of
+from inlaid.study.evaluate.model_space import ModelSpace
 from inlaid.study.evaluate.oov import KnownWords
 from inlaid.study.evaluate.tasks import Measurement, filled
 
+HELD_OUT = 200
+"""Pairs of sentences that models are asked about."""
+HELD_OUT_SEED = 1_000_003
+HELD_OUT_WORDS = 4_000
 DEPTH = 5
 """Translations among which the right one is looked for by P@5."""
 
@@ -106,9 +114,11 @@ class Referents:
 
 @dataclass(frozen=True)
 class Translations:
-    """Translation of words in a space of two languages: is a translation the nearest word of the other one?
+    """Translation. `language` is that of what is asked for; `candidates` are words of the other.
 
-    `language` is that of the words that are asked for; `candidates` are words of the other.
+    Of words in a space of two languages: is a translation the nearest word of the other one? A model is asked
+    about `sentences`. If it translates, its translations are compared with the right ones; otherwise the
+    embedding of a translation is to be the nearest of those of all translations.
     """
 
     kind: ClassVar[str] = "translations"
@@ -117,12 +127,26 @@ class Translations:
     words: tuple[str, ...]
     translations: tuple[tuple[str, ...], ...]
     candidates: tuple[str, ...]
+    pairs: Callable[[], Sequence[world.Pair]] | None = None
+    """Gives pairs of sentences, which only models need."""
+
+    @functools.cached_property
+    def sentences(self) -> tuple[TextPair, ...]:
+        """Sentences in `language`, and their translations."""
+        found = () if self.pairs is None else self.pairs()
+        if self.language == "zh":
+            return tuple(TextPair(each.zh, each.en) for each in found)
+        return tuple(TextPair(each.en, each.zh) for each in found)
 
     def known(self, space: KnownWords) -> np.ndarray:
+        if isinstance(space, ModelSpace) and self.sentences:
+            return space.readable([each.source for each in self.sentences])
         found = [(space.ids(each) >= 0).any() for each in self.translations]
         return (space.ids(self.words) >= 0) & np.array(found, bool)
 
     def measure(self, space: KnownWords, known: np.ndarray, report: Report) -> list[Measurement]:
+        if isinstance(space, ModelSpace) and self.sentences:
+            return self._translated(space, known) if space.translates else self._retrieved(space, known)
         ids = space.ids(self.candidates)
         offered = [word for word, id in zip(self.candidates, ids.tolist(), strict=True) if id >= 0]
         targets = unit(space.table[ids[ids >= 0]])
@@ -140,6 +164,23 @@ class Translations:
             Measurement(f"P@{depth}", filled(known, np.asarray(hits[:, :depth].any(axis=1))))
             for depth in (1, DEPTH)
         ]
+
+    def _translated(self, space: ModelSpace, known: np.ndarray) -> list[Measurement]:
+        """Translations that are right to the letter, and BLEU. What cannot be read has an empty one."""
+        asked = [each.source for each, held in zip(self.sentences, known.tolist(), strict=True) if held]
+        found = iter(space.translations(asked))
+        texts = [next(found) if held else "" for held in known.tolist()]
+        right = [each.target for each in self.sentences]
+        exact = [one == two for one, two in zip(texts, right, strict=True)]
+        counts = counts_of(texts, right, "en" if self.language == "zh" else "zh")
+        return [Measurement("exact", np.array(exact, float)[:, None]), Measurement("BLEU", counts, bleu)]
+
+    def _retrieved(self, space: ModelSpace, known: np.ndarray) -> list[Measurement]:
+        """Whether the translation of a sentence is the nearest of all translations, or among the nearest."""
+        sources, targets = (unit(space.sentences(side)[0]) for side in zip(*self.sentences, strict=True))
+        cosines = sources @ targets.T
+        before = (cosines > np.diag(cosines)[:, None]).sum(axis=1)[known]
+        return [Measurement(f"P@{depth}", filled(known, before < depth)) for depth in (1, DEPTH)]
 
 
 # ---- The embedded world's
@@ -169,7 +210,7 @@ def world_referents(language: world.Language) -> Referents:
 
 
 def world_translations(language: world.Language) -> Translations:
-    """The words of every concept in both languages."""
+    """The words of every concept in both languages; for models, held-out sentences."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for pair in world.truth(language).translations:
         word, translation = (pair.zh, pair.en) if language == "zh" else (pair.en, pair.zh)
@@ -180,7 +221,17 @@ def world_translations(language: world.Language) -> Translations:
         words=tuple(found),
         translations=tuple(map(tuple, found.values())),
         candidates=tuple(dict.fromkeys(word for each in found.values() for word in each)),
+        pairs=held_out_pairs,
     )
+
+
+@functools.cache
+def held_out_pairs() -> tuple[world.Pair, ...]:
+    """Pairs of sentences that the text of the world as it is written by default does not have."""
+    seen = {pair.zh for pair in world.pairs()}
+    new = {pair.zh: pair for pair in world.pairs(words=HELD_OUT_WORDS, seed=HELD_OUT_SEED)}
+    kept = [pair for zh, pair in new.items() if zh not in seen]
+    return tuple(kept[:HELD_OUT])
 
 
 # ---- What they share

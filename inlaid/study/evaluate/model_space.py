@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +11,13 @@ import numpy as np
 
 from inlaid.collect.truth import Span, Usage
 from inlaid.encode.tokenizers import Token
-from inlaid.neural.kinds import AnyModel
+from inlaid.errors import SettingError
+from inlaid.neural.kinds import AnyModel, uses_of
 from inlaid.report import Report, silent
 from inlaid.shapes import Rows
 from inlaid.study.evaluate.oov import KnownWords, OOVSettings
+from inlaid.study.use.encoding import encode
+from inlaid.study.use.translate import translate
 from inlaid.vectors import Vectors
 
 
@@ -48,6 +52,28 @@ class ModelSpace(KnownWords):
     def texts_alone(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
         return self.sentences(words)
 
+    @property
+    def translates(self) -> bool:
+        """Whether the model is one that translates."""
+        return "translate" in uses_of(self.model) and self.model.network.head is not None
+
+    def readable(self, texts: Sequence[str]) -> np.ndarray:
+        """Which texts the model can read: a translator refuses a text of which it knows nothing, or that is
+        too long."""
+        if not self.translates:
+            return np.ones(len(texts), bool)
+        found = np.zeros(len(texts), bool)
+        for place, text in enumerate(texts):
+            with contextlib.suppress(SettingError):
+                encode(self.model, text, silent)
+                found[place] = True
+        return found
+
+    def translations(self, texts: Sequence[str]) -> list[str]:
+        """What the model translates texts to."""
+        found = translate(self.model, list(texts), report=silent)
+        return [each.translation.strip() for each in found.translations]
+
     def occurrences(self, usages: Sequence[Usage]) -> tuple[Rows, np.ndarray]:
         """The hidden states of each word in its sentence."""
         rows = self._at(usages)
@@ -66,7 +92,16 @@ def known_words(vectors: Vectors | AnyModel, settings: OOVSettings, report: Repo
     if isinstance(vectors, Vectors):
         return KnownWords(vectors, settings)
     model: Any = vectors
-    return ModelSpace(model.input_vectors(), settings, model=model, report=report)
+    return ModelSpace(words_of(model), settings, model=model, report=report)
+
+
+def words_of(model: Any) -> Vectors:
+    """The words of a model by themselves: its input table, or what it makes of their characters."""
+    if model.network.tokens is not None or model.tokenizer is None:
+        return model.input_vectors()
+    known = model.tokenizer.get_vocab(with_added_tokens=False)
+    words = sorted(known, key=known.__getitem__)
+    return Vectors.of(words, model.embed(words, layer=0, report=silent), model.card)
 
 
 @dataclass(frozen=True)

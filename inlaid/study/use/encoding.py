@@ -57,7 +57,23 @@ def encode(model: Model, text: str, report: Report, *, added_end: bool = True) -
             length=len(ids),
             limit=limit,
         )
+    _note_long(model, text, len(ids), report)
     return Encoded(ids, list(encoding.type_ids)[:end])
+
+
+def _note_long(model: Model, text: str, length: int, report: Report) -> None:
+    """Sinusoids go on for ever, but a model has learned nothing about those beyond its length."""
+    positions = model.config.positions
+    if positions.kind == "sinusoidal" and positions.max_length and length > positions.max_length:
+        report(
+            Note(
+                "The text {text!r}... has {length:,} tokens, and the model was made for {limit:,}: expect "
+                "little of the rest. Cut it into sentences.",
+                text=text[:30],
+                length=length,
+                limit=positions.max_length,
+            )
+        )
 
 
 def _encoding(model: Model, text: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -53,7 +54,8 @@ def _listed(texts: Any) -> Any:
     if tuple(texts) == (str(STDIN),):
         return STDIN
     for text in texts[:1]:
-        if isinstance(text, str) and len(text) < 1000 and "." in text and Path(text).is_file():
+        # os.path, unlike Path, calls what is too long for a name no file
+        if isinstance(text, str) and "." in text and os.path.isfile(text):
             raise SettingError(
                 "'{text}' is the name of a file, and a text is expected here. {advice}",
                 text=text,

@@ -1,4 +1,4 @@
-"""Texts translated by a seq2seq, in batches, in the order given."""
+"""Texts translated by a seq2seq or by a prompted decoder, in batches, in the order given."""
 
 from __future__ import annotations
 
@@ -82,14 +82,15 @@ def translate(
     overwrite: bool = False,
     report: Report = silent,
 ) -> Translations:
-    """Translate texts with a seq2seq (Marian, T5), in batches, in the order given.
+    """Translate texts with a seq2seq (Marian, T5), or with a decoder that was trained to translate, in
+    batches, in the order given.
 
     Greedy or by beam search, as the model's folder says or as asked. An empty line stays empty.
 
     >>> translate(model, ["好久不见", "我打你"], beams=4).translations[0].translation
 
     Args:
-        model: the folder of a seq2seq
+        model: the folder of a seq2seq, or of a decoder that `inlaid train translation` made
         texts: the texts; - reads them from standard input, one a line
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the texts
@@ -99,6 +100,8 @@ def translate(
     loaded = check_use(model, "translate")
     if output is not None:
         _check_output(output, settings, overwrite=overwrite)
+    if texts and isinstance(texts, (list, tuple)) and not any(map(str.strip, map(str, texts))):
+        raise SettingError("The text is empty. Write at least one word.")
     found = _translated(loaded, texts_of(texts, file, field, report), settings, report)
     if output is None:
         kept = tuple(found)
@@ -181,16 +184,21 @@ def _batch(
     from inlaid.neural.generation import FileSettings, resolve
 
     longest = max(map(len, rows))
+    prompted = model.config.kind == "decoder"
     ids = torch.full((len(rows), longest), model.config.special.padding or 0)
     mask = torch.zeros(len(rows), longest, dtype=torch.bool)
     for place, row in enumerate(rows):
-        ids[place, : len(row)] = torch.tensor(row)
-        mask[place, : len(row)] = True
-    chosen = generation_settings(settings, model, 1)
-    rules = resolve(chosen, model.generation or FileSettings(), model.config, 1)
+        columns = slice(longest - len(row), longest) if prompted else slice(0, len(row))
+        ids[place, columns] = torch.tensor(row)
+        mask[place, columns] = True
+    before = longest if prompted else 1
+    chosen = generation_settings(settings, model, before)
+    rules = resolve(chosen, model.generation or FileSettings(), model.config, before)
     recorder = None
     if settings.trace:
-        start = [] if rules.start is None else [tokens.shown(rules.start)]
+        start = [tokens.source(id) for id in rows[0]] if prompted else []
+        if not prompted and rules.start is not None:
+            start = [tokens.shown(rules.start)]
         recorder = Recorder(tokens, start, rules.end)
     found = decoding.generate(model, ids.to(model.device), mask.to(model.device), chosen, watch=recorder)
     return [
