@@ -15,9 +15,11 @@ from inlaid.errors import SettingError
 from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import NetworkMethod
 from inlaid.fit.networks.training import NetworkTraining
+from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.model import Model
 from inlaid.neural.network import Network, make_network
+from inlaid.neural.stack import checkpoint_gradients
 from inlaid.neural.vocabulary import NAMES, ModelVocabulary, surround, vocabulary_of
 from inlaid.report import Note, Report
 
@@ -37,6 +39,8 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
             surround(vocabulary, start="start" in method.roles)
     if method.freeze:
         _table_of(network).requires_grad_(False)
+    if isinstance(method, TransformerMethod) and method.gradient_checkpointing:
+        checkpoint_gradients(network)
     batches = method.batches(data, vocabulary.special, report)
     return NetworkTraining(network, batches, method.loss(), method, vocabulary.tokenizer)
 
