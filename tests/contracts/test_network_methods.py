@@ -146,6 +146,22 @@ def test_it_learns(name: str, texts: dict[bool, Path]):
     assert marks[-1] < marks[0] - 0.2
 
 
+def interrupt_after_checkpoint(patch: pytest.MonkeyPatch, number: int) -> None:
+    """Press Ctrl-C after this many checkpoints."""
+    replace = os.replace
+    saves = 0
+
+    def replace_and_press_ctrl_c(source: Any, target: Any) -> None:
+        nonlocal saves
+        replace(source, target)
+        if Path(target).suffix == ".checkpoint":
+            saves += 1
+            if saves == number:
+                signal.raise_signal(signal.SIGINT)
+
+    patch.setattr(os, "replace", replace_and_press_ctrl_c)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_an_interrupted_run_is_resumed_to_the_bit(
     name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
@@ -155,19 +171,8 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
     typed(*words, "-o", tmp_path / "whole")
     output = tmp_path / "model"
     checkpoint = tmp_path / "model.checkpoint"
-    replace = os.replace
-    saves = 0
-
-    def replace_and_press_ctrl_c(source: Any, target: Any) -> None:
-        nonlocal saves
-        replace(source, target)
-        if Path(target) == checkpoint:
-            saves += 1
-            if saves == 3:
-                signal.raise_signal(signal.SIGINT)
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", replace_and_press_ctrl_c)
+        interrupt_after_checkpoint(patch, 3)
         typed(*words, "-o", output, code=130)
     assert checkpoint.exists()
     partial = tmp_path / "model.partial"
@@ -279,3 +284,59 @@ def test_pairs_of_unequal_count_are_an_error(typed: Any, tmp_path: Path):
     (tmp_path / "b.txt").write_text("x\ny\n")
     words = ["train", "translation", tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "m"]
     assert "has 3 lines and" in typed(*words, code=2).err
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "bilm"])
+def test_gradient_checkpointing_changes_no_bit(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """With dropout and accumulation; and a run may be resumed with it that began without it."""
+    words = ["train", name, text_for(name, texts), *flags(name, accumulate="2"), *encoding_for(name)]
+    typed(*words, "-o", tmp_path / "plain")
+    typed(*words, "-o", tmp_path / "less", "--gradient-checkpointing")
+    assert weights(tmp_path / "less") == weights(tmp_path / "plain")
+    assert load_model(tmp_path / "less").card.settings["gradient_checkpointing"] is True
+    words += ["-o", tmp_path / "part", "--checkpoint-minutes", "0"]
+    with monkeypatch.context() as patch:
+        interrupt_after_checkpoint(patch, 2)
+        typed(*words, code=130)
+    typed(*words, "--resume", "--gradient-checkpointing")
+    assert weights(tmp_path / "part") == weights(tmp_path / "plain")
+
+
+def test_word_vectors_have_no_blocks_to_compute_again(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    vectors = inlaid.train(texts[False], "ppmi", dim=8, min_count=1)
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    words = ["train", "contrastive", texts[True], "-o", tmp_path / "m", "--init-from", tmp_path / "v.inlaid"]
+    shown = typed(*words, "--gradient-checkpointing", code=2)
+    assert "Leave out gradient_checkpointing" in shown.err
+
+
+@pytest.mark.parametrize("name", ["causal", "contrastive"])
+def test_large_untied_tables_are_updated_row_by_row(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    untied = ["--no-tied"] if name == "causal" else []
+    words = ["train", name, text_for(name, texts), *flags(name), *encoding_for(name), *untied]
+    words += ["--rowwise-from", "500", "--checkpoint-minutes", "0"]
+    typed(*words, "-o", tmp_path / "whole")
+    assert "updated row by row" in load_model(tmp_path / "whole").card.notes[-1]
+    with monkeypatch.context() as patch:
+        interrupt_after_checkpoint(patch, 2)
+        typed(*words, "-o", tmp_path / "part", code=130)
+    typed(*words, "-o", tmp_path / "part", "--resume")
+    assert weights(tmp_path / "part") == weights(tmp_path / "whole")
+
+
+def test_word_vectors_outside_the_pairs_stay_as_they_are(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    vectors = inlaid.train(texts[False], "ppmi", dim=8, min_count=1)
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("the dog\tthe cat\nis in\tthe house\n" * 20, "utf-8")
+    words = ["train", "contrastive", pairs, "-o", tmp_path / "m", "--init-from", tmp_path / "v.inlaid"]
+    typed(*words, "--rowwise-from", "10", "--epochs", "2")
+    after = inlaid.load(tmp_path / "m")
+    moved = {word for word in vectors.words if not np.array_equal(after[word], vectors[word])}
+    assert moved
+    assert moved <= {"the", "dog", "cat", "is", "in", "house"}
+    assert any("updated row by row" in note for note in after.card.notes)
