@@ -19,6 +19,7 @@ import inlaid  # noqa: E402
 from inlaid import pipeline, registry  # noqa: E402
 from inlaid.collect import world  # noqa: E402
 from inlaid.errors import SettingError, SourceError  # noqa: E402
+from inlaid.fit.networks.training import NetworkTraining  # noqa: E402
 from inlaid.jobs.training import HoldsOut, ReadsPairs  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
 from inlaid.report import silent  # noqa: E402
@@ -182,6 +183,72 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
     assert weights(output) == weights(tmp_path / "whole")
     assert not checkpoint.exists()
     assert not partial.exists()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_rate_that_diverges_names_the_step_and_keeps_the_last_good_state(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """The weights become NaN in step 5 of a run that saves a checkpoint after every step."""
+    take = NetworkTraining.step
+
+    def spoiled(training: NetworkTraining, done: int) -> Any:
+        step = take(training, done)
+        if step.read().number == 5:
+            with torch.no_grad():
+                next(training.network.parameters()).fill_(math.nan)
+        return step
+
+    monkeypatch.setattr(NetworkTraining, "step", spoiled)
+    words = ["train", name, text_for(name, texts), *flags(name, epochs="9"), *encoding_for(name)]
+    words += ["--warmup", "0", "--schedule", "constant", "--learning-rate", "0.002"]
+    shown = typed(*words, "-o", tmp_path / "m", "--checkpoint-minutes", "0", code=2)
+    assert "(step 5, learning rate 0.002): '" in shown.err
+    assert "holds NaN or infinity in row 0" in shown.err
+    assert "Halve `learning_rate` (it is 0.002) and start again." in shown.err
+    assert not (tmp_path / "m").exists()
+    kept = load_model(tmp_path / "m.partial")
+    assert kept.card.outcome is not None
+    assert kept.card.outcome.reason == "diverged"
+    assert all(bool(torch.isfinite(each).all()) for each in kept.network.state_dict().values())
+    monkeypatch.setattr(NetworkTraining, "step", take)
+    typed(*words, "-o", tmp_path / "m", "--resume")  # the checkpoint is that of step 4
+    typed(*words, "-o", tmp_path / "whole")
+    assert weights(tmp_path / "m") == weights(tmp_path / "whole")
+
+
+def test_early_stopping_keeps_the_best_and_resumes_from_the_last(
+    typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In a text of words drawn at random there is nothing to learn but their frequencies."""
+    random = np.random.default_rng(1)
+    text = tmp_path / "random.txt"
+    lines = [" ".join(f"w{word}" for word in random.integers(30, size=8)) for _ in range(250)]
+    text.write_text("\n".join(lines), "utf-8")
+    words = ["train", "causal", text, *flags("causal", epochs="20", dim="64"), "--tokenizer", "word"]
+    words += ["--learning-rate", "0.02", "--dropout", "0", "--held-out", "0.1", "--patience", "2"]
+    words += ["--checkpoint-minutes", "0"]
+    typed(*words, "-o", tmp_path / "whole")
+    outcome = load_model(tmp_path / "whole").card.outcome
+    assert outcome is not None
+    assert outcome.reason == "stopped early"
+    losses = {mark.done: mark.held_out for mark in outcome.marks}
+    assert losses[outcome.kept] == min(losses.values())
+    assert outcome.kept == list(losses)[-3]
+    assert held_out_loss(tmp_path / "whole", text) == pytest.approx(losses[outcome.kept], rel=1e-6)
+    with monkeypatch.context() as patch:
+        interrupt_after_checkpoint(patch, 12)
+        typed(*words, "-o", tmp_path / "part", code=130)
+    typed(*words, "-o", tmp_path / "part", "--resume")
+    assert weights(tmp_path / "part") == weights(tmp_path / "whole")
+    assert load_model(tmp_path / "part").card.outcome.marks == outcome.marks  # pyright: ignore
+
+
+def held_out_loss(folder: Path, text: Path) -> Any:
+    """The held-out loss of a causal model, measured anew."""
+    method = kind("causal")(init_from=folder, max_length=32, batch_tokens=512, held_out=0.1)
+    encoding = method.prepared(pipeline.Encoding(tokenizer="word"))
+    return method.start(pipeline.corpus(text, encoding=encoding)).held_out_loss()
 
 
 def test_training_goes_on_from_a_model(typed: Any, tmp_path: Path, texts: dict[bool, Path]):

@@ -105,7 +105,7 @@ class NetworkTraining:
 
         def taken(numbers: list[float]) -> Step:
             figures = {"learning_rate": learning_rate, "gradient": numbers[1]}
-            return Step(after, numbers[0], float(loss.targets), figures)
+            return Step(after, numbers[0], float(loss.targets), figures, number + 1)
 
         numbers = torch.stack([loss.total, norm])
         if self.device.type != "cuda":
