@@ -51,13 +51,13 @@ def train(
     job, encoding = job_for(text, method, encoding, safety, init_from, freeze, settings)
     places.check_distinct({"checkpoint": job.safety.checkpoint}, places_read(text, encoding))
     job.check()
-    text = as_sentences(text, job.method, encoding, report)
-    announce_plan(text, job.method, encoding, report)
-    if isinstance(job.method, EncodesPairs) and isinstance(text, list):
-        encoded = job.method.encode_pairs(text, encoding or default_encoding(type(job.method)), report)
+    read: Any = as_sentences(text, job.method, encoding, report)
+    announce_plan(read, job.method, encoding, report)
+    if isinstance(job.method, EncodesPairs) and isinstance(read, list):
+        encoded = job.method.encode_pairs(read, encoding or default_encoding(type(job.method)), report)
     else:
-        encoded = text if isinstance(text, Corpus) else corpus(text, encoding=encoding, report=report)
-    check_pairs(encoded, text, job.method)
+        encoded = read if isinstance(read, Corpus) else corpus(read, encoding=encoding, report=report)
+    check_pairs(encoded, read, job.method)
     return job.learn_from(encoded, report)
 
 

@@ -164,8 +164,9 @@ class Contrastive(TransformerMethod):
     def _sized_as_vectors(self) -> Contrastive:
         path: Any = self.init_from
         dim = read_vectors(path, silent).dim
-        for name in ("dim", "layers", "heads", "feed_forward_dim", "positions", "pooling"):
-            if getattr(self, name) not in (None, dim if name == "dim" else None):
+        settings = ("dim", "layers", "heads", "feed_forward_dim", "positions", "pooling")
+        for name in (*settings, "gradient_checkpointing"):
+            if getattr(self, name) not in (None, False, dim if name == "dim" else None):
                 raise SettingError(
                     "{name} is given, but the network is the table of {path} alone, with the mean of its "
                     "vectors. Leave out {name}.",

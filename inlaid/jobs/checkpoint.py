@@ -34,7 +34,7 @@ FORMAT = 1
 """Raised when the layout changes, or when a method's steps would no longer give the same bits."""
 BEST = "best."
 """Prefix of the names of the best state so far, in a run that may stop early."""
-FREE = ("workers",)
+FREE = ("workers", "gradient_checkpointing")
 """Settings that may differ when a run is resumed: they say how it is computed, not what."""
 
 

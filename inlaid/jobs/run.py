@@ -74,7 +74,8 @@ class _Run:
         """Steps whose loss is not counted yet, each with the part of the run that it is."""
         self.last_read: Step | None = None
         self.snapshot: Snapshot | None = None
-        """The best state so far, if early stopping asks for it; without a checkpoint, the last good one."""
+        """The best state so far, if early stopping asks for it; until there is a checkpoint, the last good
+        one."""
         self.saved_done: int | None = None
         self.resumed_from: int | None = None
         """Units that the checkpoint said were done, where the run continues from one."""
@@ -195,10 +196,10 @@ class _Run:
             self.snapshot.update(self.training.state, self.progress.done)
 
     def _worth_keeping(self) -> bool:
-        """With patience, the best state; else the latest, unless a checkpoint has it or memory is short."""
+        """With patience, the best state; else the latest, unless there is a checkpoint or memory is short."""
         if self.safety.patience:
             return checks_since_best(self.progress.marks) == 0
-        if self.safety.checkpoint is not None:
+        if self.saved_done is not None:
             return False
         return self.snapshot is not None or available_memory() > 2 * self.training.state.nbytes
 
@@ -241,6 +242,7 @@ class _Run:
             best = self.snapshot if self.safety.patience else None
             checkpoint.save(self.safety.checkpoint, self.training.state, best, self.identity, self.progress)
             self.saved_done = self.progress.done
+            self.snapshot = best  # without patience, the checkpoint is the last good state
         except Unsynced as error:
             self.saved_done = self.progress.done
             self.report(Note("Training continues. {error}", error=error))
@@ -289,8 +291,9 @@ class _Run:
                     checkpoint.restore(checkpoint.open_saved(path), self.training.state, self.identity)
                     good = self.saved_done
         error = Diverged(
-            "Training diverged at {share:.1%}: {problem}. {advice}{kept}",
+            "Training diverged at {share:.1%}{where}: {problem}. {advice}{kept}",
             share=self._share(self.progress.done),
+            where=_where(self.last_read),
             problem=problem,
             advice=advice,
             kept=kept,
@@ -328,6 +331,18 @@ class _Run:
 
     def _share(self, done: int) -> float:
         return done / max(self.training.total, 1)
+
+
+def _where(step: Step | None) -> Message:
+    """The number of a step and its learning rate, as far as they are known."""
+    learning_rate = None if step is None else step.figures.get("learning_rate")
+    if step is None or learning_rate is None:
+        return Message("")
+    if step.number is None:
+        return Message(" (learning rate {learning_rate:.3g})", learning_rate=learning_rate)
+    return Message(
+        " (step {step:,}, learning rate {learning_rate:.3g})", step=step.number, learning_rate=learning_rate
+    )
 
 
 def explained(outcome: Outcome, safety: Safety) -> Note | None:

@@ -89,6 +89,8 @@ class Step:
     pairs: float
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
     """Further figures to show, such as the learning rate."""
+    number: int | None = None
+    """Its number in the run, from 1, where steps are counted."""
 
     def read(self) -> Step:
         return self

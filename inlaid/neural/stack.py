@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from inlaid.errors import SettingError
 from inlaid.neural.attention import Run, View, causal_mask, window_mask
@@ -46,6 +47,8 @@ class Stack(nn.Module):
 
     def __init__(self, config: Config, layers: int, *, causal: bool, cross: bool = False) -> None:
         super().__init__()
+        self.gradient_checkpointing = False
+        """In training, keep only the input of each block, and compute the block again for its gradient."""
         self.causal = causal
         self.plain = not causal and is_plain_attention(config.attention)
         self.scale = config.dim**0.5 if config.embedding_scale else 1.0
@@ -99,6 +102,10 @@ class Stack(nn.Module):
         for number, block in enumerate(self.blocks):
             block_cache = cache and cache.layers[number]
             seen = window_view if self.has_window[number] else view
+            if self._recomputes(cache) and number not in attention:
+                x = recomputed(block, x, seen, memory)
+                hidden_states.append(x)
+                continue
             after: BlockOutput = block(x, seen, memory, block_cache, need_weights=number in attention)
             x = after.hidden
             hidden_states.append(x)
@@ -112,6 +119,9 @@ class Stack(nn.Module):
         if layers:
             output.layers = (*hidden_states[:-1], output.hidden)
         return output
+
+    def _recomputes(self, cache: Cache | None) -> bool:
+        return self.gradient_checkpointing and self.training and torch.is_grad_enabled() and cache is None
 
     def _embed(self, x: Tensor, positions: Tensor, segments: Tensor | None) -> Tensor:
         """The input of the first block."""
@@ -205,6 +215,23 @@ class Stack(nn.Module):
                     layer=number,
                     last=len(self.blocks) - 1,
                 )
+
+
+def recomputed(block: nn.Module, x: Tensor, view: View, memory: Memory | None) -> Tensor:
+    """The hidden states after a block, of which only the input is kept: for its gradient, the block is
+    computed again with the same dropout (Chen et al. 2016)."""
+
+    def hidden(x: Tensor) -> Tensor:
+        return block(x, view, memory).hidden
+
+    return checkpoint(hidden, x, use_reentrant=False)  # pyright: ignore[reportReturnType]
+
+
+def checkpoint_gradients(network: nn.Module) -> None:
+    """Turn on gradient checkpointing in all stacks of a network."""
+    for part in network.modules():
+        if isinstance(part, Stack):
+            part.gradient_checkpointing = True
 
 
 def numbers_of(x: Tensor, positions: Tensor, given: Tensor | None, name: str) -> Tensor:

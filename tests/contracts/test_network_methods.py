@@ -19,6 +19,7 @@ import inlaid  # noqa: E402
 from inlaid import pipeline, registry  # noqa: E402
 from inlaid.collect import world  # noqa: E402
 from inlaid.errors import SettingError, SourceError  # noqa: E402
+from inlaid.fit.networks.training import NetworkTraining  # noqa: E402
 from inlaid.jobs.training import HoldsOut, ReadsPairs  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
 from inlaid.report import silent  # noqa: E402
@@ -146,6 +147,22 @@ def test_it_learns(name: str, texts: dict[bool, Path]):
     assert marks[-1] < marks[0] - 0.2
 
 
+def interrupt_after_checkpoint(patch: pytest.MonkeyPatch, number: int) -> None:
+    """Press Ctrl-C after this many checkpoints."""
+    replace = os.replace
+    saves = 0
+
+    def replace_and_press_ctrl_c(source: Any, target: Any) -> None:
+        nonlocal saves
+        replace(source, target)
+        if Path(target).suffix == ".checkpoint":
+            saves += 1
+            if saves == number:
+                signal.raise_signal(signal.SIGINT)
+
+    patch.setattr(os, "replace", replace_and_press_ctrl_c)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_an_interrupted_run_is_resumed_to_the_bit(
     name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
@@ -155,19 +172,8 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
     typed(*words, "-o", tmp_path / "whole")
     output = tmp_path / "model"
     checkpoint = tmp_path / "model.checkpoint"
-    replace = os.replace
-    saves = 0
-
-    def replace_and_press_ctrl_c(source: Any, target: Any) -> None:
-        nonlocal saves
-        replace(source, target)
-        if Path(target) == checkpoint:
-            saves += 1
-            if saves == 3:
-                signal.raise_signal(signal.SIGINT)
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", replace_and_press_ctrl_c)
+        interrupt_after_checkpoint(patch, 3)
         typed(*words, "-o", output, code=130)
     assert checkpoint.exists()
     partial = tmp_path / "model.partial"
@@ -177,6 +183,72 @@ def test_an_interrupted_run_is_resumed_to_the_bit(
     assert weights(output) == weights(tmp_path / "whole")
     assert not checkpoint.exists()
     assert not partial.exists()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_rate_that_diverges_names_the_step_and_keeps_the_last_good_state(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """The weights become NaN in step 5 of a run that saves a checkpoint after every step."""
+    take = NetworkTraining.step
+
+    def spoiled(training: NetworkTraining, done: int) -> Any:
+        step = take(training, done)
+        if step.read().number == 5:
+            with torch.no_grad():
+                next(training.network.parameters()).fill_(math.nan)
+        return step
+
+    monkeypatch.setattr(NetworkTraining, "step", spoiled)
+    words = ["train", name, text_for(name, texts), *flags(name, epochs="9"), *encoding_for(name)]
+    words += ["--warmup", "0", "--schedule", "constant", "--learning-rate", "0.002"]
+    shown = typed(*words, "-o", tmp_path / "m", "--checkpoint-minutes", "0", code=2)
+    assert "(step 5, learning rate 0.002): '" in shown.err
+    assert "holds NaN or infinity in row 0" in shown.err
+    assert "Halve `learning_rate` (it is 0.002) and start again." in shown.err
+    assert not (tmp_path / "m").exists()
+    kept = load_model(tmp_path / "m.partial")
+    assert kept.card.outcome is not None
+    assert kept.card.outcome.reason == "diverged"
+    assert all(bool(torch.isfinite(each).all()) for each in kept.network.state_dict().values())
+    monkeypatch.setattr(NetworkTraining, "step", take)
+    typed(*words, "-o", tmp_path / "m", "--resume")  # the checkpoint is that of step 4
+    typed(*words, "-o", tmp_path / "whole")
+    assert weights(tmp_path / "m") == weights(tmp_path / "whole")
+
+
+def test_early_stopping_keeps_the_best_and_resumes_from_the_last(
+    typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In a text of words drawn at random there is nothing to learn but their frequencies."""
+    random = np.random.default_rng(1)
+    text = tmp_path / "random.txt"
+    lines = [" ".join(f"w{word}" for word in random.integers(30, size=8)) for _ in range(250)]
+    text.write_text("\n".join(lines), "utf-8")
+    words = ["train", "causal", text, *flags("causal", epochs="20", dim="64"), "--tokenizer", "word"]
+    words += ["--learning-rate", "0.02", "--dropout", "0", "--held-out", "0.1", "--patience", "2"]
+    words += ["--checkpoint-minutes", "0"]
+    typed(*words, "-o", tmp_path / "whole")
+    outcome = load_model(tmp_path / "whole").card.outcome
+    assert outcome is not None
+    assert outcome.reason == "stopped early"
+    losses = {mark.done: mark.held_out for mark in outcome.marks}
+    assert losses[outcome.kept] == min(losses.values())
+    assert outcome.kept == list(losses)[-3]
+    assert held_out_loss(tmp_path / "whole", text) == pytest.approx(losses[outcome.kept], rel=1e-6)
+    with monkeypatch.context() as patch:
+        interrupt_after_checkpoint(patch, 12)
+        typed(*words, "-o", tmp_path / "part", code=130)
+    typed(*words, "-o", tmp_path / "part", "--resume")
+    assert weights(tmp_path / "part") == weights(tmp_path / "whole")
+    assert load_model(tmp_path / "part").card.outcome.marks == outcome.marks  # pyright: ignore
+
+
+def held_out_loss(folder: Path, text: Path) -> Any:
+    """The held-out loss of a causal model, measured anew."""
+    method = kind("causal")(init_from=folder, max_length=32, batch_tokens=512, held_out=0.1)
+    encoding = method.prepared(pipeline.Encoding(tokenizer="word"))
+    return method.start(pipeline.corpus(text, encoding=encoding)).held_out_loss()
 
 
 def test_training_goes_on_from_a_model(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
@@ -281,3 +353,59 @@ def test_pairs_of_unequal_count_are_an_error(typed: Any, tmp_path: Path):
     (tmp_path / "b.txt").write_text("x\ny\n")
     words = ["train", "translation", tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "m"]
     assert "has 3 lines and" in typed(*words, code=2).err
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "bilm"])
+def test_gradient_checkpointing_changes_no_bit(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """With dropout and accumulation; and a run may be resumed with it that began without it."""
+    words = ["train", name, text_for(name, texts), *flags(name, accumulate="2"), *encoding_for(name)]
+    typed(*words, "-o", tmp_path / "plain")
+    typed(*words, "-o", tmp_path / "less", "--gradient-checkpointing")
+    assert weights(tmp_path / "less") == weights(tmp_path / "plain")
+    assert load_model(tmp_path / "less").card.settings["gradient_checkpointing"] is True
+    words += ["-o", tmp_path / "part", "--checkpoint-minutes", "0"]
+    with monkeypatch.context() as patch:
+        interrupt_after_checkpoint(patch, 2)
+        typed(*words, code=130)
+    typed(*words, "--resume", "--gradient-checkpointing")
+    assert weights(tmp_path / "part") == weights(tmp_path / "plain")
+
+
+def test_word_vectors_have_no_blocks_to_compute_again(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    vectors = inlaid.train(texts[False], "ppmi", dim=8, min_count=1)
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    words = ["train", "contrastive", texts[True], "-o", tmp_path / "m", "--init-from", tmp_path / "v.inlaid"]
+    shown = typed(*words, "--gradient-checkpointing", code=2)
+    assert "Leave out gradient_checkpointing" in shown.err
+
+
+@pytest.mark.parametrize("name", ["causal", "contrastive"])
+def test_large_untied_tables_are_updated_row_by_row(
+    name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path], monkeypatch: pytest.MonkeyPatch
+):
+    untied = ["--no-tied"] if name == "causal" else []
+    words = ["train", name, text_for(name, texts), *flags(name), *encoding_for(name), *untied]
+    words += ["--rowwise-from", "500", "--checkpoint-minutes", "0"]
+    typed(*words, "-o", tmp_path / "whole")
+    assert "updated row by row" in load_model(tmp_path / "whole").card.notes[-1]
+    with monkeypatch.context() as patch:
+        interrupt_after_checkpoint(patch, 2)
+        typed(*words, "-o", tmp_path / "part", code=130)
+    typed(*words, "-o", tmp_path / "part", "--resume")
+    assert weights(tmp_path / "part") == weights(tmp_path / "whole")
+
+
+def test_word_vectors_outside_the_pairs_stay_as_they_are(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    vectors = inlaid.train(texts[False], "ppmi", dim=8, min_count=1)
+    inlaid.save(vectors, tmp_path / "v.inlaid")
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("the dog\tthe cat\nis in\tthe house\n" * 20, "utf-8")
+    words = ["train", "contrastive", pairs, "-o", tmp_path / "m", "--init-from", tmp_path / "v.inlaid"]
+    typed(*words, "--rowwise-from", "10", "--epochs", "2")
+    after = inlaid.load(tmp_path / "m")
+    moved = {word for word in vectors.words if not np.array_equal(after[word], vectors[word])}
+    assert moved
+    assert moved <= {"the", "dog", "cat", "is", "in", "house"}
+    assert any("updated row by row" in note for note in after.card.notes)

@@ -250,9 +250,10 @@ def spoil(row: int) -> Callable[[Any], None]:
     return change
 
 
+RATE = {"learning_rate": 0.52}
 WRONG = {
-    "a loss that is NaN": (lambda _: Step(48, float("nan"), 1.0), 48, "the loss became nan"),
-    "a loss that blows up": (lambda _: Step(48, 1e6, 1.0), 48, "the loss rose to"),
+    "a loss that is NaN": (lambda _: Step(48, float("nan"), 1.0, RATE), 48, "the loss became nan"),
+    "a loss that blows up": (lambda _: Step(48, 1e6, 1.0, RATE), 48, "the loss rose to"),
     "NaN in a frequent row": (spoil(3), 48, "'table' holds NaN or infinity in row 3"),
     "NaN in a rare row": (spoil(400), 50, "'table' holds NaN or infinity in row 400"),
 }
@@ -270,13 +271,21 @@ def test_what_went_wrong_is_reported_and_the_last_good_tables_are_restored(
         run(make(at={46: interrupt}), safety, toy.identity())
     with pytest.raises(Diverged, match=r"Halve `learning_rate` \(it is 0.05\) and start again") as error:
         run(work, safety, toy.identity())
-    assert f"diverged at {seen}.0%: {said}" in str(error.value)
+    assert f"diverged at {seen}.0% (learning rate {(100 - seen) / 100:.3g}): {said}" in str(error.value)
     assert error.value.outcome.kept == (47 if saved else 45)  # the last checkpoint, or the last mark
     np.testing.assert_array_equal(work.state["seeds"], toy.after(error.value.outcome.kept))
     assert np.isfinite(work.state["table"]).all()
     if saved:
         assert "holds a good state at 47.0%" in str(error.value)
         assert checkpoint.open_saved(tmp_path / "c").progress.done == 47
+
+
+def test_before_the_first_checkpoint_there_is_a_good_state_too(tmp_path: Path, toy: ModuleType, make: Any):
+    work = make(at={47: spoil(3)})
+    with pytest.raises(Diverged) as error:
+        run(work, Safety(checkpoint=tmp_path / "c"), toy.identity())
+    assert error.value.outcome.kept == 45
+    np.testing.assert_array_equal(work.state["seeds"], toy.after(45))
 
 
 def test_nothing_bad_is_saved(tmp_path: Path, toy: ModuleType, make: Any):

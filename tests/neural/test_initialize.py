@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from inlaid import registry
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.network import make_network
 
@@ -57,10 +58,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "llama tied": LLAMA | {"head.tied": True},
     "bert": BERT,
     "bert untied": BERT | {"head.tied": False},
+    "bert pre-norm": BERT | {"norm.placement": "pre", "norm.embedding": False, "norm.final": True},
     "t5": T5,
     "t5 untied": T5 | {"head.tied": False, "head.scaled": False},
     "marian": MARIAN,
     "marian untied": MARIAN | {"head.tied": False},
+    "marian pre-norm": MARIAN | {"norm.placement": "pre", "norm.final": True},
+    "marian, two vocabularies": MARIAN | {"target_vocab_size": WORDS},
     "bilm": BILM,
 }
 
@@ -89,6 +93,14 @@ def first_loss(config: Config) -> float:
 @pytest.mark.parametrize("name", KINDS)
 def test_the_first_loss_is_that_of_guessing(name: str, dim: int):
     assert first_loss(config_of(name, dim)) == pytest.approx(math.log(WORDS), rel=0.1)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("positions", [entry.name for entry in registry.entries("position")])
+@pytest.mark.parametrize("name", ["gpt2", "bert", "marian"])
+def test_whatever_the_positions_are(name: str, positions: str):
+    config = config_of(name, 256, **{"positions.kind": positions})
+    assert first_loss(config) == pytest.approx(math.log(WORDS), rel=0.1)
 
 
 @torch.no_grad()

@@ -32,6 +32,9 @@ class Optimization:
     """AdamW's average of squared gradients; it looks back over about 1 / (1 - beta2) steps."""
     clip: Annotated[float, Range(0)] = 1.0
     """Largest norm of the gradient; 0: not clipped."""
+    rowwise_from: Annotated[int, Range(0)] = 100_000
+    """Rows from which an untied table of token vectors is updated row by row: only the words of a batch move
+    and decay. 0: never. A compiled network has none."""
     accumulate: Positive = 1
     """Batches whose gradients are summed for one step: a large batch in little memory."""
     precision: Literal["float32", "bfloat16"] = "float32"

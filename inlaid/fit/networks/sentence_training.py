@@ -15,6 +15,7 @@ from inlaid.errors import SettingError
 from inlaid.feed.contrastive_text import UNKNOWN, ContrastiveText
 from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import held_out_every
+from inlaid.fit.networks.optimizers import WordTable
 from inlaid.fit.networks.start import fresh_network
 from inlaid.fit.networks.training import NetworkTraining
 from inlaid.neural.checkpoint import load_model
@@ -23,6 +24,7 @@ from inlaid.neural.model import Model
 from inlaid.neural.network import Network
 from inlaid.neural.pooling import check_poolings, pool_padded
 from inlaid.neural.sentence import Normalize, Sentence
+from inlaid.neural.stack import checkpoint_gradients
 from inlaid.neural.vocabulary import surround, vocabulary_of
 from inlaid.report import Note, Report
 from inlaid.vectors import Vectors
@@ -49,7 +51,7 @@ class SentenceEncoder(nn.Module):
         return found
 
 
-class WordMean(nn.Module):
+class WordMean(WordTable):
     """A table of word vectors: the vector of a text is the mean of its rows."""
 
     def __init__(self, table: np.ndarray) -> None:
@@ -60,7 +62,8 @@ class WordMean(nn.Module):
         """ids (text, token) and which are real (None: all) -> vectors (text, dim)."""
         real = _all_real(ids) if real is None else real
         weights = real / real.sum(1, keepdim=True)
-        return torch.einsum("ntd,nt->nd", nn.functional.embedding(ids, self.weight), weights)
+        rows = nn.functional.embedding(ids, self.weight, sparse=self.sparse)
+        return torch.einsum("ntd,nt->nd", rows, weights)
 
 
 def _all_real(ids: Tensor) -> Tensor:
@@ -81,7 +84,9 @@ class EncoderTraining(NetworkTraining):
 
     def result(self) -> Model:
         self.encoder.eval()
-        return Model(self.encoder.network, self.tokenizer, self.card, self.sentence)
+        self.optimizers.sparse_gradients(False)
+        card = dataclasses.replace(self.card, notes=(*self.card.notes, *self.optimizers.notes()))
+        return Model(self.encoder.network, self.tokenizer, card, self.sentence)
 
 
 class VectorsTraining(NetworkTraining):
@@ -98,7 +103,10 @@ class VectorsTraining(NetworkTraining):
 
     def result(self) -> Any:
         table = next(self.network.parameters()).detach().cpu().numpy().copy()
-        return dataclasses.replace(self.vectors, stored=table, contexts=None, subwords=None)
+        card = dataclasses.replace(
+            self.vectors.card, notes=(*self.vectors.card.notes, *self.optimizers.notes())
+        )
+        return dataclasses.replace(self.vectors, stored=table, card=card, contexts=None, subwords=None)
 
 
 def start_sentence_training(method: Contrastive, data: Corpus, report: Report) -> NetworkTraining:
@@ -119,6 +127,8 @@ def start_sentence_training(method: Contrastive, data: Corpus, report: Report) -
     method = dataclasses.replace(method, dim=_dim(model, sentence))
     if method.freeze and model.network.tokens is not None:
         model.network.tokens.weight.requires_grad_(False)
+    if method.gradient_checkpointing:
+        checkpoint_gradients(model.network)
     before, after = special_around(model.tokenizer)
     batches = ContrastiveText(
         corpus=data,

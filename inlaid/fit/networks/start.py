@@ -18,10 +18,12 @@ from inlaid.errors import SettingError
 from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import NetworkMethod
 from inlaid.fit.networks.training import NetworkTraining
+from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.model import Model
 from inlaid.neural.network import Network, make_network
 from inlaid.neural.seq2seq import Seq2Seq
+from inlaid.neural.stack import checkpoint_gradients
 from inlaid.neural.tokenizer_pair import PairTokenizer, engines_of, target_size, vocabulary_of_pairs
 from inlaid.neural.vocabulary import NAMES, CutsWords, ModelVocabulary, surround, vocabulary_of
 from inlaid.report import Note, Report
@@ -51,6 +53,8 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
     if method.freeze:
         for table in _tables_of(network):
             table.requires_grad_(False)
+    if isinstance(method, TransformerMethod) and method.gradient_checkpointing:
+        checkpoint_gradients(network)
     batches = method.batches(data, vocabulary.special, report)
     return NetworkTraining(network, batches, method.loss(), method, vocabulary.tokenizer, model)
 

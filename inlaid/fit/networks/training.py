@@ -20,14 +20,13 @@ from inlaid.errors import SettingError
 from inlaid.fit.networks.losses import LossSum
 from inlaid.fit.networks.method import HELD_OUT_FROM
 from inlaid.fit.networks.optimization import Optimization
-from inlaid.jobs.state import State
+from inlaid.fit.networks.optimizers import Optimizers
 from inlaid.jobs.training import Queued, Step
 from inlaid.neural.lookup import without_waiting
 from inlaid.neural.model import Model
+from inlaid.vectors import Card
 
 UNIT = "tokens"
-SLOTS = ("step", "exp_avg", "exp_avg_sq")
-"""What AdamW remembers of each parameter."""
 
 
 @runtime_checkable
@@ -90,8 +89,8 @@ class NetworkTraining:
         self.steps_per_epoch = -(-len(first_ends) // settings.accumulate)
         self.epoch_tokens = int(first_ends[-1])
         self.total = settings.epochs * self.epoch_tokens
-        self.optimizer = adamw(network, settings)
-        self.state = state_of(network, self.optimizer)
+        self.optimizers = Optimizers(network, settings)
+        self.state = self.optimizers.state()
 
     def step(self, done: int) -> Step | Queued:
         """One update of all weights, by the gradient of the next `accumulate` batches. A GPU is not waited
@@ -101,18 +100,15 @@ class NetworkTraining:
         learning_rate = self.settings.learning_rate_at(number, self.settings.epochs * self.steps_per_epoch)
         batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
         self.network.train()
+        self.optimizers.sparse_gradients(True)
         with drawn_from(self.settings.seed, number, self.device), without_waiting():
             loss = self._add_gradients(batches)
-        norm = self._scale_gradients(loss.targets)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        norm = self.optimizers.step(learning_rate, loss.targets)
         after = place.epoch * self.epoch_tokens + int(self.ends(place.epoch)[place.last])
 
         def taken(numbers: list[float]) -> Step:
             figures = {"learning_rate": learning_rate, "gradient": numbers[1]}
-            return Step(after, numbers[0], float(loss.targets), figures)
+            return Step(after, numbers[0], float(loss.targets), figures, number + 1)
 
         numbers = torch.stack([loss.total, norm])
         if self.device.type != "cuda":
@@ -133,11 +129,18 @@ class NetworkTraining:
 
     def result(self) -> Model:
         """The model as trained so far."""
+        self.optimizers.sparse_gradients(False)
         network = self.network.eval()
+        card = Card(notes=self.optimizers.notes())
         if self.earlier is None:
-            return Model(network, self.tokenizer)
-        settings = self.earlier.tokenizer_settings
-        return Model(network, self.tokenizer, generation=self.earlier.generation, tokenizer_settings=settings)
+            return Model(network, self.tokenizer, card)
+        return Model(
+            network,
+            self.tokenizer,
+            card,
+            generation=self.earlier.generation,
+            tokenizer_settings=self.earlier.tokenizer_settings,
+        )
 
     def _place(self, done: int) -> Place:
         epoch, within = divmod(done, self.epoch_tokens)
@@ -156,13 +159,6 @@ class NetworkTraining:
             total += loss.total.detach()
             targets += loss.targets
         return LossSum(total, targets)
-
-    def _scale_gradients(self, targets: int) -> Tensor:
-        """Turn sums over targets into means, and clip them; the norm before clipping."""
-        gradients = [each.grad for each in self.network.parameters() if each.grad is not None]
-        torch._foreach_div_(gradients, float(max(targets, 1)))  # pyright: ignore[reportPrivateImportUsage]
-        limit = self.settings.clip or float("inf")
-        return nn.utils.clip_grad_norm_(self.network.parameters(), limit)
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
         low = self.settings.precision == "bfloat16"
@@ -201,34 +197,6 @@ def chosen_device(name: str) -> torch.device:
             reason=str(error).partition("\n")[0].rstrip("."),
         ) from None
     return device
-
-
-def adamw(network: nn.Module, settings: Optimization) -> torch.optim.AdamW:
-    """AdamW over all weights, with its averages there before the first step, so that they can be restored.
-
-    Matrices decay, biases and norms do not.
-    """
-    weights = [each for each in network.parameters() if each.requires_grad]
-    groups = [
-        {"params": [each for each in weights if each.dim() > 1], "weight_decay": settings.weight_decay},
-        {"params": [each for each in weights if each.dim() <= 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, settings.beta2), fused=True)
-    for each in weights:
-        count = torch.zeros((), device=each.device)
-        optimizer.state[each] = dict(
-            zip(SLOTS, (count, torch.zeros_like(each), torch.zeros_like(each)), strict=True)
-        )
-    return optimizer
-
-
-def state_of(network: nn.Module, optimizer: torch.optim.Optimizer) -> State:
-    """All weights, and what the optimizer remembers of them."""
-    tensors: dict[str, Tensor] = {}
-    for name, parameter in network.named_parameters():
-        tensors[name] = parameter
-        tensors |= {f"{name}:{slot}": value for slot, value in optimizer.state.get(parameter, {}).items()}
-    return State(tensors)
 
 
 @contextlib.contextmanager

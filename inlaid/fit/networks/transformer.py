@@ -53,6 +53,9 @@ class TransformerMethod(NetworkMethod):
     """The output layer uses the table of token vectors. `--no-tied`: it has a table of its own."""
     dropout: Dropout = 0.1
     """Dropout of token vectors, attention weights and sublayers."""
+    gradient_checkpointing: bool = False
+    """Compute each block again for its gradient, instead of keeping its activations: less memory, a third
+    slower, the same result."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

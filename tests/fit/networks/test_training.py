@@ -1,4 +1,4 @@
-"""Networks learn; a run resumes to the bit; the losses are those of `transformers` on the same batches."""
+"""Networks learn, and a run resumes to the bit."""
 
 from __future__ import annotations
 
@@ -138,51 +138,6 @@ def test_accumulated_batches_are_one_large_batch():
         run(each, Safety(), IDENTITY)
     for one, two in zip(copies[0].parameters(), copies[1].parameters(), strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5)
-
-
-def test_the_first_losses_are_those_of_transformers(tmp_path: Path):
-    transformers = pytest.importorskip("transformers")
-    from inlaid.neural.checkpoint import load_model
-
-    config = transformers.GPT2Config(
-        vocab_size=WORDS,
-        n_embd=16,
-        n_layer=2,
-        n_head=2,
-        n_positions=LENGTH,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-    torch.manual_seed(1)
-    reference = transformers.GPT2LMHeadModel(config).train()
-    reference.save_pretrained(tmp_path)
-    settings = Optimization(epochs=10, learning_rate=0.003, weight_decay=0.1)
-    batches = Counting()
-    ours = NetworkTraining(load_model(tmp_path).network, batches, next_word_loss, settings)
-    matrices = [each for each in reference.parameters() if each.dim() > 1]
-    others = [each for each in reference.parameters() if each.dim() <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
-        betas=(0.9, settings.beta2),
-    )
-    done = 0
-    for number in range(50):
-        step = ours.step(done)
-        done = step.done
-        rows = batches.batch(number // 6, number % 6)
-        loss = torch.nn.functional.cross_entropy(
-            reference(rows[:, :-1]).logits.flatten(0, 1), rows[:, 1:].flatten()
-        )
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(reference.parameters(), settings.clip)
-        for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate_at(number, 60)
-        optimizer.step()
-        optimizer.zero_grad()
-        assert step.loss / step.pairs == pytest.approx(float(loss.detach()), abs=1e-4)
 
 
 def test_dropout_does_not_touch_the_random_numbers_of_the_caller():
