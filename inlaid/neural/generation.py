@@ -219,6 +219,8 @@ def resolve(settings: GenerationSettings, file: FileSettings, config: Config, pr
         fields["max_new_tokens"] = _new_tokens(file, prompt)
     if "min_new_tokens" not in fields and file.min_length:
         fields["min_new_tokens"] = max(file.min_length - prompt, 0)
+    # An end token outside the table never comes, and may be larger than any tensor holds.
+    fields["end"] = tuple(id for id in fields["end"] if id < config.output_vocab_size)
     rules = Rules(**fields)
     for key, value in file.unsupported.items():
         overruled = KEYS.get(key) in given or (key == "num_beams" and "method" in given)
@@ -253,7 +255,7 @@ def _new_tokens(file: FileSettings, prompt: int) -> int:
 
 
 def _check_ids(rules: Rules, config: Config) -> None:
-    """Words that are banned or forced are words of the model; an end token that is none never comes."""
+    """Words that are banned or forced are words of the model."""
     used: dict[str, Iterable[int]] = {
         "bad_words": (id for word in rules.bad_words for id in word),
         "forced_first": rules.forced_first,

@@ -200,3 +200,11 @@ def test_padding_is_masked_where_no_mask_was_given(kind: str):
     ids = torch.tensor([[0, 0, 5, 4]]) if kind == "decoder" else torch.tensor([[5, 4, 0, 0]])
     settings = GenerationSettings(method="beam", max_new_tokens=5)
     assert generate(made, ids, None, settings) == generate(made, torch.tensor([[5, 4]]), None, settings)
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_an_end_token_outside_the_table_never_comes(method: str):
+    """Config files name such ids, some larger than any integer of torch."""
+    made = model(**{"special.end": (10**30,)})
+    settings = GenerationSettings(method=method, max_new_tokens=5)
+    assert len(generate(made, torch.tensor([[3, 4]]), None, settings)[0]) == 5

@@ -7,11 +7,12 @@ tokens around a text; the rest of the file is built again, by the class and its 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from inlaid.untrusted import parse_json
 
 JSON = Mapping[str, Any]
 SPACE = "▁"
@@ -119,7 +120,7 @@ def _characters(normalizer: Any) -> Any:
     """The table of characters of a SentencePiece model, if a normalizer has one."""
     if normalizer is None or isinstance(normalizer, normalizers.Precompiled):
         return normalizer
-    for each in json.loads(_state(normalizer)).get("normalizers", []):
+    for each in parse_json(_state(normalizer)).get("normalizers", []):
         if each.get("type") == "Precompiled":
             return normalizers.Precompiled(base64.b64decode(each["precompiled_charsmap"]))
     return None
