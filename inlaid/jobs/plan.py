@@ -134,9 +134,16 @@ def plan_for(text: Text | Corpus, method: Method, encoding: Encoding | None) -> 
         )
     lines, scale = sampled
     chosen = _in_memory(encoding or Encoding())
-    half = Sample(*_timed(lines[: max(len(lines) // 2, 1)], chosen))
     whole = Sample(*_timed(lines, chosen))
+    half = whole
+    if scale > 1:
+        half = Sample(*_timed(lines[: _half(len(lines))], chosen))
     return _plan_from(method, (half, whole), scale)
+
+
+def _half(sentences: int) -> int:
+    """Half of them, an even number if that is possible: in a text of pairs, sources and targets alternate."""
+    return max(sentences // 4 * 2, min(sentences, 1))
 
 
 def announce_plan(text: Text | Corpus, method: Method, encoding: Encoding | None, report: Report) -> None:
@@ -197,6 +204,8 @@ def _plan_for_corpus(corpus: Corpus, method: Method) -> Plan:
 def _first(corpus: Corpus, tokens: int) -> Corpus:
     """The first sentences of a corpus, over the same vocabulary."""
     sentences = max(int(np.searchsorted(corpus.offsets, tokens, "right")) - 1, 1)
+    if sentences < len(corpus.offsets) - 1:
+        sentences += sentences % 2  # in a corpus of pairs, sources and targets alternate
     offsets = np.asarray(corpus.offsets[: sentences + 1])
     return dataclasses.replace(corpus, ids=np.asarray(corpus.ids[: offsets[-1]]), offsets=offsets)
 
