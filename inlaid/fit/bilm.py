@@ -64,6 +64,7 @@ class BiLM(NetworkMethod):
     kind: ClassVar = "bilm"
     surrounds: ClassVar = True
     next_steps: ClassVar = ('embed {path} "I like apples"', "inspect {path}")
+    compile: ClassVar = False  # pyright: ignore[reportIncompatibleVariableOverride]  # step by step
 
     dim: Dim | None = None
     """Dimension of word vectors and of the outputs of each direction, which are concatenated; by default 64,

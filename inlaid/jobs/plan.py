@@ -134,10 +134,16 @@ def plan_for(text: Text | Corpus, method: Method, encoding: Encoding | None) -> 
         )
     lines, scale = sampled
     chosen = _in_memory(encoding or Encoding())
-    middle = max(len(lines) // 4 * 2, 2)  # pairs of sentences stay together
-    half = Sample(*_timed(lines[:middle], chosen, method))
     whole = Sample(*_timed(lines, chosen, method))
+    half = whole
+    if scale > 1:
+        half = Sample(*_timed(lines[: _half(len(lines))], chosen, method))
     return _plan_from(method, (half, whole), scale)
+
+
+def _half(sentences: int) -> int:
+    """Half of them, an even number if that is possible: in a text of pairs, sources and targets alternate."""
+    return max(sentences // 4 * 2, min(sentences, 1))
 
 
 def announce_plan(text: Text | Corpus, method: Method, encoding: Encoding | None, report: Report) -> None:

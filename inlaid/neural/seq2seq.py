@@ -59,15 +59,18 @@ class Seq2Seq(nn.Module):
         target: Tensor,
         source_mask: Tensor | None = None,
         target_mask: Tensor | None = None,
+        *,
+        logits: bool = True,
     ) -> Output:
-        """Teacher forcing: source and target ids (batch, token); masks are true where a token is real."""
+        """Teacher forcing: source and target ids (batch, token); masks are true where a token is real.
+        Without `logits` the head is left out."""
         if source.shape[:1] != target.shape[:1]:
             raise SettingError(
                 "There are {sources} sources and {targets} targets; expected as many of one as of the other.",
                 sources=len(source),
                 targets=len(target),
             )
-        return self.decode(target, self.encode(source, source_mask), target_mask)
+        return self.decode(target, self.encode(source, source_mask), target_mask, logits=logits)
 
     def encode(
         self,

@@ -6,7 +6,10 @@ import dataclasses
 import json
 import math
 import os
+import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ METHODS = [entry.name for entry in registry.entries("method") if entry.load().ab
 TINY = {"dim": "8", "layers": "1", "heads": "2", "epochs": "2", "max_length": "32", "batch_tokens": "512"}
 ENCODING = ["--subwords", "600", "--min-count", "1"]
 WORDS = 3_000
+COMPILED = Path(__file__).with_name("compiled.py")
 
 
 def kind(name: str) -> Any:
@@ -128,6 +132,23 @@ class TestTrain:
         if name != "contrastive":  # it predicts no words
             words = training.network.config.vocab_size
             assert first.loss / first.pairs == pytest.approx(math.log(words), rel=0.1)
+
+    def test_a_plan_says_how_long_it_takes(
+        self, name: str, typed: Any, tmp_path: Path, texts: dict[bool, Path]
+    ):
+        words = [
+            "train",
+            name,
+            text_for(name, texts),
+            "-o",
+            tmp_path / "m",
+            *flags(name),
+            *encoding_for(name),
+        ]
+        shown = typed(*words, "--plan").out
+        assert re.search(r"training +(about|under) .*\(epochs: 2\)", shown)
+        assert re.search(r"memory +(about )?\d.* for the tables", shown)
+        assert list(tmp_path.iterdir()) == []
 
     def test_an_empty_text_is_one_line(self, name: str, typed: Any, tmp_path: Path):
         (tmp_path / "empty.txt").write_text("")
@@ -409,3 +430,24 @@ def test_word_vectors_outside_the_pairs_stay_as_they_are(typed: Any, tmp_path: P
     assert moved
     assert moved <= {"the", "dog", "cat", "is", "in", "house"}
     assert any("updated row by row" in note for note in after.card.notes)
+
+
+@pytest.fixture(scope="module")
+def compiled(texts: dict[bool, Path]) -> str:
+    """What the script prints; in a process of its own, as torch cannot look through the type checker."""
+    command = [sys.executable, str(COMPILED), str(texts[False]), str(texts[True])]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "bilm"])
+def test_a_compiled_network_learns_the_same(name: str, compiled: str):
+    assert f"{name}: one graph" in compiled
+    assert f"{name}: as plain" in compiled
+    assert f"{name}: resumed" in compiled
+
+
+def test_an_lstm_is_not_compiled(typed: Any, tmp_path: Path, texts: dict[bool, Path]):
+    shown = typed("train", "bilm", texts[False], "-o", tmp_path / "m", "--compile", code=2)
+    assert "--compile" in shown.err

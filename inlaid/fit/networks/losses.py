@@ -1,4 +1,7 @@
-"""Losses of networks: (network, batch) -> the loss summed over targets, and their number."""
+"""Losses of networks: (network, batch) -> the loss summed over targets, and their number.
+
+The network may be a compiled one, which torch gives a class of its own.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,7 @@ from inlaid.feed.masked_text import IGNORED, MaskedBatch
 from inlaid.feed.pair_text import PairBatch
 from inlaid.feed.prompt_text import PromptBatch
 from inlaid.neural.bilm import BiLM
-from inlaid.neural.decoder import Decoder
-from inlaid.neural.encoder import Encoder
 from inlaid.neural.loss import word_loss
-from inlaid.neural.seq2seq import Seq2Seq
 
 
 class LossSum(NamedTuple):
@@ -31,7 +31,7 @@ class LossSum(NamedTuple):
     targets: int
 
 
-def next_token_loss(network: Decoder, windows: np.ndarray) -> LossSum:
+def next_token_loss(network: Any, windows: np.ndarray) -> LossSum:
     """Cross entropy of each token after the first, given those before it: windows (row, token)."""
     ids = on_device(windows, network)
     hidden = network(ids[:, :-1], logits=False).hidden
@@ -39,7 +39,7 @@ def next_token_loss(network: Decoder, windows: np.ndarray) -> LossSum:
     return LossSum(_words(word_loss(hidden, _head(network), targets), targets.numel()), targets.numel())
 
 
-def masked_loss(network: Encoder, batch: MaskedBatch) -> LossSum:
+def masked_loss(network: Any, batch: MaskedBatch) -> LossSum:
     """Cross entropy of the hidden words. Logits are computed for these alone."""
     places = np.flatnonzero(batch.targets != IGNORED)
     real = None if batch.real.all() else on_device(batch.real, network)
@@ -60,16 +60,16 @@ class TranslationLoss:
     def __init__(self, label_smoothing: float) -> None:
         self.label_smoothing = label_smoothing
 
-    def __call__(self, network: Seq2Seq, batch: PairBatch) -> LossSum:
+    def __call__(self, network: Any, batch: PairBatch) -> LossSum:
         target = on_device(batch.target, network)
         start = target.new_full((len(target), 1), _start(network))
         source_real = None if batch.source_real.all() else on_device(batch.source_real, network)
-        source = network.encode(on_device(batch.source, network), source_real)
+        source = on_device(batch.source, network)
         read = torch.cat([start, target[:, :-1]], 1)
-        hidden = network.decode(read, source, logits=False).hidden
+        hidden = network(source, read, source_real, logits=False).hidden
         places = np.flatnonzero(batch.target_real)
         real = on_device(places, network)
-        logits = network.head(hidden.flatten(0, 1)[real]).float()  # pyright: ignore[reportOptionalCall]
+        logits = network.head(hidden.flatten(0, 1)[real]).float()
         smoothing = self.label_smoothing if network.training else 0.0
         total = functional.cross_entropy(
             logits, target.flatten()[real], label_smoothing=smoothing, reduction="sum"
@@ -84,7 +84,7 @@ class PromptLoss:
     def __init__(self, label_smoothing: float) -> None:
         self.label_smoothing = label_smoothing
 
-    def __call__(self, network: Decoder, batch: PromptBatch) -> LossSum:
+    def __call__(self, network: Any, batch: PromptBatch) -> LossSum:
         places = np.flatnonzero(batch.targets != IGNORED)
         hidden = network(on_device(batch.ids, network), logits=False).hidden
         found = hidden.flatten(0, 1)[on_device(places, network)]
@@ -137,7 +137,7 @@ def _embedded(network: Any, texts: TextBatch) -> Tensor:
     return network(on_device(texts.ids, network), real)
 
 
-def _start(network: Seq2Seq) -> int:
+def _start(network: Any) -> int:
     start = network.config.special.start
     if start is None:
         raise SettingError("This model's config names no token that a decoder starts from.")

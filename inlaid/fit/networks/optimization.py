@@ -42,7 +42,8 @@ class Optimization:
     device: str = "cpu"
     """Where it is trained: cpu, cuda, or auto for a GPU if there is one."""
     compile: bool = False
-    """Compile the network with torch.compile: a minute at first, then a third faster on a GPU."""
+    """Compile the network with torch.compile: a minute at first, then a third faster on a GPU. It seldom
+    pays on a CPU."""
     seed: Seed = 1
     """Random seed of initial weights, batches and dropout."""
 
