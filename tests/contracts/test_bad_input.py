@@ -31,7 +31,7 @@ def reads_pairs(name: str) -> bool:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bad")
     pairs = list(world.pairs(words=1_500))
-    long = "好" * 600
+    long = "好坏" * 300
     texts = {
         "text": [side for pair in pairs for side in (pair.zh, pair.en)],
         "few": ["我喜欢苹果。", "I like apples."],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,8 @@ def test_the_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 class TwoWords(AnyModel):
     """In place of a model: a text is near x if it has an odd number of letters a, a word takes the sense of
     its sentence."""
+
+    network = SimpleNamespace(tokens="a table")
 
     def embed(self, texts: Any, *, truncate: bool = False, report: Any = None) -> np.ndarray:
         return np.array([[1.0, 0.0] if text.count("a") % 2 else [0.0, 1.0] for text in texts], np.float32)

@@ -157,6 +157,7 @@ def test_counts_are_those_of_the_networks(kind: str, positions: str):
                 "positions.max_length": 16,
                 "characters.vocab_size": 20 if one else 0,
                 "characters.dim": 3,
+                "characters.max_length": 6,
                 "characters.filter_widths": (1, 2),
                 "characters.filter_counts": (4, 5),
                 "characters.highways": 2,
