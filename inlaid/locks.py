@@ -219,7 +219,10 @@ def _record(lock: Lock, file: Path) -> None:
     }
     try:
         os.ftruncate(lock.descriptor, 0)
-        os.pwrite(lock.descriptor, json.dumps(about).encode(), 0)
+        content = json.dumps(about).encode()
+        written = 0
+        while written < len(content):
+            written += os.pwrite(lock.descriptor, content[written:], written)
     except OSError:
         with contextlib.suppress(OSError):
             file.unlink()
