@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
-from inlaid.study.map.pictures import COLORS, FONTS, PLAIN
+from inlaid.study.figures import COLORS, FONTS, PLAIN
 
 Say = Callable[[str, str], str]
 """Which of two texts to write: the English one or the Chinese one."""

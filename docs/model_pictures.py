@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, tensor, where
 
 import inlaid
-from inlaid.study.map.pictures import COLORS
+from inlaid.study.figures import COLORS
 
 
 def models(figure: Figure, say: Say) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import Literal
-
-from inlaid.encode.chinese import HAN
+from inlaid.study.figures import Language
 from inlaid.study.map.layout import Map
 
-Language = Literal["zh", "en"]
 METHOD_NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 CAPTIONS: dict[Language, dict[str, str]] = {
     "en": {
@@ -46,13 +42,6 @@ CAPTIONS: dict[Language, dict[str, str]] = {
     },
 }
 """Every sentence of a map, in both languages."""
-
-
-def language_of(words: tuple[str, ...]) -> Language:
-    """zh when at least half of the words contain a Chinese character."""
-    chinese = re.compile(f"[{HAN}]")
-    count = sum(bool(chinese.search(word)) for word in words)
-    return "zh" if 2 * count >= len(words) else "en"
 
 
 def caption(map: Map, language: Language = "en") -> list[str]:

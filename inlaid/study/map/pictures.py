@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import io
-import json
-import logging
-import os
-import re
-import shutil
-import sys
-import tempfile
-import unicodedata
-import warnings
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from inlaid import files, places
-from inlaid.errors import MissingExtra, SettingError, need
+from inlaid.errors import need
+from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
-from inlaid.study.map.captions import CAPTIONS, Language, caption, language_of, legend
+from inlaid.study import figures
+from inlaid.study.figures import COLORS, LINE_COLOR, TEXT_COLOR, Language, drawing, language_of
+from inlaid.study.map.captions import CAPTIONS, caption, legend
 from inlaid.study.map.layout import Map
+from inlaid.study.pages import json_data
 
-FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans SC",
-    "Source Han Sans SC",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Heiti SC",
-    "Microsoft YaHei",
-    "SimHei",
-    "WenQuanYi Zen Hei",
-    "WenQuanYi Micro Hei",
-    "Arial Unicode MS",
-)
-"""Fonts with simplified Chinese characters on common systems; the first that is installed is used."""
-PLAIN = "DejaVu Sans"
-"""The font that comes with matplotlib."""
-UNREADABLE = re.compile("Last Resort|Emoji")
-"""Fonts of boxes, and fonts of coloured bitmaps, which matplotlib cannot draw."""
-COLORS = ("#d9480f", "#b5a7b3", "#1c7ed6")
-"""Of words whose neighbors on the map are all false, half true, all true; orange and blue differ for the
-colour-blind too."""
 UNKNOWN = "#adb5bd"
 """Of words that were not sampled."""
-TEXT_COLOR = "#495057"
 SMALL = 60
 """Up to this many words are drawn large."""
 LABELLED = 2_000
@@ -68,20 +37,13 @@ def draw_map(
     An earlier map is replaced; any other file only with `overwrite`.
     """
     path = writable(Path(path), overwrite=overwrite)
-    if path.suffix.lower() == ".html":
-        content = page(map, title).encode()
-    else:
-        content = picture(map, title, report)
-    files.write_bytes(path, places.sealed(content))
+    is_page = path.suffix.lower() == ".html"
+    figures.write(path, page(map, title) if is_page else picture(map, title, report))
 
 
 def writable(path: Path, *, overwrite: bool = False) -> Path:
     """The path, if a map can be written there."""
-    if path.suffix.lower() not in (".png", ".html"):
-        raise SettingError("A map is written as .png or .html; found '{name}'.", name=path.name)
-    files.can_write(path)
-    places.check_replaceable(path, overwrite=overwrite)
-    return path
+    return figures.writable(path, Message("A map"), overwrite=overwrite)
 
 
 # --- the page -----------------------------------------------------------------------------------------------
@@ -105,9 +67,8 @@ def page(map: Map, title: str = "") -> str:
         "caption": {language: caption(map, language) for language in CAPTIONS},
         "legend": {language: legend(map, language) for language in CAPTIONS},
     }
-    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     template = (resources("inlaid.study.map") / "map.html").read_text("utf-8")
-    return template.replace("/*CONTENT*/", data.replace("<", "\\u003c"))  # so that no word can end the script
+    return template.replace("/*CONTENT*/", json_data(content))
 
 
 # --- the picture --------------------------------------------------------------------------------------------
@@ -116,39 +77,14 @@ def page(map: Map, title: str = "") -> str:
 def picture(map: Map, title: str = "", report: Report = silent) -> bytes:
     """The bytes of a PNG: a dot for each word, coloured by its share of true neighbors, and as many labels
     as fit."""
-    logger = logging.getLogger("matplotlib.font_manager")
-    before = logger.level
-    logger.setLevel(logging.ERROR)  # it would say on the terminal which weight of a font it takes instead
-    try:
-        return _drawn(map, title, report)
-    finally:
-        logger.setLevel(before)
-
-
-def _drawn(map: Map, title: str, report: Report) -> bytes:
-    _find_place_for_fonts()
-    matplotlib = need("matplotlib", extra="explore")
-    figures = need("matplotlib.figure", extra="explore")
-    backend = need("matplotlib.backends.backend_agg", extra="explore")
     language = language_of(map.words)
-    fonts, missing = _fonts("".join(map.words) + title + "".join(caption(map, language)))
-    if missing:
-        report(
-            Note(
-                "No installed font has {characters}: they are drawn as boxes. The .html form shows them.",
-                characters=" ".join(sorted(missing)[:10]),
-            )
-        )
-    drawable = _drawable_characters("".join(map.words) + title, missing)
-    labels = [word.translate(drawable) for word in map.words]
-    with matplotlib.rc_context({"font.family": fonts, "text.parse_math": False}), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about scripts whose letters it cannot join
-        figure = figures.Figure(figsize=(9, 7), dpi=120, layout="constrained")
-        canvas = backend.FigureCanvasAgg(figure)  # not pyplot, which keeps figures and may look for a display
-        axes = figure.subplots()
-        axes.set_title(title.translate(drawable))
-        _draw_dots(figure, axes, map, language)
-        unlabelled = _draw_labels(canvas, axes, labels, map.places)
+    text = "".join((*map.words, title, *caption(map, language)))
+    with drawing(text, report=report) as made:
+        axes = made.figure.subplots()
+        axes.set_title(made.label(title))
+        _draw_dots(made.figure, axes, map, language)
+        labels = [made.label(word) for word in map.words]
+        unlabelled = _draw_labels(made.canvas, axes, labels, map.places)
         if unlabelled:
             report(
                 Note(
@@ -158,33 +94,7 @@ def _drawn(map: Map, title: str, report: Report) -> bytes:
                     words=len(map.words),
                 )
             )
-        buffer = io.BytesIO()
-        # The name, by which it is recognized, without a version: the same map gives the same bytes.
-        figure.savefig(buffer, format="png", metadata={"Software": "Inlaid"})
-        return buffer.getvalue()
-
-
-def _find_place_for_fonts() -> None:
-    """Without a home that can be written, give matplotlib a temporary folder: it would warn about it."""
-    if "matplotlib" in sys.modules or "MPLCONFIGDIR" in os.environ:
-        return
-    try:
-        folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "matplotlib"
-        existing = next(each for each in (folder, *folder.parents) if each.exists())
-        if Path.home().is_dir() and os.access(existing, os.W_OK):  # it makes the rest itself
-            return
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
-        pass
-    with contextlib.suppress(OSError):  # nothing can be written: let it warn
-        temporary = tempfile.mkdtemp(prefix="inlaid-")
-        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-        os.environ["MPLCONFIGDIR"] = temporary
-
-
-def _drawable_characters(text: str, missing: set[str]) -> dict[int, str]:
-    """A translation table: boxes for characters without a font, nothing for those that cannot be printed."""
-    unprintable = (each for each in text if not each.isprintable())
-    return str.maketrans(dict.fromkeys(missing, "□") | dict.fromkeys(unprintable, ""))
+        return made.png()
 
 
 def _draw_dots(figure: Any, axes: Any, map: Map, language: Language) -> None:
@@ -195,7 +105,7 @@ def _draw_dots(figure: Any, axes: Any, map: Map, language: Language) -> None:
     axes.margins(0.12 if small else 0.04)
     axes.set_xlabel("\n".join(caption(map, language)), fontsize=8.5, color=TEXT_COLOR, linespacing=1.5)
     for side in axes.spines.values():
-        side.set_color("#dee2e6")
+        side.set_color(LINE_COLOR)
     scale = colors.LinearSegmentedColormap.from_list("true", COLORS)
     scale.set_bad(UNKNOWN)
     dots = axes.scatter(
@@ -283,55 +193,3 @@ def _draw_label(
     label.xy = centers[best]
     label.set_position(centers[best])
     return boxes[best]
-
-
-def _fonts(text: str) -> tuple[list[str], set[str]]:
-    """Installed fonts that together have the characters of the text, and the characters that none has, which
-    are not letters."""
-    chosen, missing = _known_fonts(text)
-    if missing and _learned_new_fonts():
-        chosen, missing = _known_fonts(text)
-    letters = sorted(each for each in missing if unicodedata.category(each).startswith("L"))
-    if letters:
-        raise MissingExtra(
-            "No installed font has the characters {characters}: they would be boxes. Install one (on Debian "
-            "and Ubuntu `apt install fonts-noto-cjk` for Chinese, `fonts-noto` for all scripts), or write "
-            "the map as .html.",
-            characters=" ".join(letters[:10]),
-        )
-    return chosen, missing
-
-
-def _known_fonts(text: str) -> tuple[list[str], set[str]]:
-    """Fonts in matplotlib's list that together have the characters of the text, and what none has."""
-    manager = need("matplotlib.font_manager", extra="explore")
-    missing = {each for each in text if each.isprintable() and not each.isspace()}
-    chosen = list[str]()
-    installed = {font.name for font in manager.fontManager.ttflist if not UNREADABLE.search(font.name)}
-    preferred = [name for name in FONTS if name in installed]
-    others = sorted(installed - {PLAIN, *FONTS})
-    for name in (PLAIN, *preferred, *others):
-        font = manager.get_font(manager.findfont(name))
-        has = {each for each in missing if font.get_char_index(ord(each))}
-        if has:
-            chosen.append(name)
-            missing -= has
-        if not missing:
-            break
-    return chosen, missing
-
-
-def _learned_new_fonts() -> bool:
-    """Whether fonts were installed since matplotlib cached its list of them; if so, they are in its list now.
-
-    Matplotlib caches the list in the user's folder and never looks again, so a font that was installed after
-    the first picture would not be found.
-    """
-    manager = need("matplotlib.font_manager", extra="explore")
-    listed = {font.fname for font in manager.fontManager.ttflist}
-    installed = {str(path) for path in manager.findSystemFonts()}
-    count = len(manager.fontManager.ttflist)
-    for path in sorted(installed - listed):
-        with contextlib.suppress(OSError, RuntimeError):  # a file that is no font, or a damaged one
-            manager.fontManager.addfont(path)
-    return len(manager.fontManager.ttflist) > count

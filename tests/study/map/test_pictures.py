@@ -19,8 +19,10 @@ import pytest
 import inlaid
 from inlaid.errors import MissingExtra, SettingError, WriteError
 from inlaid.report import Event, Note
+from inlaid.study import figures
+from inlaid.study.figures import language_of
 from inlaid.study.map import pictures
-from inlaid.study.map.captions import caption, language_of
+from inlaid.study.map.captions import caption
 from inlaid.study.map.layout import Map, map_words
 from inlaid.study.map.pictures import draw_map, page, picture
 from inlaid.vectors import Vectors
@@ -68,7 +70,7 @@ def matplotlib() -> Any:
 @pytest.fixture
 def chinese_font(matplotlib: Any) -> None:
     try:
-        pictures._fonts("猫")
+        figures._fonts("猫")
     except MissingExtra:
         pytest.skip("no font with Chinese characters is installed (fonts-noto-cjk)")
 
@@ -108,13 +110,13 @@ def test_the_search_for_fonts_is_silent(
 ):
     """Matplotlib says which weight of a font it takes instead, where its list of fonts is stale."""
     logger = logging.getLogger("matplotlib.font_manager")
-    find = pictures._fonts
+    find = figures._fonts
 
     def noisy(text: str) -> Any:
         logger.warning("findfont: Failed to find font weight normal")
         return find(text)
 
-    monkeypatch.setattr(pictures, "_fonts", noisy)
+    monkeypatch.setattr(figures, "_fonts", noisy)
     monkeypatch.setattr(logger, "handlers", [logging.StreamHandler(sys.stderr)])
     picture(of(["cat", "dog", "cow"]))
     assert "findfont" not in capsys.readouterr().err
@@ -124,7 +126,7 @@ def test_the_search_for_fonts_is_silent(
 def test_characters_without_a_font(matplotlib: Any, monkeypatch: pytest.MonkeyPatch):
     from matplotlib import font_manager
 
-    plain = [font for font in font_manager.fontManager.ttflist if font.name == pictures.PLAIN]
+    plain = [font for font in font_manager.fontManager.ttflist if font.name == figures.PLAIN]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", plain)
     monkeypatch.setattr(font_manager, "findSystemFonts", list)
     with pytest.raises(
@@ -143,7 +145,7 @@ def test_a_font_installed_after_matplotlib_cached_its_list_is_found(
     from matplotlib import font_manager
 
     expected = picture(of(["猫", "a", "b", "c"]))
-    stale = [font for font in font_manager.fontManager.ttflist if font.name == pictures.PLAIN]
+    stale = [font for font in font_manager.fontManager.ttflist if font.name == figures.PLAIN]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", stale)
     assert picture(of(["猫", "a", "b", "c"])) == expected
 
@@ -181,7 +183,7 @@ def test_colours_say_which_words_to_trust(matplotlib: Any):
     views = [
         pixels(picture(Map(**(vars(made) | {"true": np.full(7, share)})))) for share in (0.0, 1.0, np.nan)
     ]
-    for view, color in zip(views, (*pictures.COLORS[::2], pictures.UNKNOWN), strict=True):
+    for view, color in zip(views, (*figures.COLORS[::2], pictures.UNKNOWN), strict=True):
         wanted = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
         dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend is to the right
         assert dots.sum() > 7 * 50
@@ -338,7 +340,7 @@ def test_something_is_to_be_seen(browser: str, tmp_path: Path, matplotlib: Any):
 
 
 def test_without_a_home_nothing_is_warned_about_and_nothing_is_left(matplotlib: Any, tmp_path: Path):
-    code = "from inlaid.study.map import pictures; pictures._find_place_for_fonts(); import matplotlib"
+    code = "from inlaid.study import figures; figures._find_place_for_fonts(); import matplotlib"
     environment = {**os.environ, "HOME": "/proc/none", "XDG_CONFIG_HOME": "", "TMPDIR": str(tmp_path)}
     environment.pop("MPLCONFIGDIR", None)
     environment["PYTHONPATH"] = str(Path(inlaid.__file__).parents[1])

@@ -1,0 +1,230 @@
+"""Figures: matplotlib with a font for every script, drawn without a display, and the files they go to.
+
+with drawing(text="我喜欢吃苹果", size=(6, 4), report=report) as made:
+    axes = made.figure.subplots()
+    ...
+    content = made.png()
+write(path, content)
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from inlaid import files, places
+from inlaid.encode.chinese import HAN
+from inlaid.errors import MissingExtra, SettingError, need
+from inlaid.messages import Message
+from inlaid.report import Note, Report, silent
+
+Language = Literal["zh", "en"]
+FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Heiti SC",
+    "Microsoft YaHei",
+    "SimHei",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Arial Unicode MS",
+)
+"""Fonts with simplified Chinese characters on common systems; the first that is installed is used."""
+PLAIN = "DejaVu Sans"
+"""The font that comes with matplotlib."""
+UNREADABLE = re.compile("Last Resort|Emoji")
+"""Fonts of boxes, and fonts of coloured bitmaps, which matplotlib cannot draw."""
+COLORS = ("#d9480f", "#b5a7b3", "#1c7ed6")
+"""Low, middle and high: orange and blue differ for the colour-blind too."""
+TEXT_COLOR = "#495057"
+LINE_COLOR = "#dee2e6"
+
+
+def language_of(texts: Sequence[str]) -> Language:
+    """zh when at least half of the texts contain a Chinese character."""
+    chinese = re.compile(f"[{HAN}]")
+    count = sum(bool(chinese.search(text)) for text in texts)
+    return "zh" if 2 * count >= len(texts) else "en"
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def writable(
+    path: Path, what: Message, *, suffixes: Sequence[str] = (".png", ".html"), overwrite: bool = False
+) -> Path:
+    """The path, if it has one of the suffixes and a picture or a page can be written there.
+
+    `what` starts the sentence of the error: "A map".
+    """
+    if path.suffix.lower() not in suffixes:
+        raise SettingError(
+            "{what} is written as {suffixes}; found '{name}'.",
+            what=what,
+            suffixes=Message("{first} or {last}", first=", ".join(suffixes[:-1]), last=suffixes[-1]),
+            name=path.name,
+        )
+    files.can_write(path)
+    places.check_replaceable(path, overwrite=overwrite)
+    return path
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write a picture or a page, with the seal by which it may be replaced later."""
+    files.write_bytes(path, places.sealed(content.encode() if isinstance(content, str) else content))
+
+
+# --- drawing ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure under construction."""
+
+    figure: Any
+    """matplotlib's Figure."""
+    canvas: Any
+    drawable: dict[int, str]
+
+    def label(self, text: str) -> str:
+        """The text as it can be drawn: boxes for characters without a font, none that cannot be printed."""
+        return text.translate(self.drawable)
+
+    def png(self) -> bytes:
+        """The picture. Its metadata has our name, by which it is recognized, but no version: the same figure
+        gives the same bytes."""
+        buffer = io.BytesIO()
+        self.figure.savefig(buffer, format="png", metadata={"Software": "Inlaid"})
+        return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def drawing(
+    text: str, *, size: tuple[float, float] = (9, 7), dpi: int = 120, report: Report = silent
+) -> Iterator[Drawing]:
+    """A figure of `size` inches in fonts that have all characters of `text`, which is everything it shows."""
+    with _quiet_fonts():
+        _find_place_for_fonts()
+        matplotlib = need("matplotlib", extra="explore")
+        figures = need("matplotlib.figure", extra="explore")
+        backend = need("matplotlib.backends.backend_agg", extra="explore")
+        fonts, missing = _fonts(text)
+        if missing:
+            report(
+                Note(
+                    "No installed font has {characters}: they are drawn as boxes. The .html form shows them.",
+                    characters=" ".join(sorted(missing)[:10]),
+                )
+            )
+        look = {"font.family": fonts, "text.parse_math": False}
+        with matplotlib.rc_context(look), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about scripts whose letters it cannot join
+            figure = figures.Figure(figsize=size, dpi=dpi, layout="constrained")
+            # Not pyplot, which keeps figures and may look for a display.
+            yield Drawing(figure, backend.FigureCanvasAgg(figure), _drawable_characters(text, missing))
+
+
+@contextlib.contextmanager
+def _quiet_fonts() -> Iterator[None]:
+    """Without this, matplotlib says on the terminal which weight of a font it takes instead."""
+    logger = logging.getLogger("matplotlib.font_manager")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+# --- fonts --------------------------------------------------------------------------------------------------
+
+
+def _find_place_for_fonts() -> None:
+    """Without a home that can be written, give matplotlib a temporary folder: it would warn about it."""
+    if "matplotlib" in sys.modules or "MPLCONFIGDIR" in os.environ:
+        return
+    try:
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "matplotlib"
+        existing = next(each for each in (folder, *folder.parents) if each.exists())
+        if Path.home().is_dir() and os.access(existing, os.W_OK):  # it makes the rest itself
+            return
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        pass
+    with contextlib.suppress(OSError):  # nothing can be written: let it warn
+        temporary = tempfile.mkdtemp(prefix="inlaid-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        os.environ["MPLCONFIGDIR"] = temporary
+
+
+def _drawable_characters(text: str, missing: set[str]) -> dict[int, str]:
+    """A translation table: boxes for characters without a font, nothing for those that cannot be printed."""
+    unprintable = (each for each in text if not each.isprintable())
+    return str.maketrans(dict.fromkeys(missing, "□") | dict.fromkeys(unprintable, ""))
+
+
+def _fonts(text: str) -> tuple[list[str], set[str]]:
+    """Installed fonts that together have the characters of the text, and the characters that none has, which
+    are not letters."""
+    chosen, missing = _known_fonts(text)
+    if missing and _learned_new_fonts():
+        chosen, missing = _known_fonts(text)
+    letters = sorted(each for each in missing if unicodedata.category(each).startswith("L"))
+    if letters:
+        raise MissingExtra(
+            "No installed font has the characters {characters}: they would be boxes. Install one (on Debian "
+            "and Ubuntu `apt install fonts-noto-cjk` for Chinese, `fonts-noto` for all scripts), or write "
+            ".html.",
+            characters=" ".join(letters[:10]),
+        )
+    return chosen, missing
+
+
+def _known_fonts(text: str) -> tuple[list[str], set[str]]:
+    """Fonts in matplotlib's list that together have the characters of the text, and what none has."""
+    manager = need("matplotlib.font_manager", extra="explore")
+    missing = {each for each in text if each.isprintable() and not each.isspace()}
+    chosen = list[str]()
+    installed = {font.name for font in manager.fontManager.ttflist if not UNREADABLE.search(font.name)}
+    preferred = [name for name in FONTS if name in installed]
+    others = sorted(installed - {PLAIN, *FONTS})
+    for name in (PLAIN, *preferred, *others):
+        font = manager.get_font(manager.findfont(name))
+        has = {each for each in missing if font.get_char_index(ord(each))}
+        if has:
+            chosen.append(name)
+            missing -= has
+        if not missing:
+            break
+    return chosen, missing
+
+
+def _learned_new_fonts() -> bool:
+    """Whether fonts were installed since matplotlib cached its list of them; if so, they are in its list now.
+
+    Matplotlib caches the list in the user's folder and never looks again, so a font that was installed after
+    the first picture would not be found.
+    """
+    manager = need("matplotlib.font_manager", extra="explore")
+    listed = {font.fname for font in manager.fontManager.ttflist}
+    installed = {str(path) for path in manager.findSystemFonts()}
+    count = len(manager.fontManager.ttflist)
+    for path in sorted(installed - listed):
+        with contextlib.suppress(OSError, RuntimeError):  # a file that is no font, or a damaged one
+            manager.fontManager.addfont(path)
+    return len(manager.fontManager.ttflist) > count
