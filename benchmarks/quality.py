@@ -7,6 +7,8 @@
         --setting eager --seeds 3
     python benchmarks/quality.py report inlaid-fasttext:min_n=3 inlaid-fasttext:min_n=1,max_n=4 \\
         --language zh --setting defaults --half second    # other settings; half of every task
+    python benchmarks/quality.py report gensim-skipgram@zh-small-plain sgns-skipgram \\
+        --language zh-small --setting defaults    # a trainer on another text than the others
 
 The vectors are kept in benchmarks/results/quality.
 
@@ -29,6 +31,7 @@ import hashlib
 import itertools
 import json
 import lzma
+import multiprocessing
 import os
 import re
 import shutil
@@ -219,7 +222,7 @@ TRAINERS: dict[str, tuple[Callable[..., Vectors], dict[str, Any]]] = {
 
 def trainer(name: str) -> tuple[Callable[..., Vectors], dict[str, Any]]:
     """A trainer by its name, with more settings after a colon: inlaid-fasttext:min_n=1,max_n=4."""
-    base, _, more = name.partition(":")
+    base, _, more = name.partition("@")[0].partition(":")
     train, settings = TRAINERS[base]
     given = dict(each.split("=") for each in more.split(",") if each)
     return train, settings | {key: int(value) for key, value in given.items()}
@@ -234,7 +237,9 @@ def code() -> str:
 
 
 def kept(name: str, language: str, setting: str, seed: int) -> Path:
-    """Where the vectors of one run are."""
+    """Where the vectors of one run are; a text after the name of a trainer is its own."""
+    name, _, other = name.partition("@")
+    language = other or language
     train, more = trainer(name)
     version = code() if train is ours else ""
     said = json.dumps(
@@ -247,7 +252,7 @@ def trained(name: str, language: str, setting: str, seed: int) -> Vectors:
     """The vectors of one run, trained now or kept from before."""
     place = kept(name, language, setting, seed)
     if not place.exists():
-        corpus, lines = text(language)
+        corpus, lines = text(name.partition("@")[2] or language)
         train, more = trainer(name)
         start = time.perf_counter()
         vectors = train(lines, corpus, seed, SETTINGS.get(setting), **more)
@@ -409,12 +414,20 @@ def main() -> None:
     parser.add_argument("--setting", choices=[*SETTINGS, "defaults"], default="usual")
     parser.add_argument("--half", choices=["first", "second", "both"], default="both")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time, each on one thread")
     options = parser.parse_args()
     if options.what == "report":
         report(options)
         return
-    for seed, name in itertools.product(range(1, options.seeds + 1), options.trainers):
-        trained(name, options.language, options.setting, seed)
+    for name in options.trainers:
+        text(name.partition("@")[2] or options.language)
+    runs = itertools.product(options.trainers, range(1, options.seeds + 1))
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        pool.starmap(_train, [(name, options.language, options.setting, seed) for name, seed in runs], 1)
+
+
+def _train(name: str, language: str, setting: str, seed: int) -> None:
+    trained(name, language, setting, seed)
 
 
 if __name__ == "__main__":
