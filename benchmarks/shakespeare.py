@@ -2,9 +2,10 @@
 
     python benchmarks/shakespeare.py TEXT [--size cpu] [--device cpu] [--steps N] [--seed 1]
 
-TEXT is tiny Shakespeare. Both train with the same sizes, batches, steps, learning rates and AdamW; the plain
-loop is the usual short one: a network of nn.Linear and nn.Embedding, random windows, cross entropy. The loss
-is measured on the last tenth of the text, all of it. One line of JSON for each.
+TEXT is tiny Shakespeare. Both train with the same sizes, batches, steps, learning rates and AdamW; steps are
+rounded to whole epochs. The plain loop is the usual short one: a network of nn.Linear and nn.Embedding,
+random windows, cross entropy. The loss is measured on the last tenth of the text, all of it. One line of JSON
+for each; `seconds` are those of training, without the evaluations on held-out text that our command makes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import inlaid
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.token_stream import TokenStream
 from inlaid.fit.networks.losses import next_token_loss
+from inlaid.fit.networks.training import NetworkTraining
 
 BYTES = 256 + 5
 """Tokens of a byte-level tokenizer without merges: bytes, which are characters here, and special tokens."""
@@ -104,15 +106,36 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     size = SIZES[options.size]
-    steps = options.steps or size.steps
     corpus = inlaid.corpus(options.text, tokenizer="bpe", subwords=BYTES, sentences="document")
+    epoch_steps = -(-stream(corpus, size, options.seed).windows // size.rows)
+    epochs = max(round((options.steps or size.steps) / epoch_steps), 1)
+    steps = epochs * epoch_steps
+    evaluation = timed_evaluation()
     for name, trained in (("inlaid", ours), ("plain loop", plain)):
         began = time.perf_counter()
-        found = trained(corpus, size, steps, options)
-        taken = time.perf_counter() - began
-        line = {"who": name, "loss": round(found, 4), "seconds": round(taken, 1), "steps": steps}
+        measure = trained(corpus, size, steps, options)
+        taken = time.perf_counter() - began - sum(evaluation)
+        evaluation.clear()
+        loss = held_out_loss(corpus, size, measure)
+        line = {"who": name, "loss": round(loss, 4), "seconds": round(taken, 1), "steps": steps}
         about = {"size": options.size, "device": options.device, "threads": torch.get_num_threads()}
         print(json.dumps({"question": "shakespeare", **line, **about, "seed": options.seed}), flush=True)
+
+
+def timed_evaluation() -> list[float]:
+    """The seconds of each evaluation on held-out text from now on."""
+    found: list[float] = []
+    evaluate = NetworkTraining.held_out_loss
+
+    def timed(training: NetworkTraining) -> float | None:
+        began = time.perf_counter()
+        try:
+            return evaluate(training)
+        finally:
+            found.append(time.perf_counter() - began)
+
+    NetworkTraining.held_out_loss = timed
+    return found
 
 
 def stream(corpus: Corpus, size: Size, seed: int) -> TokenStream:
@@ -121,9 +144,8 @@ def stream(corpus: Corpus, size: Size, seed: int) -> TokenStream:
     )
 
 
-def ours(corpus: Corpus, size: Size, steps: int, options: Any) -> float:
-    windows = stream(corpus, size, options.seed).windows
-    epochs = max(round(steps * size.rows / windows), 1)
+def ours(corpus: Corpus, size: Size, steps: int, options: Any) -> Any:
+    epoch_steps = -(-stream(corpus, size, options.seed).windows // size.rows)
     model = inlaid.train(
         corpus,
         "causal",
@@ -132,7 +154,7 @@ def ours(corpus: Corpus, size: Size, steps: int, options: Any) -> float:
         heads=size.heads,
         max_length=size.length,
         batch_tokens=size.rows * size.length,
-        epochs=epochs,
+        epochs=steps // epoch_steps,
         dropout=size.dropout,
         beta2=size.beta2,
         weight_decay=0.1,
@@ -143,7 +165,7 @@ def ours(corpus: Corpus, size: Size, steps: int, options: Any) -> float:
         device=options.device,
         seed=options.seed,
     )
-    return held_out_loss(corpus, size, lambda rows: next_token_loss(model.network, rows).total)
+    return lambda rows: next_token_loss(model.network, rows).total
 
 
 @torch.no_grad()
@@ -156,7 +178,7 @@ def held_out_loss(corpus: Corpus, size: Size, loss: Any) -> float:
     return total / (rows.shape[0] * size.length)
 
 
-def plain(corpus: Corpus, size: Size, steps: int, options: Any) -> float:
+def plain(corpus: Corpus, size: Size, steps: int, options: Any) -> Any:
     torch.manual_seed(options.seed)
     text = stream(corpus, size, options.seed)
     data = torch.from_numpy(text.read(np.arange(text.training_tokens)))
@@ -188,7 +210,7 @@ def plain(corpus: Corpus, size: Size, steps: int, options: Any) -> float:
         logits = network(ids[:, :-1]).flatten(0, 1)
         return functional.cross_entropy(logits, ids[:, 1:].flatten(), reduction="sum")
 
-    return held_out_loss(corpus, size, measured)
+    return measured
 
 
 def schedule(step: int, steps: int) -> float:

@@ -1,7 +1,7 @@
 """How well and how fast does `translation` learn Tatoeba's sentence pairs, beside a Marian of `transformers`?
 
     python benchmarks/translation_quality.py PAIRS [--more PAIRS ...] [--preset small] [--epochs 20]
-        [--device cpu] [--seed 1] [--direction zh-en] [--without-peer]
+        [--settings '{"dropout": 0.3}'] [--device cpu] [--seed 1] [--direction zh-en] [--without-peer]
 
 PAIRS is a file of English, tab, Chinese. No sentence of either side is in two splits. The peer has the same
 config, the same subwords, batches and updates, and is trained by transformers' own Trainer. BLEU and chrF by
@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--direction", choices=["zh-en", "en-zh"], default="zh-en")
     parser.add_argument("--without-peer", action="store_true")
+    parser.add_argument("--settings", type=json.loads, default={}, help="more settings, as JSON")
     options = parser.parse_args()
     train, test = split(read_pairs(options.pairs, Columns(), silent), options.seed)
     for path in options.more:
@@ -57,9 +58,8 @@ def main() -> None:
         reverse=reverse,
         device=options.device,
         precision="bfloat16" if options.device == "cuda" else "float32",
-        learning_rate=7e-4,
-        dropout=0.2,
         seed=options.seed,
+        **options.settings,
     )
     source = [pair.target if reverse else pair.source for pair in test]
     reference = [pair.source if reverse else pair.target for pair in test]
@@ -74,6 +74,7 @@ def main() -> None:
         found["transformers"] = translated(peer, source, options.device)
     tokenize = "13a" if reverse else "zh"
     about = {"pairs": len(train), "test": len(test), "device": options.device, "seed": options.seed}
+    about |= {"epochs": options.epochs, "settings": options.settings}
     for who, texts in found.items():
         bleu = sacrebleu.metrics.BLEU(tokenize=tokenize)
         chrf = sacrebleu.metrics.CHRF()

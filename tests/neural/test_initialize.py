@@ -117,3 +117,11 @@ def test_the_row_of_padding_is_zero():
     network: Any = make_network(config_of("marian", 64, **{"special.padding": 3}))
     assert not network.tokens.weight[3].any()
     assert network.tokens.weight[4].any()
+
+
+def test_norms_start_at_one():
+    """A small gain before a tied output table grows by the learning rate in each step: that is slow."""
+    network: Any = make_network(config_of("marian", 256))
+    gains = [each for name, each in network.named_parameters() if name.endswith("norm.weight")]
+    assert gains
+    assert all((gain == 1).all() for gain in gains)
