@@ -1,14 +1,15 @@
-"""What do the choices inside a translation Transformer bring? Each is swapped, trained and tested on the world.
+"""What do the choices inside a translation Transformer bring? Each is swapped, then trained on the world.
 
     python benchmarks/world_variants.py train runs.jsonl [--variants usual convolution ...] [--seeds 4]
         [--jobs 16] [--seconds 360] [--threads 1] [--device cpu] [--words 100000] [--epochs 12]
+        [--learning-rates 0.002 0.006]
     python benchmarks/world_variants.py score runs.jsonl
 
-train: Chinese to English, text and tests of `world_models.py`, every variant with the same seeds. One line of
-JSON for each run, with its answers. No run is started that would end after `--seconds`, judged by the longest
+train: Chinese to English, text and tests of `world_models.py`, every variant with the same seeds, and with
+several learning rates, as none suits all. One line of JSON for each run, with its answers. No run is started that would end after `--seconds`, judged by the longest
 so far. sacreBLEU is not needed.
 score: BLEU (sacreBLEU) and exact matches over seeds, with 95 % intervals by Student's t, and the difference
-to the usual network, paired by seed. One line of JSON for each variant and test.
+to the usual network at the same learning rate, paired by seed. One line of JSON for each variant and test.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class LSTMDecoder(nn.Module):
             scores = hidden @ memory.hidden.transpose(1, 2)
             weights = scores.masked_fill(~real[:, None], -torch.inf).softmax(-1)
             hidden = torch.cat([weights @ memory.hidden, hidden], -1)
-        return Output(self.output(hidden).tanh())
+        return Output(self.output(hidden))
 
 
 def usual(network: Any) -> None:
@@ -214,6 +215,7 @@ class Run(NamedTuple):
     epochs: int
     device: str
     threads: int
+    learning_rate: float
 
 
 def trained(run: Run) -> dict[str, Any]:
@@ -230,7 +232,7 @@ def trained(run: Run) -> dict[str, Any]:
     with (
         mock.patch.object(start, "make_network", made),
         # The world is in simplified Chinese alone: nothing to look for, and opencc need not be installed.
-        mock.patch.object(scripts, "_kinds", lambda: np.full(scripts.CODE_POINTS, scripts.BLANK, np.uint8)),
+        mock.patch.object(scripts, "_kinds", return_value=np.full(scripts.CODE_POINTS, scripts.BLANK)),
     ):
         model: Model = inlaid.train(
             [(pair.zh, pair.en) for pair in split.training],
@@ -238,7 +240,7 @@ def trained(run: Run) -> dict[str, Any]:
             layers=LAYERS,
             epochs=run.epochs,
             subwords=3000,
-            learning_rate=0.002,
+            learning_rate=run.learning_rate,
             dropout=0.0,
             seed=run.seed,
             device=run.device,
@@ -276,8 +278,17 @@ def train(options: Any) -> None:
     """All variants of a seed before those of the next, so that whole seeds are there when time is up."""
     began = time.perf_counter()
     waiting = [
-        Run(variant, seed, options.words, options.epochs, options.device, options.threads)
+        Run(
+            variant,
+            seed,
+            options.words,
+            options.epochs,
+            options.device,
+            options.threads,
+            options.learning_rate,
+        )
         for seed in range(1, options.seeds + 1)
+        for rate in options.learning_rates
         for variant in options.variants
     ]
     longest = 0.0
@@ -313,40 +324,45 @@ class Scores(NamedTuple):
 
 def score(options: Any) -> None:
     lines = [json.loads(line) for line in options.runs.read_text("utf-8").splitlines()]
-    splits = {}
-    found: defaultdict[tuple[str, str], dict[int, Scores]] = defaultdict(dict)
-    runs: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    splits: dict[tuple[int, int], Any] = {}
+    found: defaultdict[tuple[str, float], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         key = (line["words"], line["seed"])
         splits.setdefault(key, split_by_pattern(*key))
-        runs[line["variant"]].append(line)
-        for name, test in tests_of(splits[key]):
-            right = [pair.en for pair in test]
-            found[line["variant"], name][line["seed"]] = scores_of(name, line["answers"][name], right)
-    for (variant, name), by_seed in found.items():
-        result = {"question": "world variants zh-en", "variant": variant, "test": name, "seeds": len(by_seed)}
-        for metric in Scores._fields:
-            values = {seed: getattr(scores, metric) for seed, scores in by_seed.items()}
-            beside = {seed: getattr(scores, metric) for seed, scores in found["usual", name].items()}
-            shared = values.keys() & beside.keys()
-            result[metric] = mean_and_interval(list(values.values()))
-            if variant != "usual" and shared:
-                result[f"{metric} - usual"] = mean_and_interval(
-                    [values[each] - beside[each] for each in shared]
-                )
-        some = runs[variant][0]
-        result |= {"parameters": round(np.mean([run["parameters"] for run in runs[variant]]))}
-        result |= {"seconds": round(np.mean([run["seconds"] for run in runs[variant]]))}
-        result |= {each: some[each] for each in ("pairs", "epochs", "device", "threads", "torch")}
-        print(json.dumps(result, ensure_ascii=False))
+        tests = dict(tests_of(splits[key]))
+        line["scores"] = {name: scores_of(name, line["answers"][name], tests[name]) for name in TESTS}
+        found[line["variant"], line["learning_rate"]].append(line)
+    for (variant, rate), runs in found.items():
+        beside = found.get(("usual", rate), [])
+        for name in TESTS:
+            print(json.dumps(summary(name, runs, [] if variant == "usual" else beside), ensure_ascii=False))
     for line in lines:
-        order = {"question": "word order", "variant": line["variant"], "seed": line["seed"]}
-        print(json.dumps(order | line["word order"], ensure_ascii=False))
+        run = {each: line[each] for each in ("variant", "learning_rate", "seed")}
+        print(json.dumps({"question": "word order", **run, **line["word order"]}, ensure_ascii=False))
 
 
-def scores_of(name: str, found: Sequence[str], right: Sequence[str]) -> Scores:
+def summary(name: str, runs: Sequence[dict[str, Any]], beside: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a variant scores on a test over its seeds, and the difference to other runs of the same seeds."""
+    others = {run["seed"]: run["scores"][name] for run in beside}
+    result: dict[str, Any] = {"question": "world variants zh-en", "test": name, "seeds": len(runs)}
+    result |= {each: runs[0][each] for each in ("variant", "learning_rate")}
+    for metric in Scores._fields:
+        values = {run["seed"]: getattr(run["scores"][name], metric) for run in runs}
+        result[metric] = mean_and_interval(list(values.values()))
+        differences = [
+            value - getattr(others[seed], metric) for seed, value in values.items() if seed in others
+        ]
+        if differences:
+            result[f"{metric} - usual"] = mean_and_interval(differences)
+    for each in ("parameters", "pairs", "seconds"):
+        result[each] = round(float(np.mean([run[each] for run in runs])))
+    return result | {each: runs[0][each] for each in ("words", "epochs", "device", "threads", "torch")}
+
+
+def scores_of(name: str, found: Sequence[str], test: Sequence[Sentence]) -> Scores:
     import sacrebleu
 
+    right = [pair.en for pair in test]
     exact = list(map(str.__eq__, found, right))
     if name == "twins":
         exact = [one and two for one, two in zip(exact[::2], exact[1::2], strict=True)]
@@ -373,6 +389,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--words", type=int, default=100_000)
     parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--learning-rates", type=float, nargs="+", default=[0.002, 0.006])
     options = parser.parse_args()
     {"train": train, "score": score}[options.what](options)
 
