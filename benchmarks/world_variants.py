@@ -6,8 +6,8 @@
     python benchmarks/world_variants.py score runs.jsonl
 
 train: Chinese to English, text and tests of `world_models.py`, every variant with the same seeds, and with
-several learning rates, as none suits all. One line of JSON for each run, with its answers. No run is started that would end after `--seconds`, judged by the longest
-so far. sacreBLEU is not needed.
+several learning rates, as none suits all. One line of JSON for each run, with its answers. No run is started
+that would end after `--seconds`, judged by the longest so far. sacreBLEU is not needed.
 score: BLEU (sacreBLEU) and exact matches over seeds, with 95 % intervals by Student's t, and the difference
 to the usual network at the same learning rate, paired by seed. One line of JSON for each variant and test.
 """
@@ -285,7 +285,7 @@ def train(options: Any) -> None:
             options.epochs,
             options.device,
             options.threads,
-            options.learning_rate,
+            rate,
         )
         for seed in range(1, options.seeds + 1)
         for rate in options.learning_rates
