@@ -66,12 +66,15 @@ class DotProducts(Picture):
             say(
                 "A dot product of d independent terms of variance 1 has variance d: measured {found:.0f} at "
                 "d = {dim}. Divided by √d it is {scaled:.2f}.",
-                "d 个方差为 1 的独立项之和，方差为 d：d = {dim} 时实测 {found:.0f}，除以 √d 后为 {scaled:.2f}。",
+                "d 个方差为 1 的独立项之和，方差为 d：d = {dim} 时实测 {found:.0f}，除以 √d 后为 "
+                "{scaled:.2f}。",
             ).format(dim=last, found=values["variance"][-1], scaled=values["variance_scaled"][-1]),
             say(
-                "Without the division one of {keys} keys gets {raw} of the weight on average, and the gradient "
+                "Without the division one of {keys} keys gets {raw} of the weight on average, and the "
+                "gradient "
                 "of the softmax is {gradient:.4f}; with it {scaled} and {kept:.4f}.",
-                "不除时，{keys} 个键中最大的权重平均为 {raw}，softmax 的梯度只有 {gradient:.4f}；除以 √d 后分别为 {scaled} 和 {kept:.4f}。",
+                "不除时，{keys} 个键中最大的权重平均为 {raw}，softmax 的梯度只有 {gradient:.4f}；除以 √d "
+                "后分别为 {scaled} 和 {kept:.4f}。",
             ).format(
                 keys=self.keys,
                 raw=percent(values["largest_weight"][-1]),
@@ -94,7 +97,9 @@ class DotProducts(Picture):
         spread.set(yscale="log", title=say("standard deviation of the scores", "得分的标准差"))
         weight.axhline(1 / self.keys, color=DARK, linestyle=":", linewidth=1, label=f"1/{self.keys}")
         weight.set(ylim=(0, 1.05), title=say("largest softmax weight", "softmax 的最大权重"))
-        gradient.set(ylim=(0, None), title=say("gradient of the softmax, p(1 − p)", "softmax 的梯度 p(1 − p)"))
+        gradient.set(
+            ylim=(0, None), title=say("gradient of the softmax, p(1 − p)", "softmax 的梯度 p(1 − p)")
+        )
         for axis in (spread, weight, gradient):
             axis.set_xscale("log")
             axis.set_xticks(dims, [str(dim) for dim in dims], minor=False)

@@ -117,16 +117,16 @@ def draw(
 
     >>> draw("rotary", dim=16).figure()
     """
-    return drawn(
-        name, settings_of(registry.find("picture", name), settings), output, lang, overwrite, report
-    )
+    picture = settings_of(registry.find("picture", name), settings)
+    return draw_picture(name, picture, output, lang=lang, overwrite=overwrite, report=report)
 
 
-def drawn(
+def draw_picture(
     name: str,
     picture: Picture,
-    output: str | Path | None,
-    lang: Language,
+    output: str | Path | None = None,
+    *,
+    lang: Language = "en",
     overwrite: bool = False,
     report: Report = silent,
 ) -> Drawn:

@@ -51,7 +51,9 @@ class Heads(Picture):
         weights = softmax(query @ key.transpose(0, 2, 1) / np.sqrt(self.dim // self.heads))
         mixed = weights @ value
         joined = np.concatenate(list(mixed), axis=1) @ output
-        added = np.stack([each @ part for each, part in zip(mixed, np.split(output, self.heads), strict=True)])
+        added = np.stack(
+            [each @ part for each, part in zip(mixed, np.split(output, self.heads), strict=True)]
+        )
         total = added.sum(axis=0)
         values = {
             "weights": weights,
@@ -84,7 +86,8 @@ class Heads(Picture):
                 "{heads} heads of {width} components each. Concatenated and multiplied by W_o, or each "
                 "multiplied by its own rows of W_o and added: the outputs differ by {error:.1e}, which is "
                 "rounding.",
-                "{heads} 个头，每个 {width} 维。拼接后乘以 W_o，与每个头各乘以 W_o 中属于自己的行再相加，结果只差 {error:.1e}，即舍入误差。",
+                "{heads} 个头，每个 {width} 维。拼接后乘以 W_o，与每个头各乘以 W_o 中属于自己的行再相加，"
+                "结果只差 {error:.1e}，即舍入误差。",
             ).format(heads=self.heads, width=self.dim // self.heads, error=values["largest_difference"]),
             say(
                 "The number of heads changes no parameter: 4 × dim² = {parameters:,} in any case, biases not "
@@ -100,9 +103,7 @@ class Heads(Picture):
         limit = float(np.abs(values["output"]).max())
         rectangle = _rectangle()
         names = [say("concatenated heads", "各头拼接"), "× W_o"]
-        names += [
-            (say("head {head}", "第 {head} 头")).format(head=head + 1) for head in range(shown)
-        ]
+        names += [(say("head {head}", "第 {head} 头")).format(head=head + 1) for head in range(shown)]
         names[2] = "= " + names[2]
         names[3 : 2 + shown] = ["+ " + name for name in names[3:]]
         last = say("= output", "= 输出")
@@ -120,9 +121,13 @@ class Heads(Picture):
             axes[0].add_patch(rectangle((start - 0.45, -0.45), end - start - 0.1, self.tokens - 0.1, **frame))
             axes[1].add_patch(rectangle((-0.45, start - 0.45), self.dim - 0.1, end - start - 0.1, **frame))
             if head < shown:
-                axes[2 + head].add_patch(rectangle((-0.45, -0.45), self.dim - 0.1, self.tokens - 0.1, **frame))
+                axes[2 + head].add_patch(
+                    rectangle((-0.45, -0.45), self.dim - 0.1, self.tokens - 0.1, **frame)
+                )
         axes[-1].add_patch(
-            rectangle((-0.45, -0.45), self.dim - 0.1, self.tokens - 0.1, fill=False, edgecolor=DARK, linewidth=1)
+            rectangle(
+                (-0.45, -0.45), self.dim - 0.1, self.tokens - 0.1, fill=False, edgecolor=DARK, linewidth=1
+            )
         )
 
 

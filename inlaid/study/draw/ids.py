@@ -54,10 +54,16 @@ class Ids(Picture):
         one, two, three = say(*WORDS).split()
         return [
             say(
-                "{one} (1) + {two} (2) = {three} (3). The {sets} sets of {words} words have only {sums} sums.",
+                "{one} (1) + {two} (2) = {three} (3). The {sets} sets of {words} words have only {sums} "
+                "sums.",
                 "{one}（1）+ {two}（2）= {three}（3）。{words} 个词的 {sets} 个集合只有 {sums} 个不同的和。",
             ).format(
-                one=one, two=two, three=three, words=self.words, sets=values["sets"], sums=values["sums_of_ids"]
+                one=one,
+                two=two,
+                three=three,
+                words=self.words,
+                sets=values["sets"],
+                sums=values["sums_of_ids"],
             ),
             say(
                 "One-hot vectors have an axis for each word: 001 + 010 = 011, and all {sums} sums differ.",

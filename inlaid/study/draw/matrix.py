@@ -65,12 +65,12 @@ class Matrix(Picture):
         turned = determinant < 0
         found = [
             say(
-                "The columns of M are where the two axes go. All areas are multiplied by |det M| = {found:.3g}: "
+                "The columns of M are where the two axes go. All areas are multiplied by |det M| = "
+                "{found:.3g}: "
                 "here {before:.3g} becomes {after:.3g}.",
-                "M 的两列就是两条坐标轴的像。所有面积都乘以 |det M| = {found:.3g}：图中面积由 {before:.3g} 变为 {after:.3g}。",
-            ).format(
-                found=abs(determinant), before=values["area_before"], after=values["area_after"]
-            )
+                "M 的两列就是两条坐标轴的像。所有面积都乘以 |det M| = {found:.3g}：图中面积由 {before:.3g} "
+                "变为 {after:.3g}。",
+            ).format(found=abs(determinant), before=values["area_before"], after=values["area_after"])
         ]
         if turned:
             found.append(say("det M is negative: the plane is turned over.", "det M 为负：平面被翻转。"))
@@ -78,7 +78,8 @@ class Matrix(Picture):
             say(
                 "M has rank {rank}. Its best approximation of rank 1 puts the plane onto a line: points that "
                 "differ only in the dashed direction become one point, and no inverse can part them.",
-                "M 的秩为 {rank}。它的最佳秩 1 近似把平面压成一条直线：只在虚线方向上不同的点会重合，任何逆映射都无法再分开。",
+                "M 的秩为 {rank}。它的最佳秩 1 近似把平面压成一条直线：只在虚线方向上不同的点会重合，"
+                "任何逆映射都无法再分开。",
             ).format(rank=values["rank"])
         )
         return found
@@ -86,7 +87,10 @@ class Matrix(Picture):
     def draw(self, figure: Any, values: dict[str, Any], say: Say) -> None:
         panels = (
             (np.eye(2), say("before", "变换前")),
-            (values["matrix"], say("after M, rank {rank}", "经过 M，秩为 {rank}").format(rank=values["rank"])),
+            (
+                values["matrix"],
+                say("after M, rank {rank}", "经过 M，秩为 {rank}").format(rank=values["rank"]),
+            ),
             (values["rank_1"], say("after its rank-1 part", "经过其秩 1 近似")),
         )
         limit = 1.15 * max(1.6, *(float(np.abs(SHAPE @ each.T).max()) for each, _ in panels))

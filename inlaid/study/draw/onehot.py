@@ -63,7 +63,8 @@ class OneHotDistances(Picture):
             say(
                 "As one-hot vectors all words are {low:.4f} (√2) apart and their dot products are 0: no word "
                 "is nearer to one than to another. What is alike must be learned.",
-                "用独热向量表示时，任意两个词都相距 {low:.4f}（√2），点积都是 0：没有哪两个词更近。相似性只能靠学习得到。",
+                "用独热向量表示时，任意两个词都相距 {low:.4f}（√2），点积都是 0：没有哪两个词更近。"
+                "相似性只能靠学习得到。",
             ).format(low=values["smallest_distance"]),
         ]
 

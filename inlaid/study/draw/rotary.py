@@ -47,7 +47,9 @@ class RotaryPositions(Picture):
         queries = rotated(query, positions, frequencies)
         keys = rotated(key, positions, frequencies)
         scores = queries @ keys.T
-        spread = max(float(np.ptp(np.diagonal(scores, offset))) for offset in range(1 - self.length, self.length))
+        spread = max(
+            float(np.ptp(np.diagonal(scores, offset))) for offset in range(1 - self.length, self.length)
+        )
         values = {
             "query": query,
             "key": key,
@@ -68,9 +70,11 @@ class RotaryPositions(Picture):
     def sentences(self, values: dict[str, Any], say: Say) -> list[str]:
         return [
             say(
-                "Pair 1 turns by {first:.1f} degrees from one position to the next, pair {pairs} by {last:.2g}. "
+                "Pair 1 turns by {first:.1f} degrees from one position to the next, pair {pairs} by "
+                "{last:.2g}. "
                 "Lengths stay: {before:.3f} before, {after:.3f} at the last position.",
-                "相邻位置之间，第 1 对分量转 {first:.1f} 度，第 {pairs} 对转 {last:.2g} 度。长度不变：旋转前 {before:.3f}，最后一个位置 {after:.3f}。",
+                "相邻位置之间，第 1 对分量转 {first:.1f} 度，第 {pairs} 对转 {last:.2g} 度。长度不变："
+                "旋转前 {before:.3f}，最后一个位置 {after:.3f}。",
             ).format(
                 first=np.degrees(values["frequencies"][0]),
                 last=np.degrees(values["frequencies"][-1]),
@@ -79,9 +83,11 @@ class RotaryPositions(Picture):
                 after=values["norm_after"],
             ),
             say(
-                "The score of one query and one key is the same wherever their distance is the same: over all "
+                "The score of one query and one key is the same wherever their distance is the same: over "
+                "all "
                 "{length} positions it differs by {spread:.1e} at most, which is rounding.",
-                "只要距离相同，同一对查询和键的得分就相同：在全部 {length} 个位置上最多相差 {spread:.1e}，即舍入误差。",
+                "只要距离相同，同一对查询和键的得分就相同：在全部 {length} 个位置上最多相差 {spread:.1e}，"
+                "即舍入误差。",
             ).format(length=self.length, spread=values["spread_at_one_distance"]),
         ]
 
@@ -94,11 +100,17 @@ class RotaryPositions(Picture):
                 angle = position * values["frequencies"][pair]
                 end = radius * np.array([np.cos(angle), np.sin(angle)])
                 arrow(turns, end, color)
-                turns.text(*(1.14 * end / radius * (radius + 0.02)), str(position), ha="center", va="center", color=color)
+                turns.text(
+                    *(1.14 * end / radius * (radius + 0.02)),
+                    str(position),
+                    ha="center",
+                    va="center",
+                    color=color,
+                )
         turns.set_title(
-            say("positions 0 to 4: pair 1 (blue), pair {slow}", "位置 0 到 4：第 1 对（蓝）与第 {slow} 对").format(
-                slow=slow + 1
-            )
+            say(
+                "positions 0 to 4: pair 1 (blue), pair {slow}", "位置 0 到 4：第 1 对（蓝）与第 {slow} 对"
+            ).format(slow=slow + 1)
         )
         limit = float(np.abs(values["scores"]).max())
         matrix.imshow(values["scores"], cmap=signs(), vmin=-limit, vmax=limit)

@@ -58,12 +58,15 @@ class SinusoidalPositions(Picture):
     def sentences(self, values: dict[str, Any], say: Say) -> list[str]:
         return [
             say(
-                "The product of two rows is the sum of cos(distance × frequency): at distance 0 it is dim / 2 = "
+                "The product of two rows is the sum of cos(distance × frequency): at distance 0 it is dim / "
+                "2 = "
                 "{largest:.0f}, at equal distances it differs by {spread:.1e} at most, which is rounding.",
-                "两行的点积等于各频率的 cos(距离 × 频率) 之和：距离为 0 时是 dim / 2 = {largest:.0f}；距离相同时最多相差 {spread:.1e}，即舍入误差。",
+                "两行的点积等于各频率的 cos(距离 × 频率) 之和：距离为 0 时是 dim / 2 = {largest:.0f}；"
+                "距离相同时最多相差 {spread:.1e}，即舍入误差。",
             ).format(largest=values["largest"], spread=values["spread_at_one_distance"]),
             say(
-                "It is the same for +k and -k: by this product alone, before and after cannot be told apart. A "
+                "It is the same for +k and -k: by this product alone, before and after cannot be told "
+                "apart. A "
                 "learned matrix between the two rows can tell.",
                 "+k 与 -k 的点积相同：仅凭点积分不清前后。两行之间若有可学习的矩阵，就能分清。",
             ),
