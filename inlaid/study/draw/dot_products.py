@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from inlaid.config import Range, Seed
+from inlaid.errors import SettingError
 from inlaid.study.draw.picture import Column, Numbers, Picture, Say, percent
 from inlaid.study.draw.shapes import BLUE, DARK, ORANGE, curves
 
@@ -28,6 +29,11 @@ class DotProducts(Picture):
     """Queries drawn for each dimension."""
     seed: Seed = 1
     """Seed of the random numbers."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.dims:
+            raise SettingError("dims is empty; expected at least one.")
 
     def numbers(self) -> Numbers:
         random = np.random.Generator(np.random.Philox(self.seed))
@@ -94,7 +100,10 @@ class DotProducts(Picture):
             weight.plot(dims, values[f"largest_weight{ending}"], **style)
             gradient.plot(dims, values[f"gradient{ending}"], **style)
         spread.plot(dims, np.sqrt(dims), ":", color=DARK, label="√d")
+        steps = [1, 2, 4, 8, 16, 32, 64]
         spread.set(yscale="log", title=say("standard deviation of the scores", "得分的标准差"))
+        spread.set_yticks(steps[: int(np.log2(spread.get_ylim()[1])) + 1])
+        spread.set_yticklabels([str(int(step)) for step in spread.get_yticks()])
         weight.axhline(1 / self.keys, color=DARK, linestyle=":", linewidth=1, label=f"1/{self.keys}")
         weight.set(ylim=(0, 1.05), title=say("largest softmax weight", "softmax 的最大权重"))
         gradient.set(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from inlaid.config import Range, Seed
+from inlaid.errors import SettingError
 from inlaid.study.draw.picture import Column, Numbers, Picture, Say, percent
 from inlaid.study.draw.shapes import BLUE, GREY, ORANGE, curves, plane
 
@@ -47,7 +48,7 @@ class FeedForwardSpace(Picture):
     it succeeds, if the layer is wide enough."""
 
     title: ClassVar = ("What a wider layer makes separable", "更宽的前馈层使什么变得可分")
-    size: ClassVar = (10, 3.2)
+    size: ClassVar = (10.0, 3.2)
 
     widths: tuple[Annotated[int, Range(1, 4096)], ...] = (1, 2, 4, 8, 16, 32, 64)
     """Widths of the hidden layer."""
@@ -60,6 +61,11 @@ class FeedForwardSpace(Picture):
     seed: Seed = 1
     """Seed of the points and of the layers."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.widths:
+            raise SettingError("widths is empty; expected at least one.")
+
     def numbers(self) -> Numbers:
         random = np.random.Generator(np.random.Philox(self.seed))
         split = Split(*rings(self.points, random), *rings(self.points, random))
@@ -70,8 +76,8 @@ class FeedForwardSpace(Picture):
         values = {
             "points": split.points,
             "labels": split.labels,
-            "linear_accuracy": float((np.sign(with_one(split.tests) @ line) == split.answers).mean()),
-            "shown_accuracy": float((np.sign(shown(split.tests)) == split.answers).mean()),
+            "linear_accuracy": share_right(with_one(split.tests) @ line, split.answers),
+            "shown_accuracy": share_right(shown(split.tests), split.answers),
             "widths": np.array(self.widths),
             "accuracy": accuracies.mean(axis=1),
             "lowest": accuracies.min(axis=1),
@@ -97,7 +103,7 @@ class FeedForwardSpace(Picture):
     def _accuracies(self, width: int, split: Split, random: np.random.Generator) -> list[float]:
         """Of `repeats` random layers, on points that they were not fitted to."""
         layers = [self._layer(width, split.points, split.labels, random) for _ in range(self.repeats)]
-        return [float((np.sign(layer(split.tests)) == split.answers).mean()) for layer in layers]
+        return [share_right(layer(split.tests), split.answers) for layer in layers]
 
     def sentences(self, values: dict[str, Any], say: Say) -> list[str]:
         found = [
@@ -182,6 +188,11 @@ def fitted(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The plane by least squares, with a little ridge."""
     square = features.T @ features + RIDGE * np.eye(features.shape[1])
     return np.linalg.solve(square, features.T @ labels)
+
+
+def share_right(scores: np.ndarray, labels: np.ndarray) -> float:
+    """How many scores are on the right side; 0, of a layer in which no unit is active, counts as one side."""
+    return float((np.where(scores >= 0, 1, -1) == labels).mean())
 
 
 def mesh() -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from inlaid.config import Range, Seed
-from inlaid.errors import SettingError
+from inlaid.errors import SettingError, need
 from inlaid.study.draw.dot_products import softmax
 from inlaid.study.draw.picture import Column, Numbers, Picture, Say
 from inlaid.study.draw.shapes import BLUE, DARK, ORANGE, signs
@@ -22,7 +22,7 @@ class Heads(Picture):
     rows of W_o, so heads can be taken apart, and removed one by one."""
 
     title: ClassVar = ("Multi-head attention as slices", "多头注意力就是切片")
-    size: ClassVar = (10, 3.5)
+    size: ClassVar = (10.0, 2.7)
 
     dim: Annotated[int, Range(2, 256)] = 8
     """Dimension of the hidden states."""
@@ -132,6 +132,4 @@ class Heads(Picture):
 
 
 def _rectangle() -> Any:
-    from inlaid.errors import need
-
     return need("matplotlib.patches", extra="explore").Rectangle

@@ -23,7 +23,7 @@ class Ids(Picture):
     vectors every set has its own."""
 
     title: ClassVar = ("Ids on one axis collide", "一条轴上的编号会相互冲突")
-    size: ClassVar = (9, 3.3)
+    size: ClassVar = (9.0, 3.3)
 
     words: Annotated[int, Range(2, 16)] = 3
     """Words in the vocabulary; the figure shows the first three."""
@@ -81,8 +81,8 @@ class Ids(Picture):
         for start, length, height in ((0, 1, 0.35), (1, 2, 0.35)):
             bend = {"arrowstyle": "-|>", "color": BLUE, "connectionstyle": f"arc3,rad=-{height}", "lw": 1.8}
             axis.annotate("", (start + length, 0.08), (start, 0.08), arrowprops=bend)
-            axis.text(start + length / 2, 0.34 * length + 0.1, f"+{length}", ha="center", color=BLUE)
-        axis.set(xlim=(-0.2, 3.7), ylim=(-1.1, 1.2), title=say("one axis: 1 + 2 = 3", "一条轴：1 + 2 = 3"))
+            axis.text(start + length / 2, 0.17 * length + 0.14, f"+{length}", ha="center", color=BLUE)
+        axis.set(xlim=(-0.2, 3.7), ylim=(-1.1, 0.9), title=say("one axis: 1 + 2 = 3", "一条轴：1 + 2 = 3"))
         axis.axis("off")
         self._cube(cube, words)
         cube.set_title(say("an axis for each word: 001 + 010 = 011", "每个词一条轴：001 + 010 = 011"))

@@ -20,7 +20,7 @@ class LayerNormFeatures(Picture):
     LayerNorm the others stay as they were; normalized as a whole they would all change."""
 
     title: ClassVar = ("LayerNorm works on each token's features", "LayerNorm 对每个词元的特征做归一化")
-    size: ClassVar = (10, 3.2)
+    size: ClassVar = (10.0, 3.2)
 
     dim: Annotated[int, Range(2, 64)] = 6
     """Features of a token."""
@@ -84,7 +84,7 @@ class LayerNormFeatures(Picture):
             ("over_the_sentence", say("not LayerNorm: all together", "不是 LayerNorm：整句一起")),
         )
         for axis, (name, title) in zip(figure.subplots(1, 3), panels, strict=True):
-            cells(axis, values[name], "{:.1f}" if self.dim <= 10 else "", signs(), (-3, 3), rows=words)
+            cells(axis, values[name], "{:.1f}" if self.dim <= 10 else "", signs(), (-3.0, 3.0), rows=words)
             axis.set_title(title)
 
 

@@ -101,6 +101,7 @@ class Matrix(Picture):
             axis.fill(*image.T, facecolor=LIGHT, edgecolor=BLUE, alpha=0.55, linewidth=1.5)
             lost = np.outer([-1, 1], values["lost_direction"]) * limit / 2
             axis.plot(*(lost @ matrix.T).T, "--", color=DARK, linewidth=1.2)
+            axis.plot(*(lost @ matrix.T).T, "o", color=DARK, markersize=5)
             arrow(axis, matrix[:, 0], ORANGE)
             arrow(axis, matrix[:, 1], BLUE)
             axis.set_title(title)

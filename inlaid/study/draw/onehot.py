@@ -78,6 +78,6 @@ class OneHotDistances(Picture):
         )
         for axis, (table, form, title) in zip(axes, panels, strict=True):
             columns = words if table is not values["vectors"] else [str(n) for n in range(1, len(words) + 1)]
-            cells(axis, table, form, shades(), (0, 1.4 * table.max()), rows=words, columns=columns)
+            cells(axis, table, form, shades(), (0.0, 1.4 * float(table.max())), rows=words, columns=columns)
             axis.set_title(title, pad=8)
             axis.tick_params(axis="x", labelrotation=30 if max(map(len, columns)) > 4 else 0)

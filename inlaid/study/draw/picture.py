@@ -11,7 +11,7 @@ One line in `registry.py` makes it `inlaid draw rotary --dim 16` and `inlaid.dra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -33,7 +33,8 @@ class Column(NamedTuple):
 
     english: str
     chinese: str
-    cells: Sequence[Any]
+    cells: Any
+    """A list or an array."""
 
 
 @dataclass(frozen=True)

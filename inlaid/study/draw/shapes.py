@@ -70,6 +70,7 @@ def plane(axis: Any, limit: float) -> None:
     axis.spines[:].set_visible(False)
 
 
-def arrow(axis: Any, end: Sequence[float], color: str, start: Sequence[float] = (0.0, 0.0)) -> None:
+def arrow(axis: Any, end: np.ndarray, color: str) -> None:
+    """From the origin."""
     style = {"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
-    axis.annotate("", tuple(end), tuple(start), arrowprops=style)
+    axis.annotate("", tuple(end), (0, 0), arrowprops=style)
