@@ -7,9 +7,10 @@ from pathlib import Path
 import model_pictures
 import part_pictures
 import torch
-from drawing import draw
+from drawing import draw, draw_registered
 
 import inlaid
+from inlaid import registry
 
 FOLDER = Path(__file__).parent / "pictures"
 WORDS = {
@@ -29,4 +30,6 @@ if __name__ == "__main__":
     for language in WORDS:
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():
             draw(FOLDER / f"{picture.__name__}-{language}.png", language, size, picture)
+        for entry in registry.entries("picture"):
+            draw_registered(FOLDER / f"draw-{entry.name}-{language}.png", language, entry.name)
     draw(FOLDER / "minilm.png", "en", (8.4, 4.5), model_pictures.minilm)

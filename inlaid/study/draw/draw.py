@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,7 @@ class Drawn:
         for field in dataclasses.fields(self.picture):
             value = getattr(self.picture, field.name)
             if value != field.default:
-                values = value if isinstance(value, tuple) else (value,)
-                words += [f"--{field.name.replace('_', '-')}", *map(str, values)]
+                words += _typed(field.name.replace("_", "-"), value)
         return " ".join([*words, "--lang", self.language])
 
 
@@ -142,6 +142,14 @@ def draw_picture(
         form = {".png": made.png, ".svg": made.svg, ".html": made.page}[path.suffix.lower()]
         figures.write(path, form(report))
     return made
+
+
+def _typed(name: str, value: Any) -> list[str]:
+    """A setting as it is typed."""
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    values = value if isinstance(value, tuple) else (value,)
+    return [f"--{name}", *(shlex.quote(str(each)) for each in values)]
 
 
 def _shown(value: Any) -> str:

@@ -57,7 +57,7 @@ class FeedForwardSpace(Picture):
     repeats: Annotated[int, Range(2, 200)] = 20
     """Random layers for each width."""
     activation: bool = True
-    """With the ReLU. Without it a layer of any width is linear, and separates nothing new."""
+    """A ReLU in the layer. `--no-activation`: without it, a layer of any width is linear."""
     seed: Seed = 1
     """Seed of the points and of the layers."""
 

@@ -53,7 +53,7 @@ class Matrix(Picture):
             "lost_direction_after_rank_1": flat @ lost,
         }
         table = (
-            Column("", "", ["M", "rank 1"]),
+            Column("", "", ["M", "σ₁u₁v₁ᵀ"]),
             Column("determinant", "行列式", [values["determinant"], values["rank_1_determinant"]]),
             Column("rank", "秩", [values["rank"], int(np.linalg.matrix_rank(flat))]),
             Column("area of the shape", "图形面积", [values["area_after"], area(SHAPE @ flat.T)]),
