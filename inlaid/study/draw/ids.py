@@ -36,7 +36,7 @@ class Ids(Picture):
         ]
         on_axis = {sum(chosen) for chosen in sets}
         hot = np.eye(self.words, dtype=int)
-        as_vectors = {tuple(sum(hot[each - 1] for each in chosen)) for chosen in sets}
+        as_vectors = {tuple(hot[np.array(chosen) - 1].sum(axis=0).tolist()) for chosen in sets}
         values = {
             "sets": len(sets),
             "sums_of_ids": len(on_axis),
