@@ -362,13 +362,13 @@ def summary(name: str, runs: Sequence[dict[str, Any]], beside: Sequence[dict[str
 
 
 def scores_of(name: str, found: Sequence[str], test: Sequence[Sentence]) -> Scores:
-    import sacrebleu
+    from sacrebleu.metrics import BLEU
 
     right = [pair.en for pair in test]
     exact = list(map(str.__eq__, found, right))
     if name == "twins":
         exact = [one and two for one, two in zip(exact[::2], exact[1::2], strict=True)]
-    return Scores(sacrebleu.metrics.BLEU().corpus_score(found, [right]).score, sum(exact) / len(exact))
+    return Scores(BLEU().corpus_score(found, [right]).score, sum(exact) / len(exact))
 
 
 def mean_and_interval(values: Sequence[float]) -> dict[str, float | None]:

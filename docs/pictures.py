@@ -11,9 +11,10 @@ from drawing import draw, draw_registered
 
 import inlaid
 from inlaid import registry
+from inlaid.study.figures import Language
 
 FOLDER = Path(__file__).parent / "pictures"
-WORDS = {
+WORDS: dict[Language, str] = {
     "en": "cat dog apple orange king queen man woman",
     "zh": "猫 狗 苹果 橙子 国王 王后 男人 女人",
 }

@@ -109,15 +109,11 @@ ENTRIES = (
     Entry("picture", "matrix", "study.draw.matrix:Matrix", "a matrix as a change of space"),
     Entry("picture", "onehot", "study.draw.onehot:OneHotDistances", "one-hot vectors are equidistant"),
     Entry("picture", "ids", "study.draw.ids:Ids", "ids on one axis collide when they are added"),
-    Entry(
-        "picture", "dot-products", "study.draw.dot_products:DotProducts", "why scores are divided by sqrt(d)"
-    ),
+    Entry("picture", "dot-products", "study.draw.dot_products:DotProducts", "scores divided by sqrt(d)"),
     Entry("picture", "heads", "study.draw.heads:Heads", "multi-head attention as slices"),
     Entry("picture", "sinusoidal", "study.draw.sinusoidal:SinusoidalPositions", "products by distance"),
     Entry("picture", "rotary", "study.draw.rotary:RotaryPositions", "rotations, and scores by distance"),
-    Entry(
-        "picture", "feed-forward", "study.draw.feed_forward:FeedForwardSpace", "what width makes separable"
-    ),
+    Entry("picture", "feed-forward", "study.draw.feed_forward:FeedForwardSpace", "what width separates"),
     Entry("picture", "layer-norm", "study.draw.layer_norm:LayerNormFeatures", "each token over its features"),
     Entry("family", "bert", "neural.families.bert:BERT", "masked language models and sentence encoders"),
     Entry("family", "roberta", "neural.families.roberta:ROBERTA", "BERT with byte-level BPE"),
