@@ -362,7 +362,7 @@ def summary(name: str, runs: Sequence[dict[str, Any]], beside: Sequence[dict[str
 
 
 def scores_of(name: str, found: Sequence[str], test: Sequence[Sentence]) -> Scores:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     right = [pair.en for pair in test]
     exact = list(map(str.__eq__, found, right))

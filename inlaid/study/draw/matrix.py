@@ -74,6 +74,14 @@ class Matrix(Picture):
         ]
         if turned:
             found.append(say("det M is negative: the plane is turned over.", "det M 为负：平面被翻转。"))
+        if values["rank"] < 2:
+            found.append(
+                say(
+                    "M has rank {rank}: different points become one, and no inverse can part them.",
+                    "M 的秩为 {rank}：不同的点会重合，任何逆映射都无法再分开。",
+                ).format(rank=values["rank"])
+            )
+            return found
         found.append(
             say(
                 "M has rank {rank}. Its best approximation of rank 1 puts the plane onto a line: points that "

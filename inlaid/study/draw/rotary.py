@@ -100,13 +100,9 @@ class RotaryPositions(Picture):
                 angle = position * values["frequencies"][pair]
                 end = radius * np.array([np.cos(angle), np.sin(angle)])
                 arrow(turns, end, color)
-                turns.text(
-                    *(1.14 * end / radius * (radius + 0.02)),
-                    str(position),
-                    ha="center",
-                    va="center",
-                    color=color,
-                )
+                if pair == 0 or position == SHOWN - 1:  # slow pairs are too close together for more
+                    place = end * (radius + 0.15) / radius
+                    turns.text(*place, str(position), ha="center", va="center", color=color)
         turns.set_title(
             say(
                 "positions 0 to 4: pair 1 (blue), pair {slow}", "位置 0 到 4：第 1 对（蓝）与第 {slow} 对"
