@@ -20,8 +20,8 @@ from inlaid.study.figures import Language
 
 Say = Callable[[str, str], str]
 """Which of two texts to write: the English one or the Chinese one."""
-EvenDim = Annotated[int, Range(2, 4096)]
-"""Of vectors whose components come in pairs."""
+EvenDim = Annotated[int, Range(4, 4096)]
+"""Of vectors whose components come in pairs, at least two of them."""
 
 
 def speaking(language: Language) -> Say:

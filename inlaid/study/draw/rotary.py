@@ -94,8 +94,7 @@ class RotaryPositions(Picture):
     def draw(self, figure: Any, values: dict[str, Any], say: Say) -> None:
         turns, matrix, curve = figure.subplots(1, 3)
         plane(turns, 1.35)
-        slow = min(1, len(values["frequencies"]) - 1)
-        for pair, radius, color in ((0, 1.0, BLUE), (slow, 0.6, ORANGE)):
+        for pair, radius, color in ((0, 1.0, BLUE), (1, 0.6, ORANGE)):
             for position in range(SHOWN):
                 angle = position * values["frequencies"][pair]
                 end = radius * np.array([np.cos(angle), np.sin(angle)])
@@ -103,11 +102,7 @@ class RotaryPositions(Picture):
                 if pair == 0 or position == SHOWN - 1:  # slow pairs are too close together for more
                     place = end * (radius + 0.15) / radius
                     turns.text(*place, str(position), ha="center", va="center", color=color)
-        turns.set_title(
-            say(
-                "positions 0 to 4: pair 1 (blue), pair {slow}", "位置 0 到 4：第 1 对（蓝）与第 {slow} 对"
-            ).format(slow=slow + 1)
-        )
+        turns.set_title(say("positions 0 to 4: pair 1 (blue), pair 2", "位置 0 到 4：第 1 对（蓝）与第 2 对"))
         limit = float(np.abs(values["scores"]).max())
         matrix.imshow(values["scores"], cmap=signs(), vmin=-limit, vmax=limit)
         matrix.set(
