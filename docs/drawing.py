@@ -7,24 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from matplotlib import font_manager, rc_context
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
-from inlaid.study.figures import COLORS, FONTS, PLAIN
+import inlaid
+from inlaid.study.draw import shapes
+from inlaid.study.draw.picture import Say
+from inlaid.study.draw.shapes import BLUE, DARK, GREY, ORANGE, cells, curves
+from inlaid.study.figures import FONTS, PLAIN, Language
 
-Say = Callable[[str, str], str]
-"""Which of two texts to write: the English one or the Chinese one."""
+__all__ = ["BLUE", "DARK", "GREY", "ORANGE", "Say", "cells", "curves"]
 Picture = Callable[[Figure, Say], None]
-ORANGE, _, BLUE = COLORS
-GREY = "#ced4da"
-DARK = "#343a40"
-SHADES = LinearSegmentedColormap.from_list("shades", ["#ffffff", "#d0ebff", "#4dabf7", "#1864ab"])
-SIGNS = LinearSegmentedColormap.from_list("signs", [ORANGE, "#ffffff", BLUE])
+SHADES = shapes.shades()
+SIGNS = shapes.signs()
 
 
 def draw(path: Path, language: str, size: tuple[float, float], picture: Picture) -> None:
@@ -43,46 +40,17 @@ def draw(path: Path, language: str, size: tuple[float, float], picture: Picture)
         picture(figure, lambda english, chinese: chinese if language == "zh" else english)
         buffer = io.BytesIO()
         figure.savefig(buffer)
-    Image.open(buffer).convert("RGB").quantize(96).save(
-        path, optimize=True
-    )  # a palette: half the bytes, no visible difference
+    save_small(path, buffer.getvalue())
 
 
-def cells(
-    axis: Any,
-    values: torch.Tensor,
-    form: str,
-    shades: Any,
-    span: tuple[float, float],
-    *,
-    rows: list[str],
-    columns: list[str] | None = None,
-) -> None:
-    """A matrix as coloured cells with its numbers written in; NaN is left empty."""
-    axis.imshow(values.numpy(), cmap=shades, vmin=span[0], vmax=span[1])
-    for (row, column), value in np.ndenumerate(values.numpy()):
-        if not np.isnan(value):
-            dark = sum(shades((value - span[0]) / (span[1] - span[0]))[:3]) < 1.6
-            axis.text(
-                column,
-                row,
-                form.format(value),
-                ha="center",
-                va="center",
-                fontsize=8.5,
-                color="white" if dark else DARK,
-            )
-    axis.set_yticks(range(len(rows)), rows)
-    axis.set_xticks(range(len(columns or [])), columns or [])
-    axis.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
-    axis.spines[:].set_visible(False)
+def draw_registered(path: Path, language: Language, name: str) -> None:
+    """A picture of `inlaid draw`."""
+    save_small(path, inlaid.draw(name, lang=language).png())
 
 
-def curves(axis: Any, legend: bool = True) -> None:
-    """The frame of a plot of curves: two sides only."""
-    axis.spines[["top", "right"]].set_visible(False)
-    if legend:
-        axis.legend(frameon=False, fontsize=8)
+def save_small(path: Path, png: bytes) -> None:
+    """With a palette: half the bytes, no visible difference."""
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(96).save(path, optimize=True)
 
 
 def box(axis: Any, x: float, y: float, text: str, color: str, size: float = 8.5) -> None:

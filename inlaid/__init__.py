@@ -25,6 +25,7 @@ _HOMES = {
     "convert": "storage:convert",
     "corpus": "pipeline:corpus",
     "demo": "pipeline:demo",
+    "draw": "study.draw.draw:draw",
     "draw_map": "study.map.pictures:draw_map",
     "info": "storage:info",
     "load": "storage:load",

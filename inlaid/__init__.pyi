@@ -30,6 +30,7 @@ from inlaid.study.compare.changes import changes as changes
 from inlaid.study.compare.changes import stability as stability
 from inlaid.study.compare.compare import compare as compare
 from inlaid.study.doctor.doctor import doctor as doctor
+from inlaid.study.draw.draw import draw as draw
 from inlaid.study.evaluate.evaluate import EvaluateSettings as EvaluateSettings
 from inlaid.study.evaluate.evaluate import evaluate as evaluate
 from inlaid.study.evaluate.evaluate import summarize as summarize

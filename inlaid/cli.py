@@ -25,6 +25,7 @@ COMMANDS = {
     "convert": "vectors",
     "info": "vectors",
     "verify": "vectors",
+    "draw": "pictures",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
 TITLES = {
@@ -39,11 +40,12 @@ TITLES = {
     "explain": "explanations",
     "compare": "several spaces",
     "map": "pictures",
+    "pictures": "pictures",
 }
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 LONGEST = 1000
 """Characters of the longest error shown whole; what a user typed by mistake may be a whole file."""
-PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "convert", "info")
+PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "convert", "info", "draw")
 """Commands whose flags depend on what is asked for; they get the words as typed."""
 
 

@@ -22,6 +22,8 @@ from inlaid.messages import Advice, Message
 HEAD_BYTES = 1 << 12
 HTML_MARK = b'<meta name="generator" content="Inlaid">'
 """What a page that Inlaid wrote has in its head; at its end it has a seal."""
+SVG_MARK = b"<!-- made by Inlaid -->"
+"""The same of a drawing in vectors."""
 PNG_MAGIC = b"\x89PNG\r\n"
 PNG_SEAL = b"inLD"
 """The type of the chunk that seals a picture: private, and dropped by whatever edits the picture."""
@@ -29,7 +31,7 @@ PNG_END = 12
 """Bytes of the last chunk of every PNG."""
 HTML_SEAL_BYTES = len("<!-- Inlaid 0123456789abcdef -->\n")
 PNG_SEAL_BYTES = 4 + len(PNG_SEAL) + len("0123456789abcdef") + 4
-NEVER_PART_OF_A_MODEL = (".inlaid", ".vec", ".npz", ".parquet", ".html", ".png", locks.LOCK)
+NEVER_PART_OF_A_MODEL = (".inlaid", ".vec", ".npz", ".parquet", ".html", ".png", ".svg", locks.LOCK)
 """Suffixes of files that no reader of a model folder opens; those of compression may hide any other."""
 SAFETENSORS_BRACE = slice(8, 9)
 """Where the header of a safetensors file begins, with a brace."""
@@ -106,7 +108,7 @@ def is_ours(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        if HTML_MARK in head or head.startswith(PNG_MAGIC):
+        if HTML_MARK in head or SVG_MARK in head or head.startswith(PNG_MAGIC):
             return _is_sealed(path.read_bytes())
         return not head or (head[SAFETENSORS_BRACE] == b"{" and "card" in open_arrays(path).metadata)
     except (OSError, FormatError):

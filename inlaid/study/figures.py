@@ -20,7 +20,7 @@ import sys
 import tempfile
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -113,12 +113,27 @@ class Drawing:
         self.figure.savefig(buffer, format="png", metadata={"Software": "Inlaid"})
         return buffer.getvalue()
 
+    def svg(self) -> bytes:
+        """The picture in vectors. Letters are outlines, so that it looks the same without the fonts; there is
+        no date in it: the same figure gives the same bytes."""
+        buffer = io.BytesIO()
+        self.figure.savefig(buffer, format="svg", metadata={"Creator": "Inlaid", "Date": None})
+        return buffer.getvalue().replace(b"<svg ", places.SVG_MARK + b"\n<svg ", 1)
+
 
 @contextlib.contextmanager
 def drawing(
-    text: str, *, size: tuple[float, float] = (9, 7), dpi: int = 120, report: Report = silent
+    text: str,
+    *,
+    size: tuple[float, float] = (9, 7),
+    dpi: int = 120,
+    look: Mapping[str, Any] | None = None,
+    report: Report = silent,
 ) -> Iterator[Drawing]:
-    """A figure of `size` inches in fonts that have all characters of `text`, which is everything it shows."""
+    """A figure of `size` inches in fonts that have all characters of `text`, which is everything it shows.
+
+    `look` are settings of matplotlib (rcParams) for colors and sizes.
+    """
     with _quiet_fonts():
         _find_place_for_fonts()
         matplotlib = need("matplotlib", extra="explore")
@@ -132,8 +147,8 @@ def drawing(
                     characters=" ".join(sorted(missing)[:10]),
                 )
             )
-        look = {"font.family": fonts, "text.parse_math": False}
-        with matplotlib.rc_context(look), warnings.catch_warnings():
+        fixed = {"font.family": fonts, "text.parse_math": False, "svg.hashsalt": "inlaid"}
+        with matplotlib.rc_context({**(look or {}), **fixed}), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about scripts whose letters it cannot join
             figure = figures.Figure(figsize=size, dpi=dpi, layout="constrained")
             # Not pyplot, which keeps figures and may look for a display.

@@ -1,0 +1,1 @@
+"""The geometry behind embeddings and Transformers, computed and drawn: one file per picture"""
