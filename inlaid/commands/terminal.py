@@ -110,6 +110,21 @@ def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
             print(line)
 
 
+def in_columns(rows: Sequence[str | tuple[str, ...]]) -> Any:
+    """Lines or a table that a console draws; cells that do not fit are wrapped."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if isinstance(rows[0], str):
+        return Text("\n".join(map(str, rows)))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for _ in rows[0]:
+        table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
 class GrowingText:
     """Shows text piece by piece, as it is made."""
 
