@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from inlaid.commands.options import OVERWRITE_HELP
-from inlaid.commands.terminal import drawn, in_columns
+from inlaid.commands.terminal import drawn, in_columns, places, wrapped
 from inlaid.errors import UnknownName, did_you_mean
 from inlaid.messages import Message
 from inlaid.report import Progress, Report
@@ -91,40 +91,32 @@ def _played(told: Tour, wanted: Sequence[str], runner: Runner, report: Report) -
 
     played: list[PlayedChapter] = []
     for number, each in enumerate(told.chapters):
-        report(Progress("tour", number, len(told.chapters), "chapters"))
+        # Chapters that train take far longer than others: their number says nothing about the time left.
+        report(Progress("tour", number, len(told.chapters), "chapters", {"speed": 0.0}))
         if each.name in wanted:
             played.append(play_chapter(each, runner))
-    report(Progress("tour", len(told.chapters), len(told.chapters), "chapters"))
     return played
 
 
 def _print(title: str, chapters: Sequence[PlayedChapter], language: Language) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    console.print(title, style="bold", justify="center")
+    print(title)
     for number, played in enumerate(chapters, 1):
-        console.print()
-        console.rule(f"{number}. {played.chapter.title}", align="left")
+        heading = f"{number}. {played.chapter.title}"
+        print(f"\n{heading}\n{'-' * places(heading)}")
         for each in played.blocks:
-            console.print()
-            _print_block(console, each, language)
+            print()
+            _print_block(each, language)
 
 
-def _print_block(console: Any, played: Played, language: Language) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
+def _print_block(played: Played, language: Language) -> None:
     from inlaid.tour.content import Paragraph
     from inlaid.tour.rendering import SEE, tables
 
     if isinstance(played.block, Paragraph):
-        console.print(played.block.text)
+        print(wrapped(played.block.text))
         return
-    for line in played.block.code.splitlines():
-        console.print(Text(f"  >>> {line}" if line else "", style="dim"), soft_wrap=True)
-    console.print()
+    print("\n".join(f"    {line}".rstrip() for line in played.block.code.splitlines()))
+    print()
     for rows in tables(played.output.rows if played.output is not None else ()):
-        console.print(Padding(in_columns(rows), (0, 0, 0, 2)))
-    console.print()
-    console.print(Padding(Text(SEE[language] + played.block.see, style="italic"), (0, 0, 0, 2)))
+        print(in_columns(rows, indent=4))
+    print(f"\n{wrapped(SEE[language] + played.block.see, first='  ', rest='  ')}")

@@ -79,7 +79,7 @@ def blank_by_bilm(models: Models, text: str, n: int) -> list[str]:
     words = {id: word for word, id in known.items()}
     scores = (forward + backward).numpy()
     order = np.argsort(-scores, kind="stable").tolist()
-    return [words[id] for id in order if id in words and any(map(str.isalnum, words[id]))][:n]
+    return [words[id] for id in order if id in words and words[id].isalnum()][:n]
 
 
 def _characters(sentences: list[list[str]], length: int) -> Any:

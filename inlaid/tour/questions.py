@@ -31,6 +31,8 @@ NAMES = {
     "causal": "GPT",
     "translation": Message("translation"),
 }
+LONGEST = 20
+"""Tokens of a translation."""
 SHOWN = 3
 """Words of an answer."""
 TIED = 1e-6
@@ -141,7 +143,10 @@ def _unseen(models: Models, name: str, words: Asked) -> Found:
     vectors = models.vectors(name)
     if name in NETWORKS:
         row = word_in_sentence(models, name, words.unseen_in, words.unseen)
-        return _listed(nearest_in_sentence(vectors, row, SHOWN, without=(words.unseen,))), True
+        near = _joined(nearest_in_sentence(vectors, row, SHOWN, without=(words.unseen,)))
+        if name in ("masked", "causal"):  # they read words here
+            return Message("{words} ([UNK]: by its context alone)", words=near), False
+        return Message("{words}", words=near), True
     return _listed(neighbors(vectors, words.unseen, n=SHOWN)), True
 
 
@@ -202,7 +207,7 @@ def _translation(models: Models, name: str, words: Asked) -> Found:
         return NO_TRANSLATION, False
     from inlaid.study.use.translate import translate
 
-    made = translate(models[name], [words.translate]).translations[0]
+    made = translate(models[name], [words.translate], max_new_tokens=LONGEST).translations[0]
     return Message("{text}", text=made.translation.strip()), True
 
 
@@ -228,7 +233,11 @@ TITLES = {
 
 
 def _listed(found: Sequence[Any]) -> Message:
-    return Message("{words}", words=" ".join(each.word for each in found))
+    return Message("{words}", words=_joined(found))
+
+
+def _joined(found: Sequence[Any]) -> str:
+    return " ".join(each.word for each in found)
 
 
 def _cosine(one: np.ndarray, two: np.ndarray) -> float:

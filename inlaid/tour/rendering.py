@@ -59,7 +59,8 @@ def _page_blocks(played: Played, language: Language) -> Iterator[pages.Block]:
     rows = () if played.output is None else played.output.rows
     for table in tables(rows):
         if isinstance(table[0], str):
-            yield pages.Code("\n".join(str(row) for row in table))
+            if any(table):
+                yield pages.Code("\n".join(str(row) for row in table).strip("\n"))
         elif _has_header(table):
             yield pages.Table(table)  # pyright: ignore[reportArgumentType]
         else:
@@ -68,14 +69,9 @@ def _page_blocks(played: Played, language: Language) -> Iterator[pages.Block]:
 
 
 def tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Runs of lines, and runs of rows that are one table: a table starts anew where its header comes again or
-    the number of cells changes."""
+    """Runs of lines, and runs of rows with the same number of cells, which are one table."""
     for _, run in itertools.groupby(rows, key=lambda row: 0 if isinstance(row, str) else len(row)):
-        held = list(run)
-        while held:
-            again = next((n for n, row in enumerate(held[1:], 1) if row == held[0] and _words(row)), len(held))
-            yield held[:again]
-            held = held[again:]
+        yield list(run)
 
 
 def _has_header(table: Sequence[Row]) -> bool:
@@ -88,7 +84,7 @@ def _words(row: Row) -> bool:
 
 
 def markdown(
-    tour: Tour, chapters: Sequence[tuple[Chapter, Sequence[Sequence[Row] | None]]], language: Language
+    chapters: Sequence[tuple[Chapter, Sequence[Sequence[Row] | None]]], language: Language
 ) -> str:
     """Chapters as Markdown; outputs that were recorded stand below their code."""
     lines: list[str] = []

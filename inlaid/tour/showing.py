@@ -44,7 +44,8 @@ def show(*values: Any) -> None:
     language = screen.language if screen is not None else spoken_language()
     rows = [row for value in values for row in _rows(value, language)]
     if screen is not None:
-        screen.rows += rows
+        between = [""] if screen.rows and (len(rows) > 1 or not isinstance(screen.rows[-1], str)) else []
+        screen.rows += [*between, *rows]
         return
     print("\n".join(lines_of(rows)))
 
