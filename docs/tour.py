@@ -1,7 +1,7 @@
 """Write docs/tour.md and docs/zh/tour.md from the content of the tour and the outputs that were recorded.
 
-    python docs/tour.py              render the pages; outputs are those in docs/tour.json
-    python docs/tour.py --measure    train the models (minutes), run the code, and record its outputs first
+python docs/tour.py              render the pages; outputs are those in docs/tour.json
+python docs/tour.py --measure    train the models (minutes), run the code, and record its outputs first
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ inlaid tour --lang en --chapter onehot
 inlaid tour --lang en -o tour.ipynb
 ```
 
-`inlaid tour` shows all chapters; `inlaid tour -o tour.html` writes one page. Without torch the chapters of networks say what to
-install. The outputs below were recorded by `python docs/tour.py --measure` ({date}, {machine}); one run with seed 1, so
-small differences mean nothing. On another processor digits may differ.
+`inlaid tour` shows all chapters; `inlaid tour -o tour.html` writes one page. Without torch the chapters of
+networks say what to install. The outputs below were recorded by `python docs/tour.py --measure`
+({date}, {machine}); one run with seed 1, so small differences mean nothing. On another processor
+digits may differ.
 """,
     "zh": """# {title}
 
@@ -49,8 +50,9 @@ inlaid tour --lang zh --chapter onehot
 inlaid tour --lang zh -o tour.ipynb
 ```
 
-`inlaid tour` 显示全部章节，`inlaid tour -o tour.html` 写成一个网页。没有安装 torch 时，神经网络各章会说明要装什么。下面的输出由
-`python docs/tour.py --measure` 记录（{date}，{machine}）：种子 1，只跑一次，细小的差别没有意义。换一种处理器，末尾几位可能不同。
+`inlaid tour` 显示全部章节，`inlaid tour -o tour.html` 写成一个网页。
+没有安装 torch 时，神经网络各章会说明要装什么。下面的输出由 `python docs/tour.py --measure` 记录（{date}，{machine}）：种子 1，只跑一次，
+细小的差别没有意义。换一种处理器，末尾几位可能不同。
 """,
 }
 

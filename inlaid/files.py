@@ -410,7 +410,7 @@ def is_private(folder: Path) -> bool:
 
 
 def private_cache() -> Path | None:
-    """Where this user's caches are kept: the cache folder of the user; where that cannot be written, a private
+    """Where this user's caches are kept: the user's cache folder; where that cannot be written, a private
     folder for temporary files. None: there is neither."""
     return next((folder for folder in _cache_folders() if is_private(folder)), None)
 

@@ -18,13 +18,16 @@ SHORTEST = 5
 
 
 def symmetric_attention(model: Any, sentences: Sequence[str], *, seed: int = 1) -> Measured:
-    """"Attention matrices are symmetric": how far those of a trained model are, and why one shared matrix for
-    queries and keys makes the scores symmetric but not the weights.
+    """Claim: "Attention matrices are symmetric". How far those of a trained model are, and why one shared
+    matrix for queries and keys makes the scores symmetric but not the weights.
 
     |A - Aᵀ| / |A + Aᵀ| is 0 for a symmetric matrix, and 1 where no two tokens attend to each other both ways.
     """
     found = [
-        _asymmetry(head) for text in sentences for heads in model.attention(text).weights.values() for head in heads
+        _asymmetry(head)
+        for text in sentences
+        for heads in model.attention(text).weights.values()
+        for head in heads
     ]
     random = np.random.Generator(np.random.Philox(seed))
     shared = random.standard_normal((8, 16)) @ random.standard_normal((16, 16)) / 4
@@ -45,9 +48,9 @@ def _asymmetry(weights: np.ndarray) -> float:
 
 
 def attention_as_explanation(model: Any, sentences: Sequence[str]) -> Measured:
-    """"Attention weights explain the answer": a word is masked; each other token is then replaced by the
-    unknown word, and the loss of log probability of the right word is its effect. Do the tokens with the most
-    attention have the largest effect?
+    """Claim: "Attention weights explain the answer". A word is masked; each other token is then replaced by
+    the unknown word, and the loss of log probability of the right word is its effect. Do the tokens with the
+    most attention have the largest effect?
 
     The attention is that of the masked place, the mean over the heads of the last layer.
     """

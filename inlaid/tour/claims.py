@@ -44,8 +44,9 @@ class Measured:
 
     lines: tuple[Line, ...]
 
-    def rows(self) -> list[tuple[Any, str]]:
-        return [(Message("quantity"), Message("value")), *((each.name, each.value) for each in self.lines)]  # pyright: ignore
+    def rows(self) -> list[tuple[Message | str, ...]]:
+        header = (Message("quantity"), Message("value"))
+        return [header, *((each.name, each.value) for each in self.lines)]
 
     def to_dict(self) -> dict[str, str]:
         return {each.name.sentence: each.value for each in self.lines}
@@ -62,7 +63,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def softmax_of_scores() -> Measured:
-    """"softmax([3.2, 12.3, 38.5, 3.0] / sqrt(64)) = [0.05, 0.15, 0.75, 0.05]": computed."""
+    """Claim: "softmax([3.2, 12.3, 38.5, 3.0] / sqrt(64)) = [0.05, 0.15, 0.75, 0.05]": computed."""
     scores = np.array([3.2, 12.3, 38.5, 3.0])
     return Measured(
         (
@@ -96,20 +97,23 @@ def scores_by_dim(dims: Sequence[int] = (4, 64, 1024), *, draws: int = 4000, see
 
 
 def orthogonal_query() -> Measured:
-    """"Orthogonal q and k score highest": they score 0. "8 heads of 64 make 768": 12 do."""
+    """Claim: "Orthogonal q and k score highest": they score 0. "8 heads of 64 make 768": 12 do."""
     query = np.array([1.0, 0.0])
     keys = {"q": [1, 0], "45°": [2**-0.5, 2**-0.5], "90°": [0, 1], "180°": [-1, 0]}
     scores = " ".join(f"{name}: {float(query @ np.array(key)):+.2f}" for name, key in keys.items())
     return Measured(
         (
             Line(Message("q·k by the angle between them"), scores),
-            Line(Message("8 heads of 64, 12 heads of 64, width of 8 heads in 768"), f"{8 * 64} {12 * 64} {768 // 8}"),
+            Line(
+                Message("8 heads of 64, 12 heads of 64, width of 8 heads in 768"),
+                f"{8 * 64} {12 * 64} {768 // 8}",
+            ),
         )
     )
 
 
 def output_table(vectors: Vectors) -> Measured:
-    """"The output matrix of Word2Vec is the inverse of the input matrix": how far it is from pinv(W)."""
+    """Claim: "The output matrix of Word2Vec is the inverse of the input matrix". How far it is from it."""
     found = inverse.pseudo_inverse(vectors)
     return Measured(
         (
@@ -121,7 +125,8 @@ def output_table(vectors: Vectors) -> Measured:
 
 
 def layer_norm(*, tokens: int = 6, dim: int = 32, seed: int = 1) -> Measured:
-    """"LayerNorm normalises a whole sentence together": change one token, and see which outputs change."""
+    """Claim: "LayerNorm normalises a whole sentence together". One token is changed: which outputs
+    change?"""
     import torch
 
     torch_random = torch.Generator().manual_seed(seed)
@@ -149,7 +154,7 @@ def _ranges(rows: Any) -> str:
 
 
 def symmetric_map(source: Vectors, target: Vectors, pairs: Sequence[tuple[str, str]]) -> Measured:
-    """"A symmetric matrix keeps inner products": orthogonal ones do. Measured on two languages."""
+    """Claim: "A symmetric matrix keeps inner products": orthogonal ones do. Measured on two languages."""
     known = [pair for pair in pairs if pair[0] in source and pair[1] in target]
     if len(known) < 2:
         raise SettingError("{count} word pairs are in both spaces; expected at least 2.", count=len(known))
@@ -171,7 +176,7 @@ def symmetric_map(source: Vectors, target: Vectors, pairs: Sequence[tuple[str, s
 
 
 def lower_dimension(*, seed: int = 1) -> Measured:
-    """"A linear map keeps different points different": only if it is injective."""
+    """Claim: "A linear map keeps different points different": only if it is injective."""
     matrix = _random(seed).standard_normal((3, 2))
     lost = np.linalg.svd(matrix.T)[2][-1]
     point = np.array([1.0, 2.0, 3.0])
@@ -187,9 +192,9 @@ def lower_dimension(*, seed: int = 1) -> Measured:
 
 
 def single_dimensions(vectors: Vectors, *, seed: int = 1, runs: int = 5) -> Measured:
-    """"Each dimension has a meaning", and "no dimension means anything": the strongest correlation of a
-    dimension with anything known, before and after a random rotation that changes no cosine; and the score
-    with half of the dimensions."""
+    """Claim: "Each dimension has a meaning", and "no dimension means anything". The strongest correlation
+    of a dimension with anything known, before and after a random rotation that changes no cosine; and the
+    score with half of the dimensions."""
     turned = rotated(vectors, seed=seed)
     random = _random(seed)
     halves = [
@@ -197,12 +202,11 @@ def single_dimensions(vectors: Vectors, *, seed: int = 1, runs: int = 5) -> Meas
         for _ in range(runs)
     ]
     interval = student(halves)
-    best = {name: max(traits(each), key=lambda t: abs(t.correlation)) for name, each in (("", vectors), ("r", turned))}
     half = f"{np.mean(halves):.3f} ({interval.low:.3f}, {interval.high:.3f})"
     return Measured(
         (
-            Line(Message("strongest correlation of one dimension"), _trait(best[""])),
-            Line(Message("the same after a random rotation"), _trait(best["r"])),
+            Line(Message("strongest correlation of one dimension"), _strongest(vectors)),
+            Line(Message("the same after a random rotation"), _strongest(turned)),
             Line(Message("nearest word of the same field, all dimensions"), f"{_fields(vectors):.3f}"),
             Line(Message("after the rotation"), f"{_fields(turned):.3f}"),
             Line(Message("with a random half of the dimensions, 95 % over runs"), half),
@@ -210,8 +214,10 @@ def single_dimensions(vectors: Vectors, *, seed: int = 1, runs: int = 5) -> Meas
     )
 
 
-def _trait(trait: Any) -> str:
-    return f"{trait.correlation:+.2f} ({trait.trait})"
+def _strongest(vectors: Vectors) -> str:
+    """The strongest correlation of a dimension with log frequency, length of the word, or a field."""
+    found = max(traits(vectors), key=lambda each: abs(each.correlation))
+    return f"{found.correlation:+.2f} ({found.trait})"
 
 
 def _fields(vectors: Vectors) -> float:

@@ -1,4 +1,4 @@
-"""Content: the chapters of the tour, read from `content.toml`; text, code and what to see, in both languages."""
+"""Content: the chapters of the tour, read from `content.toml`: text, code and what to see."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ class Asked:
     """Two sentences with one word in two senses."""
     word: tuple[str, str]
     """That word, as it is written in each."""
+    kinds: tuple[str, ...]
+    """Words of both senses, among which the nearest is looked for."""
     order: tuple[str, str]
     blank: str
     translate: str
@@ -74,7 +76,9 @@ def tour(language: Language) -> Tour:
     """The chapters in one language."""
     read = _read()
     chapters = [
-        Chapter(each["name"], each["title"][language], tuple(_block(block, language) for block in each["block"]))
+        Chapter(
+            each["name"], each["title"][language], tuple(_block(block, language) for block in each["block"])
+        )
         for each in read["chapter"]
     ]
     return Tour(read["title"][language], tuple(chapters))

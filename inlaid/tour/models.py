@@ -29,8 +29,8 @@ FORMAT = 1
 """Raised when what is trained changes although no setting does: earlier results are not opened."""
 NETWORKS = ("bilm", "masked", "causal", "translation")
 GENERATIONS = ("onehot", "counts", "ppmi", "sgns", "glove", "fasttext", *NETWORKS)
-MEAN_SENTENCES = 1500
-"""Sentences over which the contextual vectors of a word are averaged."""
+MIN_COUNT = 2
+"""How often a word occurs at least, to have a vector."""
 VECTORS_FILE = "vectors.inlaid"
 MODEL_FOLDER = "model"
 
@@ -40,6 +40,8 @@ class Budget:
     """How much text is read, and the settings of each method."""
 
     sentences: int
+    averaged: int
+    """Sentences over which the contextual vectors of a word are averaged."""
     settings: Mapping[str, Mapping[str, Any]]
 
 
@@ -47,6 +49,7 @@ NETWORK: dict[str, Any] = {"learning_rate": 0.003, "dropout": 0.0, "held_out": 0
 BUDGETS: dict[Size, Budget] = {
     "full": Budget(
         sentences=6_000,
+        averaged=1_500,
         settings={
             "ppmi": {"dim": 100},
             "sgns": {"epochs": 30},
@@ -59,7 +62,8 @@ BUDGETS: dict[Size, Budget] = {
         },
     ),
     "tiny": Budget(
-        sentences=1_500,
+        sentences=3_000,
+        averaged=300,
         settings={
             "ppmi": {"dim": 30},
             "sgns": {"dim": 20, "epochs": 2},
@@ -95,9 +99,7 @@ def models(
             known=", ".join(LANGUAGES),
         )
     if size not in BUDGETS:
-        raise SettingError(
-            "size is '{size}'; expected one of: {known}.", size=size, known=", ".join(BUDGETS)
-        )
+        raise SettingError("size is '{size}'; expected one of: {known}.", size=size, known=", ".join(BUDGETS))
     return Models(language, size, fresh, report)
 
 
@@ -144,7 +146,7 @@ class Models:
     @cached_property
     def corpus(self) -> Corpus:
         """The text as ids."""
-        return pipeline.corpus(list(self.sentences), report=self.report, **self.words)
+        return pipeline.corpus(list(self.sentences), min_count=MIN_COUNT, report=self.report, **self.words)
 
     # --- vectors of words
 
@@ -162,7 +164,7 @@ class Models:
             table = cooccurrence(self.corpus, n=len(self.corpus.vocabulary), report=self.report)
             return Vectors.of(list(table.words), table.counts.astype(np.float32), Card(method="counts"))
 
-        return self._cached("counts", counted, VECTORS, {})
+        return self._cached("counts", counted, VECTORS, {"min_count": MIN_COUNT})
 
     @cached_property
     def ppmi(self) -> Vectors:
@@ -188,7 +190,7 @@ class Models:
         def trained() -> Vectors:
             return pipeline.train(self.corpus, method, report=self.report, **settings)
 
-        return self._cached(method, trained, VECTORS, settings)
+        return self._cached(method, trained, VECTORS, {"min_count": MIN_COUNT, **settings})
 
     # --- networks
 
@@ -231,7 +233,7 @@ class Models:
             return self[name]
         if name not in self._means:
             model = self[name]
-            made_from = {"means": MEAN_SENTENCES, **self.budget.settings[name]}
+            made_from = {"averaged": self.budget.averaged, **self.budget.settings[name]}
             self._means[name] = self._cached(
                 f"means-{name}", lambda: self._mean_vectors(model), VECTORS, made_from
             )
@@ -240,9 +242,9 @@ class Models:
     def _mean_vectors(self, model: Any) -> Vectors:
         totals: dict[str, np.ndarray] = {}
         counts: dict[str, int] = {}
-        read = list(self.sentences[:MEAN_SENTENCES])
-        for text in model.embed_words(read, tokenizer=self.tokenizer, report=self.report):
-            for word, row in zip(text.words, text.table, strict=True):
+        read = list(self.sentences[: self.budget.averaged])
+        for each in model.embed_words(read, tokenizer=self.tokenizer, report=self.report):
+            for word, row in zip(each.words, each.table, strict=True):
                 word = word.lower()
                 totals[word] = totals.get(word, 0) + row.astype(np.float64)
                 counts[word] = counts.get(word, 0) + 1

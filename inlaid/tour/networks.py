@@ -46,6 +46,15 @@ class _OneToken:
         return [self.token.text]
 
 
+def nearest_of(vectors: Vectors, row: np.ndarray, words: Collection[str]) -> Near:
+    """The one of some words whose vector is nearest to a contextual vector, by cosine."""
+    known = [word for word in words if word in vectors]
+    if not known:
+        raise UnknownWord("None of these words has a vector: {words}.", words=" ".join(words))
+    cosines = vectors.unit[[vectors.id(word) for word in known]] @ (row / np.linalg.norm(row))
+    return Near(known[int(cosines.argmax())], float(cosines.max()))
+
+
 def nearest_in_sentence(vectors: Vectors, row: np.ndarray, n: int, without: Collection[str]) -> list[Near]:
     """The words nearest to a contextual vector, by cosine."""
     cosines = vectors.unit @ (row / np.linalg.norm(row))
@@ -61,7 +70,7 @@ def pooled_cosine(models: Models, name: str, one: str, two: str) -> float:
 
 
 def blank_by_bilm(models: Models, text: str, n: int) -> list[str]:
-    """The words that both directions of a biLM expect in a blank: log p(word | left) + log p(word | right)."""
+    """Words that both directions of a biLM expect in a blank: log p(word | left) + log p(word | right)."""
     import torch
 
     model = models.bilm

@@ -16,7 +16,13 @@ from inlaid.study.search.neighbors import neighbors
 from inlaid.study.search.similarity import similarity
 from inlaid.tour.content import Asked, asked
 from inlaid.tour.models import GENERATIONS, NETWORKS, Models
-from inlaid.tour.networks import blank_by_bilm, nearest_in_sentence, pooled_cosine, word_in_sentence
+from inlaid.tour.networks import (
+    blank_by_bilm,
+    nearest_in_sentence,
+    nearest_of,
+    pooled_cosine,
+    word_in_sentence,
+)
 from inlaid.vectors import Vectors
 
 NAMES = {
@@ -152,15 +158,12 @@ def _unseen(models: Models, name: str, words: Asked) -> Found:
 
 def _senses(models: Models, name: str, words: Asked) -> Found:
     if name not in NETWORKS:
-        models.vectors(name)[words.word[0]]  # UnknownWord where it has none
-        return Message("one vector for both: cosine 1.00"), False
-    rows = [
-        word_in_sentence(models, name, *each) for each in zip(words.senses, words.word, strict=True)
-    ]
+        vectors = models.vectors(name)
+        same = _cosine(*(vectors[word.lower()] for word in words.word))
+        return Message("one vector for both: cosine {cosine:.2f}", cosine=same), False
+    rows = [word_in_sentence(models, name, *each) for each in zip(words.senses, words.word, strict=True)]
     vectors = models.vectors(name)
-    near = [
-        nearest_in_sentence(vectors, row, 1, without=[each.lower() for each in words.word])[0] for row in rows
-    ]
+    near = [nearest_of(vectors, row, words.kinds) for row in rows]
     text = Message(
         "cosine {cosine:.2f}; nearest: {first} | {second}",
         cosine=_cosine(*rows),
@@ -174,10 +177,13 @@ def _order(models: Models, name: str, words: Asked) -> Found:
     if name in NETWORKS:
         return Message("cosine {cosine:.3f}", cosine=pooled_cosine(models, name, *words.order)), True
     vectors = models.vectors(name)
-    bags = [
-        np.mean([vectors[word] for word in models.tokenizer.words(text)], axis=0) for text in words.order
-    ]
+    bags = [_bag(vectors, models.tokenizer.words(text)) for text in words.order]
     return Message("one bag of words: cosine {cosine:.3f}", cosine=_cosine(*bags)), False
+
+
+def _bag(vectors: Vectors, words: Sequence[str]) -> np.ndarray:
+    """The mean of the vectors of some words."""
+    return np.mean([vectors[word.lower()] for word in words], axis=0)
 
 
 def _blank(models: Models, name: str, words: Asked) -> Found:
@@ -191,9 +197,9 @@ def _blank(models: Models, name: str, words: Asked) -> Found:
         made = fill(models[name], words.blank, n=SHOWN)
         found = [each.word for each in made.masks[0]]
     elif name == "causal":
-        from inlaid.study.use.next import next
+        from inlaid.study.use.next import next as next_tokens
 
-        made = next(models[name], words.blank.partition("___")[0].strip(), n=SHOWN)
+        made = next_tokens(models[name], words.blank.partition("___")[0].strip(), n=SHOWN)
         return Message(
             "{words} (reads the left side only)", words=" ".join(each.token.strip() for each in made.tokens)
         ), True

@@ -83,9 +83,7 @@ def _words(row: Row) -> bool:
     return not isinstance(row, str) and not any(any(map(str.isdigit, cell)) for cell in row)
 
 
-def markdown(
-    chapters: Sequence[tuple[Chapter, Sequence[Sequence[Row] | None]]], language: Language
-) -> str:
+def markdown(chapters: Sequence[tuple[Chapter, Sequence[Sequence[Row] | None]]], language: Language) -> str:
     """Chapters as Markdown; outputs that were recorded stand below their code."""
     lines: list[str] = []
     for chapter, outputs in chapters:

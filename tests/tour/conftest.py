@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's own cache is not touched."""
     cache.chmod(0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("INLAID_TOUR_SIZE", "tiny")
     monkeypatch.delenv("INLAID_DATA", raising=False)
-    yield
 
 
 @pytest.fixture(params=["zh", "en"])

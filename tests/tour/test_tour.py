@@ -97,7 +97,11 @@ def test_a_notebook_runs_cell_by_cell(
     ],
 )
 def test_mistakes_are_one_sentence(
-    typed: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    typed: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.chdir(tmp_path)
     assert main(["tour", *typed]) == 2
@@ -143,11 +147,10 @@ def test_without_torch_networks_say_what_to_install(tiny: Models, monkeypatch: p
     assert "0.6000" in str(rendering.play_chapter(chapters["embedding"], runner).blocks[-1].output)
 
 
-@pytest.mark.parametrize(("name", "value"), [("language", "fr"), ("size", "huge")])
-def test_unknown_languages_and_sizes_are_refused(name: str, value: str):
-    given = {"language": "zh", "size": "tiny", name: value}
-    with pytest.raises(SettingError, match=value):
-        models(given["language"], size=given["size"], report=silent)  # pyright: ignore[reportArgumentType]
+def test_an_unknown_size_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("INLAID_TOUR_SIZE", "huge")
+    with pytest.raises(SettingError, match="'huge'; expected one of: full, tiny"):
+        models("zh", report=silent)
 
 
 def test_unknown_generations_and_questions_are_refused(tiny: Models):
