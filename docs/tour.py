@@ -14,8 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from inlaid.messages import Language
 from inlaid.tour import content, rendering
-from inlaid.tour.content import LANGUAGES, Language
+from inlaid.tour.content import LANGUAGES
 from inlaid.tour.models import models
 from inlaid.tour.showing import Runner
 
@@ -51,7 +52,8 @@ inlaid tour --lang zh -o tour.ipynb
 ```
 
 `inlaid tour` 显示全部章节，`inlaid tour -o tour.html` 写成一个网页。
-没有安装 torch 时，神经网络各章会说明要装什么。下面的输出由 `python docs/tour.py --measure` 记录（{date}，{machine}）：种子 1，只跑一次，
+没有安装 torch 时，神经网络各章会说明要装什么。
+下面的输出由 `python docs/tour.py --measure` 记录（{date}，{machine}）：种子 1，只跑一次，
 细小的差别没有意义。换一种处理器，末尾几位可能不同。
 """,
 }

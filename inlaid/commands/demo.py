@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from inlaid.commands.terminal import drawn, print_rows
 from inlaid.errors import UnknownWord
+from inlaid.messages import spoken_language
 from inlaid.report import Progress, Report
-from inlaid.tour.content import spoken_language
 
 if TYPE_CHECKING:
     from inlaid.vectors import Vectors

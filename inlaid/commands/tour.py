@@ -11,11 +11,12 @@ import tyro
 from inlaid.commands.options import OVERWRITE_HELP
 from inlaid.commands.terminal import drawn, in_columns, places, wrapped
 from inlaid.errors import UnknownName, did_you_mean
-from inlaid.messages import Message
+from inlaid.messages import Message, spoken_language
 from inlaid.report import Progress, Report
 
 if TYPE_CHECKING:
-    from inlaid.tour.content import Language, Tour
+    from inlaid.messages import Language
+    from inlaid.tour.content import Tour
     from inlaid.tour.rendering import Played, PlayedChapter
     from inlaid.tour.showing import Runner
 
@@ -45,7 +46,7 @@ def tour_command(
     from inlaid.tour.models import models
     from inlaid.tour.showing import Runner
 
-    language = lang or content.spoken_language()
+    language = lang or spoken_language()
     told = content.tour(language)
     wanted = _wanted(told, chapter)
     if output is not None:

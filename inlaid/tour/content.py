@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import locale
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as resources
-from typing import Any, Literal
+from typing import Any
 
-from inlaid.messages import render
+from inlaid.messages import Language, render
 
-Language = Literal["zh", "en"]
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
 
@@ -86,8 +83,11 @@ def tour(language: Language) -> Tour:
 
 def asked(language: Language) -> Asked:
     """What the generations are asked."""
-    values = _read()["asked"][language]
-    return Asked(**{name: tuple(each) if isinstance(each, list) else each for name, each in values.items()})
+    values: dict[str, Any] = {
+        name: tuple(each) if isinstance(each, list) else each
+        for name, each in _read()["asked"][language].items()
+    }
+    return Asked(**values)
 
 
 def catalogue(language: Language) -> Mapping[str, str]:
@@ -121,10 +121,3 @@ def _joined(text: str, language: Language) -> str:
 @cache
 def _read() -> dict[str, Any]:
     return tomllib.loads((resources("inlaid.tour") / "content.toml").read_text("utf-8"))
-
-
-def spoken_language() -> Language:
-    """Chinese where the user's locale is Chinese, otherwise English."""
-    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
-    chinese = (named or locale.getlocale()[0] or "").lower().startswith("zh")
-    return "zh" if chinese else "en"

@@ -17,10 +17,11 @@ from inlaid.collect import world
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError, need
+from inlaid.messages import Language, spoken_language
 from inlaid.report import Report, log
 from inlaid.tour import text
 from inlaid.tour.cache import Storage, cached
-from inlaid.tour.content import LANGUAGES, Language, spoken_language
+from inlaid.tour.content import LANGUAGES
 from inlaid.vectors import Card, Vectors
 
 Size = Literal["full", "tiny"]
@@ -107,8 +108,8 @@ class Models:
     """One model of each generation: `models.sgns` and the others are the names of the methods."""
 
     def __init__(self, language: Language, size: Size, fresh: bool, report: Report) -> None:
-        self.language = language
-        self.size = size
+        self.language: Language = language
+        self.size: Size = size
         self.fresh = fresh
         self.report = report
         self.budget = BUDGETS[size]

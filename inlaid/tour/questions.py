@@ -130,8 +130,8 @@ Found = tuple[Message, bool]
 def _similar(models: Models, name: str, words: Asked) -> Found:
     vectors = models.vectors(name)
     one, two, other = words.near
-    near = similarity(vectors, one, two).pairs[0].cosine
-    far = similarity(vectors, one, other).pairs[0].cosine
+    near = _between(vectors, one, two)
+    far = _between(vectors, one, other)
     text = Message(
         "{one}–{two} {near:.2f}, {one}–{other} {far:.2f}", one=one, two=two, other=other, near=near, far=far
     )
@@ -179,6 +179,10 @@ def _order(models: Models, name: str, words: Asked) -> Found:
     vectors = models.vectors(name)
     bags = [_bag(vectors, models.tokenizer.words(text)) for text in words.order]
     return Message("one bag of words: cosine {cosine:.3f}", cosine=_cosine(*bags)), False
+
+
+def _between(vectors: Vectors, one: str, two: str) -> float:
+    return similarity(vectors, one, two).pairs[0].cosine or 0.0  # None only for the pairs of a file
 
 
 def _bag(vectors: Vectors, words: Sequence[str]) -> np.ndarray:

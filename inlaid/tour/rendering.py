@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from inlaid.messages import Language
 from inlaid.study import pages
-from inlaid.tour.content import Chapter, Code, Language, Paragraph, Tour
+from inlaid.tour.content import Chapter, Code, Paragraph, Tour
 from inlaid.tour.showing import Output, Row, Runner, lines_of
 
 SEE = {"zh": "看什么：", "en": "What to see: "}

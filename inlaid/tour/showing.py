@@ -14,7 +14,8 @@ import numpy as np
 from rich.cells import cell_len
 
 from inlaid.errors import MissingExtra
-from inlaid.tour.content import Code, Language, said, spoken_language
+from inlaid.messages import Language, spoken_language
+from inlaid.tour.content import Code, said
 from inlaid.tour.models import TOLD, Models
 
 Row = str | tuple[str, ...]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from inlaid import tour as package
+from inlaid.messages import Language
 from inlaid.tour import content
-from inlaid.tour.content import Code, Language, Paragraph
+from inlaid.tour.content import Code, Paragraph
 from inlaid.tour.models import GENERATIONS
 
 FOLDER = Path(str(package.__file__)).parent
