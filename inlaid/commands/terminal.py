@@ -130,7 +130,7 @@ def in_columns(rows: Sequence[str | tuple[str, ...]], indent: int = 0) -> str:
     from rich.text import Text
 
     if isinstance(rows[0], str):
-        return "\n".join(wrapped(str(row), " " * indent, " " * indent) for row in rows)
+        return "\n".join(wrapped(str(row), " " * indent, " " * indent).rstrip() for row in rows)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     for _ in rows[0]:
         table.add_column(overflow="fold")
