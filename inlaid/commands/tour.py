@@ -37,8 +37,7 @@ def tour_command(
         output: write a page (.html) or a notebook (.ipynb) instead of showing the tour
         lang: zh or en; by default that of the locale
         chapter: show this chapter only, such as onehot or claims
-        size: full trains about three minutes the first time; tiny takes seconds, and its answers make little
-            sense
+        size: full trains for about three minutes; tiny for seconds, and its answers make little sense
         fresh: train again instead of using what an earlier run has kept
     """
     from inlaid.study import figures
