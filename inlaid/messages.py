@@ -9,10 +9,13 @@ sentence to another language: the sentence itself is the key.
 from __future__ import annotations
 
 import contextlib
+import locale
+import os
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 Kind = TypeVar("Kind", bound="Message")
+Language = Literal["zh", "en"]
 
 
 class Message:
@@ -121,3 +124,10 @@ def _shown(value: Any, catalogue: Mapping[str, str] | None) -> Any:
     if isinstance(sentence, str) and isinstance(values, dict):
         return render(sentence, values, catalogue)
     return value
+
+
+def spoken_language() -> Language:
+    """Chinese where the user's locale is Chinese, otherwise English."""
+    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
+    chinese = (named or locale.getlocale()[0] or "").lower().startswith("zh")
+    return "zh" if chinese else "en"

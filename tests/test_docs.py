@@ -157,6 +157,10 @@ def folder(
             (tmp_path / name).write_text(write(language), "utf-8")
     if "tests/tiny_models.py" in shown:
         (tmp_path / "tiny").symlink_to(request.getfixturevalue("tiny_models"))
+    if page.name == "tour.md":  # small models, and not those that the user keeps
+        monkeypatch.setenv("INLAID_TOUR_SIZE", "tiny")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        tmp_path.chmod(0o700)
     return tmp_path
 
 
@@ -264,7 +268,12 @@ def test_blocks_are_found_wherever_they_are(markdown: str, languages: list[str],
 
 def _tree() -> Any:
     """docs/tree.py, which writes what follows from the code."""
-    spec = importlib.util.spec_from_file_location("tree", ROOT / "docs" / "tree.py")
+    return _script("tree")
+
+
+def _script(name: str) -> Any:
+    """A script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -280,6 +289,14 @@ def test_generated_parts_are_up_to_date(name: str):
     assert ("<!-- analyses -->" in text) == (not name.endswith("world.md"))
     assert ("<!-- tree -->" in text) == name.startswith("README")
     assert text == tree.written(text, tree.PAGES[name]), "the package has changed: run `make docs`"
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_pages_of_the_tour_follow_from_its_content(language: str):
+    tour = _script("tour")
+    recorded = json.loads(tour.RECORDED.read_text("utf-8"))
+    shown = tour.PAGES[language].read_text("utf-8")
+    assert shown == tour.page(language, recorded), "the content has changed: run `make docs`"
 
 
 def test_the_tree_shows_every_folder():

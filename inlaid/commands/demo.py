@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import locale
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from inlaid.commands.terminal import drawn, print_rows
 from inlaid.errors import UnknownWord
+from inlaid.messages import spoken_language
 from inlaid.report import Progress, Report
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def demo_command(words: int = 200_000, seed: int = 1) -> None:
         words: how many words of text to write, in each language
         seed: another seed, another text
     """
-    languages: tuple[Language, ...] = ("zh", "en") if _speaks_chinese() else ("en", "zh")
+    languages: tuple[Language, ...] = ("zh", "en") if spoken_language() == "zh" else ("en", "zh")
     with drawn() as report:
         spaces = {
             language: vectors_of(language, words=words, seed=seed, report=report) for language in languages
@@ -149,9 +148,3 @@ def _listed(asked: Questions, found: Iterable[Any]) -> str:
     if all(abs(each.score) < 1e-6 for each in answers):
         return asked.equally_far
     return "  ".join(f"{each.word} {each.score:.2f}" for each in answers)
-
-
-def _speaks_chinese() -> bool:
-    """Whether the user's locale is Chinese."""
-    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
-    return (named or locale.getlocale()[0] or "").lower().startswith("zh")

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 """Colours and weights of a terminal's letters."""
+WIDE = "\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
+"""Characters of scripts without spaces, and their marks."""
+UNBROKEN = re.compile(
+    rf"[“‘（《【]*(?:[^{WIDE}“”‘’]+|[{WIDE}])(?:[，。、；：！？）》】”’…]|(?<=[^{WIDE}])[”’])*|.", re.DOTALL
+)
+"""What stays on one line: a word, or a Chinese character, with the marks that belong to it."""
 LINE_EVERY = 10.0
 """Seconds between lines of progress where no bar can be drawn."""
 
@@ -71,17 +77,23 @@ def note_escaped() -> None:
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Text in lines that fit the terminal; `first` stands before the first line, `rest` before the others."""
+    """Text in lines that fit the terminal; `first` stands before the first line, `rest` before the others.
+
+    Lines break at spaces, and between Chinese characters, but not before a closing mark.
+    """
     width = shutil.get_terminal_size().columns
     lines: list[str] = []
     line = first
-    for word in text.split():
-        gap = "" if line in (first, rest) else " "
-        if gap and places(line + gap + word) > width:
-            lines.append(line)
-            line = rest
+    for number, word in enumerate(text.split()):
+        gap = " " if number else ""
+        for piece in UNBROKEN.findall(word):
+            at_start = line in (first, rest)
+            if not at_start and places(line + gap + piece) > width:
+                lines.append(line)
+                line = rest
+                at_start = True
+            line += piece if at_start else gap + piece
             gap = ""
-        line += gap + word
     return "\n".join([*lines, line])
 
 
@@ -108,6 +120,26 @@ def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
     for is_table, run in itertools.groupby(rows, key=lambda row: not isinstance(row, str)):
         for line in _aligned(list(run)) if is_table else run:
             print(line)
+
+
+def in_columns(rows: Sequence[str | tuple[str, ...]], indent: int = 0) -> str:
+    """Lines or a table, indented, in lines that fit the terminal: cells that are too wide are wrapped."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if isinstance(rows[0], str):
+        return "\n".join(wrapped(str(row), " " * indent, " " * indent).rstrip() for row in rows)
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for _ in rows[0]:
+        table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(width=shutil.get_terminal_size().columns, file=io.StringIO())
+    with console.capture() as drawn_table:
+        console.print(Padding(table, (0, 0, 0, indent)))
+    return "\n".join(line.rstrip() for line in drawn_table.get().splitlines())
 
 
 class GrowingText:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import event
 
-from inlaid.files import checksum, is_private
+from inlaid.files import checksum, private_cache
 from inlaid.report import announce_compilation, compilations_are_not_kept
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,18 +41,7 @@ def cache_folder(package: Path = FOLDER) -> Path | None:
     """
     if os.access(package, os.W_OK):
         return package
-    for folder in _other_folders():
-        if is_private(folder):
-            return folder
-    return None
-
-
-def _other_folders() -> Iterator[Path]:
-    with contextlib.suppress(RuntimeError):  # a user without a home, as in many containers
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "inlaid"
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    with contextlib.suppress(OSError):  # no folder for temporary files
-        yield Path(tempfile.gettempdir()) / f"inlaid-{user}"
+    return private_cache()
 
 
 class _Compilations(event.Listener):
