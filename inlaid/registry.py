@@ -99,6 +99,7 @@ ENTRIES = (
     Entry("analysis", "translate", "study.use.translate:translate", "texts translated", "neural"),
     Entry("analysis", "axis", "study.explain.axis:axis", "where words lie between two lists of words"),
     Entry("analysis", "dimensions", "study.explain.dimensions:dimensions", "scores without some dimensions"),
+    Entry("analysis", "probe", "study.probe.probe:probe", "what the layers of a model know"),
     Entry("analysis", "inspect", "study.explain.inspect:inspect", "tables and memory of a checkpoint"),
     Entry("analysis", "compare", "study.compare.compare:compare", "what changed between two spaces"),
     Entry("analysis", "changes", "study.compare.changes:changes", "neighbors kept, lost and gained"),
