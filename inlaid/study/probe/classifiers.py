@@ -73,12 +73,32 @@ def classify_mlp(
     return (units @ outer[:-1] + outer[-1]).argmax(axis=1)
 
 
-def control_labels(words: Sequence[str], labels: np.ndarray, *, seed: int) -> np.ndarray:
-    """The labels of a control task (Hewitt and Liang 2019): each word gets one label at random, the same in
-    all its occurrences, drawn from the distribution of the labels."""
+Control = Literal["by word", "within words", "permuted"]
+"""What the labels of a control task are; see `control_labels`."""
+
+
+def control_labels(
+    words: Sequence[str], labels: np.ndarray, *, seed: int, control: Control = "by word"
+) -> np.ndarray:
+    """The labels of a control task, which a probe can learn only by heart.
+
+    by word        each word gets one label at random, the same in all its occurrences, drawn from the
+                   distribution of the labels (Hewitt and Liang 2019)
+    within words   the labels of each word are permuted among its occurrences: for senses, where a label for
+                   the word would be no control
+    permuted       the labels are permuted over all examples: where every example is another text
+    """
     random = np.random.Generator(np.random.Philox(seed))
-    drawn = {word: labels[random.integers(len(labels))] for word in sorted(set(words))}
-    return np.array([drawn[word] for word in words])
+    if control == "permuted":
+        return random.permutation(labels)
+    listed = np.array(words)
+    made = labels.copy()
+    for word in sorted(set(words)):
+        held = listed == word
+        made[held] = random.permutation(labels[held])
+        if control == "by word":
+            made[held] = labels[random.integers(len(labels))]
+    return made
 
 
 def majority(labels: np.ndarray, test: np.ndarray) -> np.ndarray:

@@ -23,7 +23,14 @@ from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.evaluate.statistics import interval
-from inlaid.study.probe.classifiers import Kind, control_labels, majority, majority_by_word, predicted
+from inlaid.study.probe.classifiers import (
+    Control,
+    Kind,
+    control_labels,
+    majority,
+    majority_by_word,
+    predicted,
+)
 from inlaid.study.probe.states import States, fitting, states_of
 from inlaid.study.probe.tasks import Dataset, Split, check_tasks, dataset
 from inlaid.study.probe.vocabulary import language_of_words
@@ -77,6 +84,8 @@ class ProbedTask:
     task: str
     source: str
     split: Split
+    control: Control
+    """What the labels of the control task are."""
     classes: tuple[str, ...]
     train: int
     test: int
@@ -117,6 +126,13 @@ class Probes:
         return plain(self)
 
 
+CONTROL_NAMES: dict[Control, Message] = {
+    "by word": Message("at random for each word (Hewitt and Liang 2019)"),
+    "within words": Message("permuted among the occurrences of each word"),
+    "permuted": Message("permuted over all examples"),
+}
+
+
 def task_rows(task: ProbedTask) -> list[Row]:
     """The table of one task, below the lines that say what it is."""
     head = Message(
@@ -134,7 +150,8 @@ def task_rows(task: ProbedTask) -> list[Row]:
         majority=task.majority,
         by_word=task.by_word,
     )
-    rows: list[Row] = [str(head), str(chance)]
+    control = Message("control task: labels {control}", control=CONTROL_NAMES[task.control])
+    rows: list[Row] = [str(head), str(chance), str(control)]
     rows.append(("layer", "probe", "accuracy", "95 %", "control", "selectivity", "95 %"))
     for each in task.scores:
         rows.append(
@@ -264,7 +281,7 @@ def probe_states(
     kinds: tuple[Kind, ...] = ("linear", "mlp") if settings.probes == "both" else (settings.probes,)
     labels = made.labels
     words = made.words
-    controls = control_labels(words, labels, seed=settings.seed)
+    controls = control_labels(words, labels, seed=settings.seed, control=made.control)
     scores: list[ProbeScore] = []
     for number, layer in enumerate(states.layers):
         rows = states.table[:, number].astype(np.float64)
@@ -277,6 +294,7 @@ def probe_states(
         task=made.task,
         source=made.source,
         split=made.split,
+        control=made.control,
         classes=tuple(made.classes),
         train=int(train.sum()),
         test=int(made.test.sum()),

@@ -20,6 +20,7 @@ from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.evaluate.task_files import Labelled, read_file
 from inlaid.study.evaluate.tasks import Texts
+from inlaid.study.probe.classifiers import Control
 from inlaid.study.probe.tagged import LabelledSentence, read_tagged
 from inlaid.study.probe.world_words import world_senses, world_sentences
 
@@ -29,6 +30,8 @@ Split = Literal["sentence", "word"]
 SPLITS: dict[str, Split] = {"frequency": "word", "field": "word"}
 """Where every occurrence of a word has the same label, the test has words that training has not: a probe that
 only remembers words must fail. In all other tasks the test has other sentences."""
+CONTROLS: dict[str, Control] = {"sense": "within words", "word": "permuted", "sentiment": "permuted"}
+"""Control tasks other than a random label for each word."""
 FEWEST = 10
 """Examples that a label needs; those of rarer labels are left out."""
 WORDS = 50
@@ -56,6 +59,10 @@ class Dataset:
     test: np.ndarray
     split: Split
     source: str
+
+    @property
+    def control(self) -> Control:
+        return CONTROLS.get(self.task, "by word")
 
     def taken(self, chosen: np.ndarray) -> Dataset:
         """Some of the examples, by a mask."""
