@@ -33,7 +33,7 @@ from inlaid.study.probe.vocabulary import language_of_words
 
 OTHER = {"他": "她", "她": "他", "he": "she", "she": "he"}
 PRONOUNS = (*OTHER, "它", "it", "him", "her")
-DETERMINERS = re.compile(r"我的|那位|\bmy\b|\bthe\b", re.IGNORECASE)
+DETERMINERS = re.compile(r"我的|那位|那个|\bmy\b|\bthe\b", re.IGNORECASE)
 SHOWN = 5
 """Heads shown, the best first."""
 
