@@ -65,9 +65,9 @@ CHINESE = {
     "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}.": "它比其他词分得更开：第 {layer} "
     "层的分离度为 {value:.2f}，{references} 个其他词的中位数为 {usual:.2f}（95% 不超过 {high:.2f}）；p = {p:.3f}。",
     "It does not fall apart further than other words: in layer {layer} the separation is {value:.2f}, that of "
-    "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. The text shows no second "
-    "sense.": "它并不比其他词分得更开：第 {layer} 层的分离度为 {value:.2f}，{references} 个其他词的中位数为 "
-    "{usual:.2f}（95% 不超过 {high:.2f}）；p = {p:.3f}。这段文本没有显示出第二个词义。",
+    "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. That alone shows no "
+    "second sense.": "它并不比其他词分得更开：第 {layer} 层的分离度为 {value:.2f}，{references} 个其他词的中位数为 "
+    "{usual:.2f}（95% 不超过 {high:.2f}）；p = {p:.3f}。仅凭这一点不能说明它有第二个词义。",
     "Left: each occurrence by the first two principal components of the words it is near. Right: how far the "
     "word falls apart into two, beside {count} other words of the text (line: median, band: up to their 95 % "
     "quantile).": "左：每次出现按其近邻词的前两个主成分画出。右：该词分成两簇的程度，与文本中另外 {count} 个词相比"

@@ -74,7 +74,7 @@ def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
 
 
 def picture(found: Senses, language: Language, report: Report = silent) -> bytes:
-    names = ["  ".join(cluster.nearest[:4]) for cluster in found.clusters]
+    names = ["  ".join((cluster.contexts or cluster.nearest)[:5]) for cluster in found.clusters]
     with figures.drawing(fonts_for(language, found.word, *names), size=(10, 4.8), report=report) as made:
         left, right = made.figure.subplots(1, 2)
         for number, name in enumerate(names):
