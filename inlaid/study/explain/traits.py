@@ -81,9 +81,7 @@ class Held:
     """Of a linear function of all dimensions, fitted to half of the words, on the other half."""
 
 
-def held_traits(
-    vectors: Vectors, seed: int = 1, known: Mapping[str, np.ndarray] | None = None
-) -> list[Held]:
+def held_traits(vectors: Vectors, seed: int = 1, known: Mapping[str, np.ndarray] | None = None) -> list[Held]:
     """Traits by how much of each a single dimension holds, the most first; of at most 5,000 words."""
     ids = np.arange(min(len(vectors), LOOKED_AT))
     values = {name: np.asarray(each, float)[ids] for name, each in (known or {}).items()}
@@ -100,7 +98,9 @@ def held_traits(
     weights = np.linalg.solve(table[train].T @ table[train] + penalty, table[train].T @ columns[train])
     guesses = _standardized(table[~train] @ weights)
     together = (guesses * _standardized(columns[~train])).mean(axis=0)
-    found = [Held(*each) for each in zip(names, single.tolist(), mixed.tolist(), together.tolist(), strict=True)]
+    found = [
+        Held(*each) for each in zip(names, single.tolist(), mixed.tolist(), together.tolist(), strict=True)
+    ]
     return sorted(found, key=lambda each: -each.single)
 
 

@@ -52,7 +52,9 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
 def _drift_picture(found: Drift, language: Language, report: Report) -> bytes:
     texts = [each.text for each in found.sentences]
     places = range(len(found.layers))
-    with figures.drawing(fonts_for(language, *texts, found.word, "·"), size=(9, 4.6), report=report) as made:
+    with figures.drawing(
+        fonts_for(language, *texts, found.word, "·"), size=(9.0, 4.6), report=report
+    ) as made:
         left, right = made.figure.subplots(1, 2, sharey=True)
         for number, each in enumerate(found.sentences):
             color = PALETTE[number % len(PALETTE)]
@@ -88,7 +90,10 @@ def draw_lens(found: Lens, suffix: str, report: Report = silent) -> str | bytes:
     if suffix == ".png":
         return _lens_picture(found, title, language, report)
     rows = [
-        [token, *("  ".join(f"{w.token} {w.probability:.2f}" for w in layer[place]) for layer in found.layers)]
+        [
+            token,
+            *("  ".join(f"{w.token} {w.probability:.2f}" for w in layer[place]) for layer in found.layers),
+        ]
         for place, token in enumerate(found.tokens)
     ]
     header = [said(language, "token"), *map(str, range(len(found.layers)))]
@@ -109,7 +114,9 @@ def _lens_picture(found: Lens, title: str, language: Language, report: Report) -
     words = [each.token for row in best for each in row]
     height = 0.36 * len(found.tokens) + 1.6
     width = max(5.0, 1.1 * len(found.layers) + 2)
-    with figures.drawing(fonts_for(language, *words, *found.tokens), size=(width, height), report=report) as made:
+    with figures.drawing(
+        fonts_for(language, *words, *found.tokens), size=(width, height), report=report
+    ) as made:
         axes = made.figure.subplots()
         values = [[each.probability for each in row] for row in best]
         axes.imshow(values, cmap="Blues", vmin=0, vmax=1.35, aspect="auto")

@@ -222,7 +222,12 @@ def model_name(model: Any) -> str:
 
 
 def probed(
-    model: Vectors | AnyModel, task: str, data: str, language: Language, settings: ProbeSettings, report: Report
+    model: Vectors | AnyModel,
+    task: str,
+    data: str,
+    language: Language,
+    settings: ProbeSettings,
+    report: Report,
 ) -> ProbedTask:
     """All probes of one task."""
     made = dataset(

@@ -65,13 +65,13 @@ def _panel(axes: Any, task: ProbedTask, language: Language) -> None:
         )  # fmt: skip
         label = said(language, "control task") if not shift else None
         axes.plot(places, [each.control for each in held], color=color, ls=":", lw=1.4, label=label)
-    axes.axhline(
-        task.majority, color="#868e96", lw=1, ls="--", label=said(language, "most frequent label")
-    )
+    axes.axhline(task.majority, color="#868e96", lw=1, ls="--", label=said(language, "most frequent label"))
     axes.axhline(
         task.by_word, color="#2b8a3e", lw=1, ls="-.", label=said(language, "most frequent label of each word")
     )
-    title = said(language, "{task}, {classes} labels", task=said(language, task.task), classes=len(task.classes))
+    title = said(
+        language, "{task}, {classes} labels", task=said(language, task.task), classes=len(task.classes)
+    )
     axes.set_title(title, fontsize=11)
     axes.set_xticks(range(len(layers)), layers)
     axes.set_xlabel(said(language, "layer"))

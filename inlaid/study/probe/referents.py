@@ -107,7 +107,10 @@ class Referents:
         rows += ["", str(Message("heads by all sentences, with hindsight"))]
         rows += [score_row(each) for each in self.heads[:SHOWN]]
         if self.attention:
-            rows += ["", str(Message("{text}: attention by head {head}", text=self.text, head=self.heads[0].who))]
+            rows += [
+                "",
+                str(Message("{text}: attention by head {head}", text=self.text, head=self.heads[0].who)),
+            ]
             rows += [(f"{each.weight:.3f}", each.word) for each in self.attention]
         if self.output is not None:
             rows += ["", str(Message("written to {path}", path=self.output))]
@@ -159,7 +162,9 @@ def referents(
     items = _twice(world.truth(language).referents)
     found = _measured(loaded, items, language, settings, report)
     if text is not None:
-        found = replace(found, text=text, attention=tuple(pronoun_attention(loaded, text, found.heads[0].who)))
+        found = replace(
+            found, text=text, attention=tuple(pronoun_attention(loaded, text, found.heads[0].who))
+        )
     if output is not None:
         from inlaid.study.probe.referents_pictures import drawn
 

@@ -25,6 +25,7 @@ from inlaid.study.probe.clusters import choose_clusters, k_means, profiles, sepa
 from inlaid.study.probe.occurrences import TextSample, sample_text
 from inlaid.study.probe.states import fitting, states_of
 from inlaid.study.use.texts import shortened
+from inlaid.vectors import Vectors
 
 FEWEST = 8
 """Occurrences that a word needs, so that its mean vector and its spread say something."""
@@ -183,7 +184,7 @@ def verdict(found: Senses) -> Message:
 
 @analysis
 def senses(
-    model: AnyModel,
+    model: Vectors | AnyModel,
     word: str,
     settings: SensesSettings | None = None,
     *,
@@ -406,4 +407,3 @@ def _plane(profile: np.ndarray) -> np.ndarray:
     plane = left[:, :2] * values[:2]
     signs = np.sign(plane[np.abs(plane).argmax(axis=0), range(plane.shape[1])])
     return plane * np.where(signs == 0, 1, signs)
-

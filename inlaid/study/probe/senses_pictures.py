@@ -47,16 +47,21 @@ def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
         pages.Text(said(language, NOTE), note=True),
     ]
     for number, cluster in enumerate(found.clusters, 1):
-        head = said(
-            language, "Cluster {number}: {count} occurrences", number=number, count=cluster.count
-        )
+        head = said(language, "Cluster {number}: {count} occurrences", number=number, count=cluster.count)
         blocks.append(pages.Heading(head))
         blocks.append(pages.Text(said(language, "Nearest words: {words}", words=", ".join(cluster.nearest))))
         if cluster.contexts:
             around = said(language, "Frequent around it: {words}", words=", ".join(cluster.contexts))
             blocks.append(pages.Text(around))
         blocks += [pages.Text(f"· {text}") for text in cluster.sentences]
-    header = ("layer", "separation", "other words", "95 % of them", "cosine, this word", "cosine, other words")
+    header = (
+        "layer",
+        "separation",
+        "other words",
+        "95 % of them",
+        "cosine, this word",
+        "cosine, other words",
+    )
     rows = [
         (
             str(each.layer),
@@ -75,7 +80,7 @@ def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
 
 def picture(found: Senses, language: Language, report: Report = silent) -> bytes:
     names = ["  ".join((cluster.contexts or cluster.nearest)[:5]) for cluster in found.clusters]
-    with figures.drawing(fonts_for(language, found.word, *names), size=(10, 4.8), report=report) as made:
+    with figures.drawing(fonts_for(language, found.word, *names), size=(10.0, 4.8), report=report) as made:
         left, right = made.figure.subplots(1, 2)
         for number, name in enumerate(names):
             held = [place for place, each in zip(found.places, found.numbers, strict=True) if each == number]
@@ -88,7 +93,11 @@ def picture(found: Senses, language: Language, report: Report = silent) -> bytes
         left.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02))
         layers = [each.layer for each in found.layers]
         right.fill_between(
-            layers, 0, [each.high for each in found.layers], color="#e9ecef", label=said(language, "95 % of them")
+            layers,
+            0,
+            [each.high for each in found.layers],
+            color="#e9ecef",
+            label=said(language, "95 % of them"),
         )
         usual = [each.usual for each in found.layers]
         right.plot(layers, usual, color="#868e96", label=said(language, "other words"))

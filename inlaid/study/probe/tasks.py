@@ -212,7 +212,7 @@ def _labelled(sentences: Iterable[LabelledSentence], task: str) -> list[Example]
 
 def _sampled(found: list[Example], task: str, split: Split, most: int, seed: int) -> list[Example]:
     """So many examples, of sentences in a random order; of each word only a few where the words are the
-    question, because a handful of frequent ones would be nearly all."""
+    question, because a handful of frequent ones would be nearly all, and of frequencies as many of each."""
     sentences: defaultdict[str, list[Example]] = defaultdict(list)
     for each in found:
         sentences[each.usage.sentence].append(each)
@@ -223,11 +223,14 @@ def _sampled(found: list[Example], task: str, split: Split, most: int, seed: int
         each_word = max(FEWEST, most // WORDS)
     elif split == "word":
         each_word = PER_WORD
-    taken = Counter[str]()
+    each_label = most // BINS if task == "frequency" else most
+    words = Counter[str]()
+    labels = Counter[str]()
     kept = list[Example]()
     for each in (example for text in order for example in sentences[text]):
-        if taken[each.word] < each_word and len(kept) < most:
-            taken[each.word] += 1
+        if words[each.word] < each_word and labels[each.label] < each_label and len(kept) < most:
+            words[each.word] += 1
+            labels[each.label] += 1
             kept.append(each)
     return kept
 
@@ -265,5 +268,3 @@ def _test(made: Dataset, seed: int) -> np.ndarray:
 
 def _group(example: Example, split: Split) -> str:
     return example.usage.sentence if split == "sentence" else example.word
-
-
