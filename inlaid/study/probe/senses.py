@@ -258,8 +258,15 @@ class _Spaces:
     center: np.ndarray
     """The mean over all words: (layer, dim)."""
 
-    def profile(self, table: np.ndarray, layer: int) -> np.ndarray:
-        return profiles(table[:, layer], self.types[:, layer], self.center[layer])
+    own: list[int]
+    """The place of each reference among the names."""
+
+    def profile(self, table: np.ndarray, layer: int, without: int | None = None) -> np.ndarray:
+        """Which words occurrences are near. No word is described by itself: `without` is its place."""
+        types = self.types[:, layer]
+        if without is not None:
+            types = np.delete(types, without, axis=0)
+        return profiles(table[:, layer], types, self.center[layer])
 
 
 def _spaces(model: Any, sample: TextSample, report: Report) -> _Spaces:
@@ -298,18 +305,21 @@ def _spaces(model: Any, sample: TextSample, report: Report) -> _Spaces:
     types = np.stack([table[places[word]].mean(axis=0) for word in names])
     expected = max(FEWEST, sample.found * len({each.sentence for _, each in others}) / sample.total)
     near = sorted(names, key=lambda word: abs(np.log(counts[word] / expected)))
-    references = [table[places[word][: len(own)]] for word in near[:REFERENCES]]
+    chosen = near[:REFERENCES]
+    references = [table[places[word][: len(own)]] for word in chosen]
+    numbers = {word: number for number, word in enumerate(names)}
     kept = tuple(sample.usages[place] for place in own.tolist())
-    return _Spaces(kept, table[own], references, names, types, table[known].mean(axis=0))
+    center = table[known].mean(axis=0)
+    return _Spaces(kept, table[own], references, names, types, center, [numbers[word] for word in chosen])
 
 
 def _clustered(spaces: _Spaces, sample: TextSample, settings: SensesSettings, report: Report) -> Senses:
     layers = spaces.table.shape[1]
-    every = [spaces.table, *spaces.references]
+    every = [(spaces.table, None), *zip(spaces.references, spaces.own, strict=True)]
     found = np.zeros((len(every), layers))
-    for number, table in enumerate(every):
+    for number, (table, own) in enumerate(every):
         for layer in range(layers):
-            found[number, layer] = separation(spaces.profile(table, layer), seed=settings.seed)
+            found[number, layer] = separation(spaces.profile(table, layer, own), seed=settings.seed)
         report(Progress("spread of words", number + 1, len(every), "words"))
     others = found[1:]
     scores = (found - others.mean(axis=0)) / np.maximum(others.std(axis=0), 1e-6)
