@@ -1,5 +1,7 @@
 """Scores against dimensions left, rotated or not, as a picture and a page."""
 
+# ruff: noqa: E501, Chinese characters count twice
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

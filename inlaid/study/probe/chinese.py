@@ -1,5 +1,7 @@
 """What the pictures and pages of this folder say, in Chinese: the English sentence is the key."""
 
+# ruff: noqa: E501, Chinese characters count twice
+
 from __future__ import annotations
 
 from inlaid.messages import Message, render
@@ -79,7 +81,6 @@ CHINESE = {
     "Nearest words: {words}": "最近的词：{words}",
     "Frequent around it: {words}": "上下文中常见：{words}",
     "separation": "分离度",
-    "other words": "其他词",
     "95 % of them": "其中 95%",
     "cosine, this word": "该词的余弦",
     "cosine, other words": "其他词的余弦",

@@ -13,8 +13,8 @@ from inlaid.study.probe.lens import Lens
 
 PALETTE = (figures.COLORS[2], figures.COLORS[0], "#2b8a3e", "#862e9c", "#e67700", "#0b7285")
 LENS_NOTE = (
-    "Hidden states of inner layers were never trained to be read by the output layer, so early layers may show "
-    "words at random. What the lens does not show may still be there."
+    "Hidden states of inner layers were never trained to be read by the output layer, so early layers may "
+    "show words at random. What the lens does not show may still be there."
 )
 
 

@@ -90,8 +90,8 @@ def page(probes: Probes, language: Language, report: Report = silent) -> str:
             said(
                 language,
                 "A probe shows that something can be read from the states, not that the model uses it. A low "
-                "score of a linear probe does not show that it is absent. A difference between two layers that "
-                "lies within the intervals is none.",
+                "score of a linear probe does not show that it is absent. A difference between two layers "
+                "that lies within the intervals is none.",
             ),
             note=True,
         ),
@@ -106,8 +106,8 @@ def page(probes: Probes, language: Language, report: Report = silent) -> str:
 def _task_blocks(task: ProbedTask, seed: int, language: Language) -> list[pages.Block]:
     about = said(
         language,
-        "{task}: {classes} labels; {train:,} examples to train on, {test:,} to test on, from {split}. Source: "
-        "{source}; seed {seed}.",
+        "{task}: {classes} labels; {train:,} examples to train on, {test:,} to test on, from {split}. "
+        "Source: {source}; seed {seed}.",
         task=said(language, task.task),
         classes=len(task.classes),
         train=task.train,
@@ -118,8 +118,8 @@ def _task_blocks(task: ProbedTask, seed: int, language: Language) -> list[pages.
     )
     chance = said(
         language,
-        "Chance is {majority:.3f}, the share of the most frequent label. The most frequent label of each word "
-        "gives {by_word:.3f}: what a word tells without its sentence.",
+        "Chance is {majority:.3f}, the share of the most frequent label. The most frequent label of each "
+        "word gives {by_word:.3f}: what a word tells without its sentence.",
         majority=task.majority,
         by_word=task.by_word,
     )

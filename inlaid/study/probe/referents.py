@@ -1,8 +1,8 @@
 """Whom a pronoun means: which head attends to its referent, and whether its hidden state knows it.
 
-In the sentences of the embedded world the verb tells whom a pronoun means as well as its gender does (小明告诉
-安娜，他...). So each is asked twice, also with the other pronoun, which means the other person: only gender can
-answer both, and a guess by position or verb is right half of the time.
+In the sentences of the embedded world the verb tells whom a pronoun means as well as its gender does
+(小明告诉安娜，他...). So each is asked twice, also with the other pronoun, which means the other person: only
+gender can answer both, and a guess by position or verb is right half of the time.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Referents:
 
     def rows(self) -> list[Row]:
         about = Message(
-            "{sentences:,} sentences ({language}), half with the other pronoun; held out in turn: {patterns}; "
-            "chance 0.500",
+            "{sentences:,} sentences ({language}), half with the other pronoun; held out in turn: {patterns}"
+            "; chance 0.500",
             sentences=self.sentences,
             language=self.language,
             patterns=", ".join(self.patterns),

@@ -7,7 +7,7 @@ from inlaid.study import figures, pages
 from inlaid.study.figures import Language
 from inlaid.study.probe.chinese import said
 from inlaid.study.probe.layer_pictures import fonts_for, tidy
-from inlaid.study.probe.referents import ReferentScore, Referents, score_row
+from inlaid.study.probe.referents import Referents, ReferentScore, score_row
 
 NOTE = (
     "A head that attends to a word need not use it. A head that is best on all sentences was chosen with "
@@ -26,8 +26,8 @@ def drawn(found: Referents, suffix: str, report: Report = silent) -> str | bytes
     rows += [list(score_row(each)) for each in shown]
     about = said(
         language,
-        "{sentences:,} sentences, half of them with the other pronoun; held out in turn: {patterns}. Chance is "
-        "0.5.",
+        "{sentences:,} sentences, half of them with the other pronoun; held out in turn: {patterns}. Chance "
+        "is 0.5.",
         sentences=found.sentences,
         patterns=", ".join(found.patterns),
     )

@@ -83,8 +83,8 @@ class LayerSeparation:
 
     layer: int
     separation: float
-    """The variance of the profiles between two clusters: 0 if all occurrences are alike, 0.5 if two halves are
-    near different words."""
+    """The variance of the profiles between two clusters: 0 if all occurrences are alike, 0.5 if two halves
+    are near different words."""
     usual: float
     """The median of the other words."""
     high: float
@@ -167,9 +167,9 @@ def verdict(found: Senses) -> Message:
     )
     if found.p > LEVEL:
         sentence = (
-            "It does not fall apart further than other words: in layer {layer} the separation is {value:.2f}, "
-            "that of {references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. That "
-            "alone shows no second sense."
+            "It does not fall apart further than other words: in layer {layer} the separation is "
+            "{value:.2f}, that of {references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. "
+            "That alone shows no second sense."
         )
     return Message(
         sentence,

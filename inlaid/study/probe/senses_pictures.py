@@ -11,8 +11,8 @@ from inlaid.study.probe.layer_pictures import PALETTE, fonts_for, tidy
 from inlaid.study.probe.senses import Senses, summary, verdict
 
 NOTE = (
-    "Clusters are contexts that the model treats alike; whether they are senses is for a reader to say. Words "
-    "with one sense fall apart, too, by grammar and topic: that is why other words are beside it."
+    "Clusters are contexts that the model treats alike; whether they are senses is for a reader to say. "
+    "Words with one sense fall apart, too, by grammar and topic: that is why other words are beside it."
 )
 
 
@@ -39,8 +39,8 @@ def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
             said(
                 language,
                 "Left: each occurrence by the first two principal components of the words it is near. Right: "
-                "how far the word falls apart into two, beside {count} other words of the text (line: median, "
-                "band: up to their 95 % quantile).",
+                "how far the word falls apart into two, beside {count} other words of the text (line: "
+                "median, band: up to their 95 % quantile).",
                 count=found.references,
             ),
         ),

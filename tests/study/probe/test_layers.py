@@ -1,4 +1,4 @@
-"""Networks whose answers are known: senses in planted states, one word through the layers, the lens, referents."""
+"""Networks whose answers are known: planted senses, one word through the layers, the lens, referents."""
 
 from __future__ import annotations
 
