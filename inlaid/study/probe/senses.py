@@ -168,8 +168,8 @@ def verdict(found: Senses) -> Message:
     if found.p > LEVEL:
         sentence = (
             "It does not fall apart further than other words: in layer {layer} the separation is "
-            "{value:.2f}, that of {references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. "
-            "That alone shows no second sense."
+            "{value:.2f}, that of {references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}."
+            " That alone shows no second sense."
         )
     return Message(
         sentence,
