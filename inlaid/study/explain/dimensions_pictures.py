@@ -11,9 +11,9 @@ from inlaid.study import figures, pages
 from inlaid.study.figures import Language
 
 if TYPE_CHECKING:
-    from inlaid.study.explain.dimensions import Dimensions, Order
+    from inlaid.study.explain.dimensions import Dimensions
 
-COLORS: dict[Order, str] = {"most": figures.COLORS[0], "least": figures.COLORS[2], "random": "#2b8a3e"}
+COLORS: dict[str, str] = {"most": figures.COLORS[0], "least": figures.COLORS[2], "random": "#2b8a3e"}
 TEXTS: dict[Language, dict[str, str]] = {
     "en": {
         "title": "What is left without some dimensions",

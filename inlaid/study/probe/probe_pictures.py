@@ -9,9 +9,9 @@ from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.figures import Language
 from inlaid.study.probe.chinese import CHINESE, said
-from inlaid.study.probe.probe import Kind, ProbedTask, Probes
+from inlaid.study.probe.probe import ProbedTask, Probes
 
-STYLES: dict[Kind, tuple[str, str, str]] = {
+STYLES: dict[str, tuple[str, str, str]] = {
     "linear": (figures.COLORS[2], "o", "linear probe"),
     "mlp": (figures.COLORS[0], "s", "probe with a hidden layer"),
 }

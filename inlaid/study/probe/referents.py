@@ -19,7 +19,7 @@ from inlaid.collect import world
 from inlaid.collect.grammar import Language
 from inlaid.collect.truth import Referent, Span, Usage
 from inlaid.config import Seed, check
-from inlaid.encode.tokenizers import Word
+from inlaid.encode.tokenizers import Token, Word
 from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
@@ -158,6 +158,8 @@ def referents(
         raise SettingError("A biLM has no attention to show.")
     if output is not None:
         figures.writable(output, Message("A picture of referents"), overwrite=overwrite)
+    if text is not None:
+        find_pronoun(text)  # an error comes before the work
     language = settings.language or language_of_words(model)
     items = _twice(world.truth(language).referents)
     found = _measured(loaded, items, language, settings, report)
@@ -264,17 +266,23 @@ def _inside(spans: Sequence[Span], wanted: Span) -> list[int]:
     return [place for place, each in enumerate(spans) if each.start < wanted.end and each.end > wanted.start]
 
 
+def find_pronoun(text: str) -> Token:
+    """The first pronoun of a text."""
+    for token in Word(dictionary=PRONOUNS).tokenize(text):
+        if token.text.lower() in PRONOUNS:
+            return token
+    raise SettingError(
+        "The text has no pronoun: {pronouns}. Write one with a pronoun.", pronouns=", ".join(PRONOUNS)
+    )
+
+
 def pronoun_attention(model: Any, text: str, head: str) -> list[WordWeight]:
     """What the first pronoun of a text attends to by one head, word by word."""
-    tokens = Word(dictionary=PRONOUNS).tokenize(text)
-    asked = next((each for each in tokens if each.text.lower() in PRONOUNS), None)
-    if asked is None:
-        raise SettingError(
-            "The text has no pronoun: {pronouns}. Write one with a pronoun.", pronouns=", ".join(PRONOUNS)
-        )
+    asked = find_pronoun(text)
     weights, spans = attention_of(model, text)
     layer, number = map(int, head.split("."))
     row = weights[layer, number, _inside(spans, Span(asked.start, asked.end))].mean(axis=0)
     return [
-        WordWeight(each.text, float(row[_inside(spans, Span(each.start, each.end))].sum())) for each in tokens
+        WordWeight(each.text, float(row[_inside(spans, Span(each.start, each.end))].sum()))
+        for each in Word(dictionary=PRONOUNS).tokenize(text)
     ]

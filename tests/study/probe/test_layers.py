@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import string
 from pathlib import Path
@@ -333,3 +334,13 @@ def test_every_chinese_sentence_has_the_values_of_the_english_one():
 
     for english, translated in chinese.CHINESE.items():
         assert names(english) == names(translated), english
+
+
+def test_everything_that_is_said_in_a_picture_has_chinese_words():
+    said = set[str]()
+    for path in Path(chinese.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "said":
+                said |= {each.value for each in node.args[1:2] if isinstance(each, ast.Constant)}
+    assert len(said) > 20
+    assert said <= chinese.CHINESE.keys()
