@@ -44,6 +44,11 @@ from inlaid.study.explain.inspect import inspect as inspect
 from inlaid.study.map.layout import map_words as map_words
 from inlaid.study.map.map import map as map
 from inlaid.study.map.pictures import draw_map as draw_map
+from inlaid.study.probe.drift import drift as drift
+from inlaid.study.probe.lens import lens as lens
+from inlaid.study.probe.probe import probe as probe
+from inlaid.study.probe.referents import referents as referents
+from inlaid.study.probe.senses import senses as senses
 from inlaid.study.search.analogy import analogy as analogy
 from inlaid.study.search.approximate import approximate as approximate
 from inlaid.study.search.geometry import geometry as geometry

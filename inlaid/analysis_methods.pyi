@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
+from inlaid.collect.grammar import Language
 from inlaid.config import Count, Fraction, Positive, Range, Seed, Window
 from inlaid.encode.corpus import Corpus
 from inlaid.neural.kinds import AnyModel
@@ -24,6 +25,10 @@ from inlaid.study.explain.explain import ExplainSettings, Explanation
 from inlaid.study.explain.fill import Filled, FillSettings, Objective
 from inlaid.study.map.layout import MOST, MapSettings
 from inlaid.study.map.map import DrawnMap
+from inlaid.study.probe.drift import Drift
+from inlaid.study.probe.probe import Probes, ProbeSettings
+from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
+from inlaid.study.probe.tasks import Split
 from inlaid.study.search.approximate import MAX_EF, MAX_M
 from inlaid.study.search.csls import By
 from inlaid.study.search.formulas import Formula
@@ -395,7 +400,10 @@ class AnalysisMethods:
         steps: Positive = 10,
         runs: Positive = 5,
         top: Positive = 50000,
+        rotate: bool = False,
         seed: Seed = 1,
+        output: Path | None = None,
+        overwrite: bool = False,
         report: Report = ...,
     ) -> Dimensions:
         """What dimensions hold: scores as they are removed, and what single ones correlate with."""
@@ -412,10 +420,77 @@ class AnalysisMethods:
         steps: Positive = 10,
         runs: Positive = 5,
         top: Positive = 50000,
+        rotate: bool = False,
         seed: Seed = 1,
+        output: Path | None = None,
+        overwrite: bool = False,
         report: Report = ...,
     ) -> Dimensions:
         """What dimensions hold: scores as they are removed, and what single ones correlate with."""
+
+    def probe(
+        self,
+        settings: ProbeSettings | None = None,
+        *,
+        language: Language | None = None,
+        probes: Literal["linear", "mlp", "both"] = "both",
+        examples: Positive = 3000,
+        split: Split | None = None,
+        shuffle: bool = False,
+        seed: Seed = 1,
+        task: Sequence[str] = ...,
+        data: str = "world",
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Probes:
+        """What the layers of a model know: probes of each layer, beside control tasks."""
+
+    def senses(
+        self,
+        word: str,
+        settings: SensesSettings | None = None,
+        *,
+        n: Positive = 3,
+        most: Annotated[int, Range(2)] = 5,
+        clusters: Annotated[int, Range(2)] | None = None,
+        layer: int | None = None,
+        occurrences: Annotated[int, Range(FEWEST)] = 200,
+        others: Positive = 1500,
+        seed: Seed = 1,
+        corpus: Path,
+        dictionary: str | Path | Sequence[str | Path] = (),
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Senses:
+        """The senses of a word in a text: its occurrences clustered, beside the spread of other words."""
+
+    @overload
+    def drift(
+        self,
+        word: str,
+        sentences: Sequence[str],
+        *,
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Drift:
+        """One word through the layers of a model, in one sentence or side by side in several."""
+
+    @overload
+    def drift(
+        self,
+        word: str,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Drift:
+        """One word through the layers of a model, in one sentence or side by side in several."""
 
     def compare(
         self,

@@ -165,16 +165,38 @@ class Model(AnyModel):
     ) -> list[TextWords]:
         """A contextual vector for each word of each text: the mean of its tokens, subwords and Chinese
         characters alike."""
+        return self._words(texts, self.layer_number(layer), tokenizer, batch, report)
+
+    def word_layers(
+        self,
+        texts: Iterable[str],
+        *,
+        tokenizer: Tokenizer | None = None,
+        batch: int = 32,
+        report: Report = log,
+    ) -> list[TextWords]:
+        """The vectors of `embed_words` after every layer at once: tables (word, layer, dim)."""
+        return self._words(texts, None, tokenizer, batch, report)
+
+    def _words(
+        self,
+        texts: Iterable[str],
+        layer: int | None,
+        tokenizer: Tokenizer | None,
+        batch: int,
+        report: Report,
+    ) -> list[TextWords]:
+        """Words with their vectors of one layer (word, dim), or of all layers (word, layer, dim)."""
         found: list[TextWords] = []
-        number = self.layer_number(layer)
         listed = check_texts(texts)
         for start in range(0, len(listed), check_size(batch) or 1):
             some = listed[start : start + batch]
             encoded = self._batch(some, report)
-            hidden = self._hidden(encoded, number).float().cpu().numpy()
+            layers = self._layers(encoded)
+            hidden = layers[layer] if layer is not None else torch.stack(layers, dim=2)
             found += [
                 merged_words(text, spans, rows, tokenizer or Word())
-                for text, spans, rows in zip(some, encoded.spans, hidden, strict=True)
+                for text, spans, rows in zip(some, encoded.spans, hidden.float().cpu().numpy(), strict=True)
             ]
         return found
 
@@ -324,19 +346,19 @@ class Model(AnyModel):
         return batch
 
     @torch.no_grad()
-    def _hidden(self, batch: Batch, layer: int) -> Tensor:
-        """Hidden states (text, token, dim) after one layer."""
+    def _layers(self, batch: Batch) -> tuple[Tensor, ...]:
+        """Hidden states (text, token, dim): the input of the first block, then the output of each."""
         ids = batch.ids.to(self.device)
         mask = None if batch.mask.all() else batch.mask.to(self.device)
         network = self.network
         if isinstance(network, BiLM):
-            return network(ids, mask).layers[layer]
+            return network(ids, mask).layers
         if isinstance(network, Seq2Seq):
-            return network.encode(ids, mask, layers=True).output.layers[layer]
+            return network.encode(ids, mask, layers=True).output.layers
         if isinstance(network, Encoder) and self.config.segment_types and batch.segments is not None:
             segments = batch.segments.to(self.device)
-            return network(ids, mask, layers=True, segments=segments, logits=False).layers[layer]
-        return network(ids, mask, layers=True, logits=False).layers[layer]
+            return network(ids, mask, layers=True, segments=segments, logits=False).layers
+        return network(ids, mask, layers=True, logits=False).layers
 
     def _vectors(self, table: Tensor, note: str, *, target: bool = False) -> Vectors:
         words = words_in_order(self.tokenizer, len(table), target=target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +29,33 @@ def masked_distributions(model: Model, ids: Sequence[int], segments: Sequence[in
 
 
 @torch.no_grad()
+def layer_distributions(model: Model, ids: Sequence[int], segments: Sequence[int] = ()) -> list[Tensor]:
+    """By layer, the probabilities of all words (token, word) at every position of a decoder or a masked
+    model: the logit lens."""
+    network = model.network
+    assert isinstance(network, Encoder | Decoder)
+    read = torch.tensor([list(ids)], device=model.device)
+    options = {}
+    if isinstance(network, Encoder) and model.config.segment_types:
+        options["segments"] = torch.tensor([list(segments)], device=model.device)
+    output = network(read, layers=True, logits=False, **options)
+    return [
+        _words(network.head, hidden).softmax(-1).cpu()
+        for hidden in _normed([each[0] for each in output.layers], network.stack.final_norm)
+    ]
+
+
+def _normed(layers: Sequence[Tensor], norm: Any) -> list[Tensor]:
+    """Hidden states by layer as the output layer takes them: the last ones have the final norm already."""
+    return [*(each if norm is None else norm(each) for each in layers[:-1]), layers[-1]]
+
+
+def _words(head: Any, hidden: Tensor) -> Tensor:
+    assert head is not None
+    return head(hidden).float()
+
+
+@torch.no_grad()
 def next_distributions(
     model: Model, ids: Sequence[int], target: Sequence[int] = (), *, layers: bool = False
 ) -> Tensor:
@@ -48,9 +76,7 @@ def next_distributions(
         assert isinstance(network, Decoder)
         output = network(read, layers=layers, logits=False)
         norm = network.stack.final_norm
-    hidden = output.hidden[0, -1:]
+    last = [output.hidden[0, -1:]]
     if layers:
-        inner = torch.cat([each[0, -1:] for each in output.layers[:-1]])
-        hidden = torch.cat([inner if norm is None else norm(inner), hidden])
-    assert network.head is not None
-    return network.head(hidden).float().softmax(-1).cpu()
+        last = _normed([each[0, -1:] for each in output.layers], norm)
+    return _words(network.head, torch.cat(last)).softmax(-1).cpu()

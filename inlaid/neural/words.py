@@ -12,7 +12,7 @@ from inlaid.encode.tokenizers import Tokenizer
 
 @dataclass(frozen=True)
 class TextWords:
-    """The words of one text, and a contextual vector (word, dim) for each."""
+    """The words of one text, and a contextual vector for each: (word, dim), or (word, layer, dim)."""
 
     words: list[str]
     table: np.ndarray
@@ -29,4 +29,4 @@ def merged_words(
         if inside:
             words.append(word.text)
             table.append(rows[inside].mean(0))
-    return TextWords(words, np.stack(table) if table else np.zeros((0, rows.shape[1]), np.float32))
+    return TextWords(words, np.stack(table) if table else np.zeros((0, *rows.shape[1:]), np.float32))

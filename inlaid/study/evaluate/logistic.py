@@ -45,14 +45,18 @@ def classify(
 
 
 def minimize(
-    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    *,
+    iterations: int = MAX_ITERATIONS,
 ) -> np.ndarray:
-    """Where a smooth convex function is least. L-BFGS with backtracking; Nocedal and Wright, chapter 7."""
+    """Where a smooth function is least: everywhere if it is convex, near the start if it is not. L-BFGS with
+    backtracking; Nocedal and Wright, chapter 7."""
     at = start
     value, gradient = value_and_gradient(start)
     steps: list[tuple[np.ndarray, np.ndarray]] = []
     enough = TOLERANCE * float(np.linalg.norm(gradient))
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(iterations):
         if np.linalg.norm(gradient) <= enough:
             break
         direction = -_times_inverse_hessian(gradient, steps)

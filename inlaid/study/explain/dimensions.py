@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,10 +14,11 @@ from inlaid.config import Positive, Seed, check
 from inlaid.encode.vocabulary import Words
 from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
+from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.evaluate.evaluate import Named, Score, evaluate
 from inlaid.study.evaluate.statistics import student
-from inlaid.study.explain.traits import Trait, traits
+from inlaid.study.explain.traits import Held, Trait, held_traits, traits
 from inlaid.vectors import Vectors
 
 TASKS = ("world-fields", "world-analogies")
@@ -38,8 +40,10 @@ class DimensionsSettings:
     """Random orders."""
     top: Positive = 50_000
     """Score only this many first words of a larger space; every point of the curve searches all of them."""
+    rotate: bool = False
+    """Measure the same space after a random rotation, too: cosines stay, dimensions are mixed."""
     seed: Seed = 1
-    """Seed of the random orders and of the sample of words."""
+    """Seed of the random orders, of the rotation and of the sample of words."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -58,6 +62,8 @@ class AblationPoint:
     value: float
     low: float
     high: float
+    rotated: bool = False
+    """Whether the space was rotated first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +73,10 @@ class Dimensions:
     ablation: tuple[AblationPoint, ...]
     traits: tuple[Trait, ...]
     """All of them, strongest correlation first."""
+    held: tuple[Held, ...] = ()
+    """What one dimension says about each trait, and what all say together; where `rotate` is set."""
     settings: DimensionsSettings
+    output: str | None = None
 
     def rows(self) -> list[Row]:
         rows: list[Row] = [("task", "metric", "removed first", "left", "score", "95 %")]
@@ -76,10 +85,18 @@ class Dimensions:
             if each.low == each.low:
                 interval = Message("{low:.3f} to {high:.3f}", low=each.low, high=each.high)
             task = f"{each.task} {each.language}"
+            if each.rotated:
+                task = str(Message("{task}, rotated", task=task))
             rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", str(interval)))
         rows += ["", ("correlation", "p", "dimension", "correlates with")]
         for each in self.traits[: self.settings.n]:
             rows.append((f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait))
+        if self.held:
+            rows += ["", ("trait", "best dimension", "after rotation", "all dimensions")]
+        for each in self.held[: self.settings.n]:
+            rows.append((each.trait, f"{each.single:.3f}", f"{each.rotated:.3f}", f"{each.together:.3f}"))
+        if self.output is not None:
+            rows += ["", str(Message("written to {path}", path=self.output))]
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,6 +109,8 @@ def dimensions(
     tasks: Sequence[Named] = (),
     settings: DimensionsSettings | None = None,
     *,
+    output: Path | None = None,
+    overwrite: bool = False,
     report: Report = silent,
 ) -> Dimensions:
     """What dimensions hold: scores as they are removed, and what single ones correlate with.
@@ -99,13 +118,23 @@ def dimensions(
     Args:
         vectors: a file of vectors
         tasks: names of tasks or task files; those of the embedded world when none is given
+        output: draw the scores, as .png, or as a page with the tables, as .html
     """
     settings = settings or DimensionsSettings()
-    return Dimensions(
+    if output is not None:
+        figures.writable(output, Message("A picture of dimensions"), overwrite=overwrite)
+    found = Dimensions(
         ablation=tuple(ablation(vectors, tasks or TASKS, settings=settings, report=report)),
         traits=tuple(traits(vectors, seed=settings.seed)),
+        held=tuple(held_traits(vectors, settings.seed)) if settings.rotate else (),
         settings=settings,
+        output=None if output is None else str(output),
     )
+    if output is not None:
+        from inlaid.study.explain.dimensions_pictures import drawn
+
+        figures.write(output, drawn(found, output.suffix.lower(), report))
+    return found
 
 
 def ablation(
@@ -120,8 +149,23 @@ def ablation(
     >>> [point.value for point in ablation(vectors) if point.order == "random"]
     """
     settings = settings or DimensionsSettings()
-    orders = _orders(vectors, settings)
-    vectors = _first(vectors, settings.top)
+    whole = _first(vectors, settings.top)
+    found = _ablated(whole, tasks, _orders(vectors, settings), settings, report)
+    if settings.rotate:
+        turned = rotated(vectors, seed=settings.seed)
+        orders = _orders(turned, settings)
+        turned_points = _ablated(_first(turned, settings.top), tasks, orders, settings, report)
+        found += [replace(each, rotated=True) for each in turned_points]
+    return found
+
+
+def _ablated(
+    vectors: Vectors,
+    tasks: Sequence[Named],
+    orders: list[tuple[Order, np.ndarray]],
+    settings: DimensionsSettings,
+    report: Report,
+) -> list[AblationPoint]:
     steps = min(settings.steps, vectors.dim)  # more would repeat the same numbers of dimensions
     lefts = {max(1, round(vectors.dim * step / steps)) for step in range(1, steps + 1)}
     points: list[tuple[Order, np.ndarray, int]] = [

@@ -16,6 +16,7 @@ from inlaid.study.evaluate.world_tasks import world_groups
 from inlaid.vectors import Vectors
 
 FEWEST_WORDS = 4
+LOOKED_AT = 5_000
 SMALLEST_FIELD = 5
 """Fields with fewer words in the space are left out."""
 
@@ -65,6 +66,42 @@ def traits(
         Trait(row, names[column], float(correlations[row, column]), float(adjusted[row, column]))
         for row, column in cells
     ]
+
+
+@dataclass(frozen=True)
+class Held:
+    """How much of a trait is in one dimension, and how much in all of them: correlations over words."""
+
+    trait: str
+    single: float
+    """Of the best single dimension, without sign."""
+    rotated: float
+    """The same after a random rotation, which mixes the dimensions and changes no cosine."""
+    together: float
+    """Of a linear function of all dimensions, fitted to half of the words, on the other half."""
+
+
+def held_traits(vectors: Vectors, seed: int = 1, known: Mapping[str, np.ndarray] | None = None) -> list[Held]:
+    """Traits by how much of each a single dimension holds, the most first; of at most 5,000 words."""
+    ids = np.arange(min(len(vectors), LOOKED_AT))
+    values = {name: np.asarray(each, float)[ids] for name, each in (known or {}).items()}
+    values |= _usual_traits(vectors, ids)
+    names = [name for name, each in values.items() if np.ptp(each) > 0]
+    columns = _standardized(np.stack([_ranked(values[name]) for name in names], axis=1))
+    table = _standardized(vectors.table[ids].astype(np.float64))
+    random = np.random.Generator(np.random.Philox(seed))
+    rotation = np.linalg.qr(random.standard_normal((vectors.dim, vectors.dim)))[0]
+    turned = _standardized((vectors.table[ids] - vectors.table[ids].mean(axis=0)) @ rotation)
+    single, mixed = (np.abs(each.T @ columns).max(axis=0) / len(ids) for each in (table, turned))
+    train = random.permutation(len(ids)) < len(ids) // 2
+    penalty = len(ids) / 10 * np.eye(vectors.dim)
+    weights = np.linalg.solve(table[train].T @ table[train] + penalty, table[train].T @ columns[train])
+    guesses = _standardized(table[~train] @ weights)
+    together = (guesses * _standardized(columns[~train])).mean(axis=0)
+    found = [
+        Held(*each) for each in zip(names, single.tolist(), mixed.tolist(), together.tolist(), strict=True)
+    ]
+    return sorted(found, key=lambda each: -each.single)
 
 
 def _usual_traits(vectors: Vectors, ids: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,0 +1,1 @@
+"""What a model knows: probes, senses, referents, layers."""
