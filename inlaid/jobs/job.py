@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any, cast
 
 import numpy as np
@@ -36,6 +35,7 @@ from inlaid.jobs.unmoved import Unmoved, unmoved_note
 from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report
 from inlaid.vectors import Outcome
+from inlaid.version import VERSION
 
 LONG_RUN_TOKENS = 5_000_000
 """Tokens, times epochs, from which more workers are worth a note."""
@@ -147,7 +147,7 @@ class Job:
             settings=values_of(method),
             corpus=corpus.manifest["hash"],
             encoding=corpus.manifest["encoding"],
-            version=metadata.version("inlaid"),
+            version=VERSION,
             outcome=outcome,
             notes=(*result.card.notes, *self.continuing.notes()),
         )
