@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import tokenize
 from collections.abc import Callable, Iterator
@@ -112,10 +113,15 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+@functools.cache
+def parsed() -> dict[Path, ast.Module]:
+    """The whole package, parsed once for all rules."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
 def broken(rule: Rule) -> list[str]:
     found = list[str]()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
+    for path, tree in parsed().items():
         found += [f"{path.relative_to(PACKAGE.parent)}:{line}" for line in rule(path, tree)]
     return found
 
