@@ -36,13 +36,16 @@ _with_shapes = jaxtyping.jaxtyped
 def checked(function: Any, *, typechecker: Any) -> Any:
     """What the import hook puts around every function and class. Only shapes need jaxtyping, whose wrapper
     takes longer than most functions: half of the time of these tests. Beartype checks the other types."""
-    if inspect.isfunction(function) and all(_is_plain(each, function) for each in _annotations(function)):
+    if inspect.isfunction(function) and _has_plain_types(function):
         return typechecker(function)
     return _with_shapes(function, typechecker=typechecker)
 
 
-def _annotations(function: Any) -> list[str]:
-    return [str(each) for each in function.__annotations__.values()]
+def _has_plain_types(function: Any) -> bool:
+    """The analysis `next` hides, in its module, the built-in function that beartype's own code calls."""
+    annotations = map(str, function.__annotations__.values())
+    hides = function.__module__.rpartition(".")[2] in vars(builtins)
+    return not hides and all(_is_plain(each, function) for each in annotations)
 
 
 def _is_plain(annotation: str, function: Any) -> bool:

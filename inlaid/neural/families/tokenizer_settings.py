@@ -41,9 +41,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     return found
 
 
-def apply_settings(
-    tokenizer: Any, settings: Mapping[str, Any], family: Family, rows: int
-) -> list[str]:
+def apply_settings(tokenizer: Any, settings: Mapping[str, Any], family: Family, rows: int) -> list[str]:
     """Change a tokenizer as the settings say; returns what they contradict, for the card. `rows` is the size
     of the input table."""
     if not isinstance(tokenizer, Tokenizer):
@@ -61,9 +59,7 @@ def apply_settings(
     return [str(each) for each in notes]
 
 
-def _class_of(
-    tokenizer: Tokenizer, settings: Mapping[str, Any], family: Family, notes: list[Message]
-) -> str:
+def _class_of(tokenizer: Tokenizer, settings: Mapping[str, Any], family: Family, notes: list[Message]) -> str:
     """The class a tokenizer is built by, without "Fast"; one that is named and not used gets a note."""
     own = family.tokenizer_class
     given = settings.get("tokenizer_class") or own

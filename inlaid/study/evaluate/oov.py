@@ -116,7 +116,7 @@ class KnownWords:
         return id if id is not None and id < len(self.table) else None
 
     def forget(self, most: int) -> None:
-        """Forget the words that were asked for, and the composed vectors, if there are more than this many."""
+        """Forget the words that were asked for and the composed vectors, each if there are more than this."""
         if len(self._found) > most:
             self._found.clear()
         if len(self._composed_ids) > most:

@@ -70,14 +70,17 @@ class Dimensions:
     settings: DimensionsSettings
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [("task", "metric", "removed first", "left", "score", "95 %")]
+        removed = (Message("removed first"), Message("left"))
+        head = (Message("task"), Message("metric"), *removed, Message("score"), "95 %")
+        rows: list[Row] = [head]
         for each in self.ablation:
             interval = Message("none")
             if each.low == each.low:
                 interval = Message("{low:.3f} to {high:.3f}", low=each.low, high=each.high)
             task = f"{each.task} {each.language}"
-            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", str(interval)))
-        rows += ["", ("correlation", "p", "dimension", "correlates with")]
+            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", interval))
+        titles = (Message("correlation"), "p", Message("dimension"), Message("correlates with"))
+        rows += ["", titles]
         for each in self.traits[: self.settings.n]:
             rows.append((f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait))
         return rows

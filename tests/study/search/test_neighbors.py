@@ -136,7 +136,9 @@ def test_an_unknown_word_in_a_formula(compass: Vectors):
 
 def test_a_word_that_reads_as_a_formula_points_to_analogy():
     typed = "king - man + woman"
-    with pytest.raises(UnknownWord, match="reads as a formula: `analogy\\(vectors, 'king - man \\+ woman'\\)`"):
+    with pytest.raises(
+        UnknownWord, match="reads as a formula: `analogy\\(vectors, 'king - man \\+ woman'\\)`"
+    ):
         neighbors(ROYAL, typed)
     for word in ("e-mails", "new york", "king -"):
         with pytest.raises(UnknownWord) as caught:

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
-import inlaid  # noqa: E402
-from inlaid.neural.checkpoint import load_model  # noqa: E402
+import inlaid
+from inlaid.neural.checkpoint import load_model
 
 
 @pytest.mark.parametrize("text", ["我喜欢吃[MASK]", "我喜欢吃___", "我喜欢吃＿＿", "我喜欢吃<mask>"])
