@@ -9,6 +9,7 @@ import pytest
 
 import inlaid
 from inlaid.errors import FormatError, SettingError, UnknownWord
+from inlaid.messages import Message
 from inlaid.vectors import Vectors
 
 COMPASS = Vectors.of(
