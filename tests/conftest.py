@@ -13,7 +13,7 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,6 +106,22 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.make(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture
+def typed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Type a command; what it printed, or its error where one is expected."""
+
+    from inlaid.cli import main
+
+    def run(*words: str | Path, code: int = 0) -> str:
+        capsys.readouterr()
+        ended = main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert ended == code, err
+        return err if code else out
+
+    return run
 
 
 def pytest_configure(config: pytest.Config) -> None:
