@@ -55,7 +55,7 @@ __all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("inlaid")
+        return importlib.import_module("inlaid.version").VERSION
     where = _NAMES.get(name)
     if where is None:
         raise AttributeError(str(_no_attribute(name)))

@@ -112,9 +112,9 @@ def _run(words: list[str]) -> None:
     if name in ("-h", "--help"):
         print(_overview())
     elif name == "--version":
-        from importlib import metadata
+        from inlaid.version import VERSION
 
-        print(f"inlaid {metadata.version('inlaid')}")
+        print(f"inlaid {VERSION}")
     elif name.replace("-", "_") in analyses:
         from inlaid.commands import analyses as generic
 

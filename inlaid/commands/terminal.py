@@ -115,9 +115,9 @@ def listed(lines: dict[str, str], width: int | None = None) -> str:
     return "\n".join(rows)
 
 
-def print_rows(rows: Sequence[str | tuple[str, ...]]) -> None:
+def print_rows(rows: Sequence[Any]) -> None:
     """Lines as they are; each run of tuples is a table, aligned by what a terminal shows (猫 is two wide)."""
-    for is_table, run in itertools.groupby(rows, key=lambda row: not isinstance(row, str)):
+    for is_table, run in itertools.groupby(rows, key=lambda row: isinstance(row, tuple)):
         for line in _aligned(list(run)) if is_table else run:
             print(line)
 
@@ -173,6 +173,7 @@ def print_json(value: Any) -> None:
 def _aligned(rows: Sequence[Any]) -> Iterator[str]:
     from rich.cells import cell_len
 
+    rows = [tuple(map(str, row)) for row in rows]
     widths = [max(map(cell_len, column)) for column in itertools.zip_longest(*rows, fillvalue="")]
     for row in rows:
         cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)]

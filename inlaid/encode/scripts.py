@@ -29,6 +29,8 @@ MIXED = 0.05
 Traditional text has up to 1 % of characters such as 台 and 里, which are simplified forms of others."""
 ENOUGH = 20
 """Characters of one script only, from which a share means something."""
+NOTICEABLE = 0.01
+"""Share of Chinese words from which a text has a script of Chinese: below it, other text quotes some."""
 JAPANESE = 0.05
 """Share of kana in kana and Chinese characters from which a text is Japanese, which has about a half."""
 
@@ -47,10 +49,18 @@ class Scripts:
     traditional: int
 
     @property
+    def chinese(self) -> int:
+        return self.han + self.simplified + self.traditional
+
+    @property
+    def chinese_share(self) -> float:
+        """About the share of Chinese words: a word has about 5 letters, or 1.7 Chinese characters."""
+        return 3 * self.chinese / max(3 * self.chinese + self.other, 1)
+
+    @property
     def mostly_han(self) -> bool:
-        """Whether Chinese words are more than half: a word has about 5 letters, or 1.7 Chinese characters."""
-        chinese = self.han + self.simplified + self.traditional
-        return chinese * 3 > self.other
+        """Whether Chinese words are more than half."""
+        return self.chinese_share > 0.5
 
     @property
     def traditional_share(self) -> float:
@@ -59,10 +69,11 @@ class Scripts:
 
     @property
     def tells(self) -> bool:
-        """Whether there are enough characters that are in one script only, of Chinese: Japanese has 国 and
-        東 in one script of its own."""
-        is_japanese = self.kana > JAPANESE * (self.kana + self.han + self.simplified + self.traditional)
-        return self.simplified + self.traditional >= ENOUGH and not is_japanese
+        """Whether the text is noticeably Chinese and has enough characters that are in one script only.
+        Japanese has 国 and 東 in one script of its own."""
+        is_japanese = self.kana > JAPANESE * (self.kana + self.chinese)
+        is_chinese = self.chinese_share >= NOTICEABLE and not is_japanese
+        return is_chinese and self.simplified + self.traditional >= ENOUGH
 
     @property
     def mixed(self) -> bool:

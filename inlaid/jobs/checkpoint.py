@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from inlaid.jobs.state import Snapshot, State, bad_row
 from inlaid.messages import Advice, Message
 from inlaid.untrusted import parse_json
 from inlaid.vectors import Mark
+from inlaid.version import VERSION
 
 KEY = "checkpoint"
 """Where the metadata of the file holds all but the tensors; a checkpoint is recognised by it."""
@@ -80,7 +80,7 @@ def save(
         content |= {BEST + name: array for name, array in best.arrays.items()}
     about = {
         "format": FORMAT,
-        "version": metadata.version("inlaid"),
+        "version": VERSION,
         "identity": identity,
         "progress": dataclasses.asdict(progress),
         "dtypes": state.dtypes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any, cast
 
 import numpy as np
@@ -35,7 +34,8 @@ from inlaid.jobs.trial import epochs_that_fit
 from inlaid.jobs.unmoved import Unmoved, unmoved_note
 from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report
-from inlaid.vectors import Outcome
+from inlaid.vectors import Outcome, Vectors
+from inlaid.version import VERSION
 
 LONG_RUN_TOKENS = 5_000_000
 """Tokens, times epochs, from which more workers are worth a note."""
@@ -141,13 +141,18 @@ class Job:
 
     def _labelled(self, training: Training, method: Method, corpus: Corpus, outcome: Outcome) -> Any:
         result = training.result()
+        encoding = corpus.manifest["encoding"]
+        if self.method.abilities.model and isinstance(result, Vectors):
+            encoding = (
+                result.card.encoding or encoding
+            )  # they read text as the vectors they were trained from
         card = dataclasses.replace(
             result.card,
             method=self.name,
             settings=values_of(method),
             corpus=corpus.manifest["hash"],
-            encoding=corpus.manifest["encoding"],
-            version=metadata.version("inlaid"),
+            encoding=encoding,
+            version=VERSION,
             outcome=outcome,
             notes=(*result.card.notes, *self.continuing.notes()),
         )

@@ -32,6 +32,12 @@ TOKENS = 600_000
 LONG_TEXT_BYTES = 50_000_000
 LONG_CORPUS_TOKENS = 10_000_000
 """Size of a text or a corpus, times epochs, from which a plan is made before training."""
+STAGES = {
+    "encoding": Message("encoding"),
+    "counting": Message("counting"),
+    "training": Message("training"),
+}
+"""What the stages of a plan are called."""
 LONG_RUN_SECONDS = 60.0
 """Time from which the plan of a run is shown."""
 
@@ -57,7 +63,7 @@ class Plan:
     def total_seconds(self) -> float:
         return sum(self.seconds.values())
 
-    def rows(self) -> list[str | tuple[str, ...]]:
+    def rows(self) -> list[tuple[Message, Message]]:
         """The plan as a terminal shows it."""
         about = Message("about ") if self.estimated else Message("")
         text = Message(
@@ -66,20 +72,20 @@ class Plan:
             tokens=self.tokens,
             words=self.words,
         )
-        shown: list[str | tuple[str, ...]] = [("text", str(text))]
+        shown = [(Message("text"), text)]
         for stage, seconds in self.seconds.items():
             time = _about(seconds)
             if stage == "training" and self.epochs:
                 time = Message("{time} (epochs: {epochs})", time=time, epochs=self.epochs)
-            shown.append((stage, str(time)))
-        shown.append(("in all", str(_about(self.total_seconds))))
+            shown.append((STAGES[stage], time))
+        shown.append((Message("in all"), _about(self.total_seconds)))
         memory = Message("{about}{size} for the tables", about=about, size=bytes_in_words(self.memory))
         if self.counts:
             counts = bytes_in_words(self.counts)
             memory = Message(
                 "{tables}, about {counts} for co-occurrence counts", tables=memory, counts=counts
             )
-        shown.append(("memory", str(memory)))
+        shown.append((Message("memory"), memory))
         return shown
 
     def to_dict(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def load_model(
     network = fill_network(loaded.config, tensors, path)
     tokenizer = read_tokenizer(path, family, loaded.config)
     settings = {} if tokenizer is None else read_settings(path)
-    changed = apply_settings(tokenizer, settings, family.tokenizer_class, loaded.config.vocab_size)
+    changed = apply_settings(tokenizer, settings, family, loaded.config.vocab_size)
     if tokenizer is not None:
         check_tokenizer(tokenizer, path, loaded.config)
     notes = [*loaded.notes, *changed, *_dtype_notes(tensors.values(), next(network.parameters()).dtype)]

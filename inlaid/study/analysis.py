@@ -61,7 +61,9 @@ from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
 R = TypeVar("R")
-Row = str | tuple[str, ...]
+Cell = str | Message
+"""A message where words are shown; a string for what comes from the data: words, names, numbers."""
+Row = Cell | tuple[Cell, ...]
 INPUT_TYPES = (Vectors, AnyModel, Corpus, str, Path)
 """What an input may be. Where a union allows several, the first of them is read from the command line."""
 
@@ -71,8 +73,8 @@ class Result(Protocol):
     """The answer of an analysis."""
 
     def rows(self) -> Sequence[Row]:
-        """What a terminal shows: lines, and tables as tuples of cells, the header first. Words around values
-        are in the literal of a Message, so that a catalogue can translate them; no f-string has words."""
+        """What a terminal shows: lines, and tables as tuples of cells, the header first. All words, titles of
+        columns too, are literals of messages, so that a catalogue can translate them."""
         ...
 
     def to_dict(self) -> dict[str, Any]:

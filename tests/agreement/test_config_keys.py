@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
+torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 transformers: Any = pytest.importorskip(
     "transformers", reason="transformers is not installed: pip install 'inlaid[peers]'"
 )

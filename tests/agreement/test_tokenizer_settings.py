@@ -16,6 +16,9 @@ transformers = pytest.importorskip(
 tokenizers = pytest.importorskip("tokenizers")
 
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.neural.families import find_family, read_config  # noqa: E402
+from inlaid.neural.families.tokenizer_classes import qwen2_parts  # noqa: E402
+from inlaid.neural.families.tokenizer_settings import apply_settings, read_settings  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat", "Cat", "é", "e", "##s", "猫", "咪", "猫咪", "."]
 TEXT = "Cat É 猫咪 cats."
@@ -250,3 +253,38 @@ def test_a_folder_we_write_keeps_it(older: bool, tmp_path: Path):
     assert found.special_tokens_map == SPECIAL
     assert found(TEXT)["input_ids"] == load_model(tmp_path / "ours").tokenizer.encode(TEXT).ids
     assert WORDS.index("Cat") in found(TEXT)["input_ids"]
+
+
+WRONG = ["GPT2Tokenizer", "RobertaTokenizerFast", "LlamaTokenizerFast", "T5Tokenizer"]
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "as_json"),
+    [
+        *(("qwen2", named, as_json) for named in ("Qwen2Tokenizer", *WRONG) for as_json in (True, False)),
+        *(("qwen3", named, True) for named in ("Qwen2Tokenizer", "GPT2Tokenizer", "LlamaTokenizerFast")),
+    ],
+)
+def test_a_class_that_does_not_fit(name: str, named: str, as_json: bool, tmp_path: Path):
+    """`transformers` knows that folders of Qwen2 name wrong classes, and trusts those of Qwen3."""
+    words = ["<|endoftext|>", *tokenizers.pre_tokenizers.ByteLevel.alphabet(), "'S", "12"]
+    vocabulary = {word: id for id, word in enumerate(words)}
+    merges = [("'", "S"), ("1", "2")]
+    parts = qwen2_parts()
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
+    made.normalizer = parts.normalizer
+    made.pre_tokenizer = parts.pre_tokenizer
+    made.add_special_tokens(["<|endoftext|>"])
+    if as_json:
+        made.save(str(tmp_path / "tokenizer.json"))
+    else:
+        made.model.save(str(tmp_path))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": name, "vocab_size": len(words)}))
+    family = find_family({"model_type": name})
+    ours = family.read_tokenizer(tmp_path, read_config({"model_type": name}))
+    notes = apply_settings(ours, read_settings(tmp_path), family, len(words))
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    for text in ("it'S IT'S 12", "cafe\u0301 12", "中国，12\r\n\n x  y", "<|endoftext|>hi"):
+        assert ours.encode(text).ids == theirs(text)["input_ids"], text
+    assert bool(notes) == (named != "Qwen2Tokenizer")

@@ -328,11 +328,14 @@ def test_referents_are_decided_by_the_pronoun_and_not_by_the_order(language):
 def test_every_referent_is_seen_alone_with_its_pronoun_only(many, language):
     """So that a question is decidable: the text says who is a he and who is a she."""
     told = defaultdict(Counter)
+    patterns = {person: re.compile(PERSON[language].format(person)) for person in people(language)}
     for pair in many[:60_000]:
         sentence = pair.zh if language == "zh" else pair.en
         pronouns = re.findall("[他她](?!们)" if language == "zh" else r"\bs?he\b", sentence)
-        for person in people(language):
-            if len(pronouns) == 1 and re.search(PERSON[language].format(person), sentence):
+        if len(pronouns) != 1:
+            continue
+        for person, pattern in patterns.items():
+            if pattern.search(sentence):
                 told[person][pronouns[0]] += 1
     for found in world.truth(language).referents:
         (pronoun,) = told[found.sentence[slice(*found.referent)]]

@@ -58,6 +58,13 @@ def test_an_out_of_vocabulary_word_in_a_formula(subwords: str, capsys: pytest.Ca
     assert "'catt' is not among the" in refused(capsys, "analogy", "v.inlaid", "catt - cat")
 
 
+def test_neighbors_of_a_formula_point_to_analogy(subwords: str, capsys: pytest.CaptureFixture[str]):
+    told = "It reads as a formula: `inlaid analogy FILE 'cat - dog + mat'` finds"
+    assert told in refused(capsys, "neighbors", "v.inlaid", "cat - dog + mat")
+    assert main(["neighbors", subwords, "cat - dog + mat"]) == 0
+    assert f"'cat - dog + mat' is taken as one word. {told}" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize(
     "formula", ["0.5*(cat + dog)", "0.5 *(cat + dog)", "0.5＊（cat + dog）", "-0.5*(-1*(cat+dog))"]
 )

@@ -51,8 +51,20 @@ def test_words_count_as_often_as_they_occur() -> None:
         ([SIMPLIFIED] * 10 + [TRADITIONAL] * 10, True, False),
         ([SIMPLIFIED] * 99 + [TRADITIONAL], False, False),
         ([ENGLISH] * 20, False, False),
+        ([SIMPLIFIED, TRADITIONAL] + [ENGLISH] * 2000, False, False),
+        ([TRADITIONAL] * 2 + [ENGLISH] * 2000, False, False),
+        ([SIMPLIFIED, TRADITIONAL] * 10 + [ENGLISH] * 1000, True, False),
     ],
-    ids=["simplified", "traditional", "mixed", "one line of a hundred", "english"],
+    ids=[
+        "simplified",
+        "traditional",
+        "mixed",
+        "one line of a hundred",
+        "english",
+        "english that quotes both",
+        "english that quotes traditional",
+        "a part that is mixed",
+    ],
 )
 def test_a_mixed_text_is_recognized(text: list[str], mixed: bool, traditional: bool) -> None:
     found = scripts_of("\n".join(text))
@@ -69,6 +81,13 @@ def test_a_mixed_text_is_simplified_and_says_so() -> None:
     [note] = notes
     assert "50%" in note
     assert "normalize=['nfc', 'width', 'lower']`" in note
+
+
+def test_english_that_quotes_some_chinese_gets_no_note() -> None:
+    corpus, notes = notes_of([SIMPLIFIED, TRADITIONAL, *[ENGLISH] * 2000])
+    assert corpus.manifest["encoding"]["normalize"] == ["nfc", "width", "lower"]
+    assert "國家" in corpus.vocabulary.words
+    assert not notes
 
 
 def test_steps_that_are_set_are_not_changed() -> None:

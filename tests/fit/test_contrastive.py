@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
@@ -18,6 +19,7 @@ from inlaid.feed.contrastive_text import ContrastiveText, even_bounds  # noqa: E
 from inlaid.fit.networks.losses import ContrastiveLoss  # noqa: E402
 from inlaid.neural.checkpoint import load_model  # noqa: E402
 from inlaid.neural.pooling import POOLINGS, pool, pool_padded  # noqa: E402
+from inlaid.report import silent  # noqa: E402
 from inlaid.vectors import Vectors  # noqa: E402
 
 ENGLISH = {"猫": "cat", "狗": "dog", "坐": "sits", "跑": "runs", "大": "big", "小": "small", "红": "red"}
@@ -79,6 +81,24 @@ def test_word_vectors_learn_to_be_near_their_translations(pairs: Path, tmp_path:
         one, two = found[chinese], found[english]
         assert one @ two > 0.9 * np.linalg.norm(one) * np.linalg.norm(two)
     assert (out / "modules.json").is_file()
+
+
+def test_vectors_of_a_folder_read_capitals_as_before(tmp_path: Path):
+    """The tokenizer of the folder lower-cases: after training, 'Cat' must not become an unknown word."""
+    texts = ["Cat eats fish", "Dog eats meat", "Cow eats grass"] * 5
+    start = tmp_path / "start"
+    trained = pipeline.train(texts, "ppmi", dim=3, min_count=1, report=silent)
+    storage.save(trained, start, format="static-embedding", report=silent)
+    (tmp_path / "pairs.tsv").write_text("Cat\tfish\nDog\tmeat\nCow\tgrass\n", "utf-8")
+    assert train(tmp_path / "pairs.tsv", "-o", tmp_path / "learned", "--init-from", start, "--epochs", 1) == 0
+    before, after = (storage.load(path, report=silent) for path in (start, tmp_path / "learned"))
+    assert after.card.encoding["normalize"] == before.card.encoding["normalize"]
+    assert "Cat" in after
+    again = tmp_path / "again"
+    storage.save(after, again, format="static-embedding", report=silent)
+    for folder in (start, tmp_path / "learned", again):
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        assert tokenizer.encode("Cat eats").tokens == ["cat", "eats"]
 
 
 def test_a_stopped_run_resumes_to_the_bit(pairs: Path, tmp_path: Path):

@@ -37,20 +37,6 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def typed(capsys: pytest.CaptureFixture[str]) -> Typed:
-    """Type a command; what it printed, or its error where one is expected."""
-
-    def run(*words: str | Path, code: int = 0) -> str:
-        capsys.readouterr()
-        ended = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert ended == code, err
-        return err if code else out
-
-    return run
-
-
 def weights(folder: Path) -> dict[str, bytes]:
     return {name: array.numpy().tobytes() for name, array in load_model(folder).network.state_dict().items()}
 

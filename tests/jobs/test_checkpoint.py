@@ -172,7 +172,7 @@ def test_another_release_of_the_package_resumes_it(
 ):
     work = toy.Toy()
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.metadata, "version", lambda _: "0.0.9")
+        patch.setattr(checkpoint, "VERSION", "0.0.9")
         checkpoint.save(tmp_path / "c", work.state, None, toy.identity(), PROGRESS)
     checkpoint.restore(checkpoint.open_saved(tmp_path / "c"), toy.Toy().state, toy.identity())
 

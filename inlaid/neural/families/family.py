@@ -106,6 +106,9 @@ class Family:
     tokenizer_class: ClassVar[str] = ""
     """Their tokenizer where a tokenizer_config.json names none; empty: tokenizer.json is taken as it is,
     whatever it names."""
+    tokenizer_class_fixed: ClassVar[bool] = False
+    """Whether `transformers` takes that class even where a tokenizer_config.json names another: the files of
+    some families are known to name a wrong one."""
     classes: ClassVar[Mapping[str, str]] = {}
     """Our kind of head -> their class that has it; the first is the default."""
 

@@ -28,6 +28,7 @@ ADDED = "added_tokens_decoder"
 class Qwen2(Llama):
     model_type = "qwen2"
     tokenizer_class = "Qwen2Tokenizer"
+    tokenizer_class_fixed = True
     keys: ClassVar = {
         **{name: key for name, key in Llama.keys.items() if name not in BIAS},
         "vocab_size": ("vocab_size", 151936),

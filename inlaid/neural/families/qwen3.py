@@ -10,6 +10,7 @@ from inlaid.neural.families.qwen2 import Qwen2
 
 class Qwen3(Qwen2):
     model_type = "qwen3"
+    tokenizer_class_fixed = False
     keys: ClassVar = {
         **Qwen2.keys,
         "attention.head_dim": ("head_dim", 128),

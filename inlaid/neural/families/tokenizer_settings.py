@@ -14,7 +14,8 @@ from tokenizers import AddedToken, Tokenizer
 
 from inlaid.errors import FormatError
 from inlaid.messages import Message
-from inlaid.neural.families.tokenizer_classes import CLASSES, kind_of, rebuild, token_of
+from inlaid.neural.families.family import Family
+from inlaid.neural.families.tokenizer_classes import BYTES, CLASSES, kind_of, rebuild, token_of
 from inlaid.untrusted import library_errors, read_json_object
 
 CONFIG = "config.json"
@@ -23,6 +24,8 @@ SPECIAL_TOKENS = "special_tokens_map.json"
 """Older folders have the special tokens here."""
 NOT_KEPT = ("auto_map", "tokenizer_class", "processor_class", "name_or_path")
 """Settings that do not hold for the folders we write."""
+AS_STORED = ("PreTrainedTokenizer", "TokenizersBackend")
+"""Classes, without "Fast", that name no tokenizer of their own."""
 NAMED = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 LISTED = ("additional_special_tokens", "extra_special_tokens")
 """Where settings name special tokens."""
@@ -38,18 +41,14 @@ def read_settings(folder: Path) -> dict[str, Any]:
     return found
 
 
-def apply_settings(tokenizer: Any, settings: Mapping[str, Any], default_class: str, rows: int) -> list[str]:
-    """Change a tokenizer as the settings say; returns what they contradict, for the card.
-
-    `default_class` is that of tokenizers whose settings name none; empty: the family takes tokenizer.json as
-    it is, whatever they name. `rows` is the size of the input table.
-    """
+def apply_settings(tokenizer: Any, settings: Mapping[str, Any], family: Family, rows: int) -> list[str]:
+    """Change a tokenizer as the settings say; returns what they contradict, for the card. `rows` is the size
+    of the input table."""
     if not isinstance(tokenizer, Tokenizer):
         return []
-    given = settings.get("tokenizer_class") or default_class
-    name = given.removesuffix("Fast") if isinstance(given, str) else ""
     notes: list[Message] = []
-    if default_class and name in CLASSES:
+    name = _class_of(tokenizer, settings, family, notes)
+    if family.tokenizer_class and name in CLASSES:
         with library_errors(_damaged):
             notes += _rebuilt(tokenizer, name, settings)
         special = CLASSES[name].special
@@ -58,6 +57,26 @@ def apply_settings(tokenizer: Any, settings: Mapping[str, Any], default_class: s
     notes += _ignored(tokenizer, settings)
     notes += _add_special_tokens(tokenizer, settings, rows)
     return [str(each) for each in notes]
+
+
+def _class_of(tokenizer: Tokenizer, settings: Mapping[str, Any], family: Family, notes: list[Message]) -> str:
+    """The class a tokenizer is built by, without "Fast"; one that is named and not used gets a note."""
+    own = family.tokenizer_class
+    given = settings.get("tokenizer_class") or own
+    name = given.removesuffix("Fast") if isinstance(given, str) else ""
+    # As in `transformers`: a byte-level vocabulary under this name has a tokenizer.json that is right.
+    is_llama3 = name == "LlamaTokenizer" and kind_of(tokenizer) == BYTES
+    if not family.tokenizer_class_fixed or is_llama3 or name == own:
+        return name
+    if name not in AS_STORED:
+        notes.append(
+            Message(
+                "not used: {name} of tokenizer_config.json; models of this family have a {own}",
+                name=name,
+                own=own,
+            )
+        )
+    return own
 
 
 def _rebuilt(tokenizer: Tokenizer, name: str, settings: Mapping[str, Any]) -> Iterator[Message]:

@@ -118,15 +118,22 @@ class Alignment:
                 pairs=self.pairs,
                 found=self.refinement[-1],
             )
-        rows: list[Row] = [str(learned)]
+        rows: list[Row] = [learned]
         if self.precision:
-            rows.append(("mapping", "by", "precision at", "share right", "95 %", "tested"))
+            rows.append(
+                (
+                    Message("mapping"),
+                    Message("by"),
+                    Message("precision at"),
+                    Message("share right"),
+                    "95 %",
+                    Message("tested"),
+                )
+            )
         for each in self.precision:
             interval = Message("{low:.3f} to {high:.3f}", low=each.low, high=each.high)
             tested = Message("{used:,} of {total:,}", used=each.used, total=each.total)
-            rows.append(
-                (each.mapping, each.by, str(each.at), f"{each.value:.3f}", str(interval), str(tested))
-            )
+            rows.append((each.mapping, each.by, str(each.at), f"{each.value:.3f}", interval, tested))
         if self.words:
             rows += self.words.rows()
         return rows

@@ -10,6 +10,7 @@ import numpy as np
 
 from inlaid.config import Positive, check
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.shapes import Rows
 from inlaid.study.analysis import Row, analysis, plain
@@ -49,13 +50,19 @@ class Changes:
     gained: tuple[Ranked, ...]
 
     def rows(self) -> list[Row]:
-        kinds = {"kept": self.kept, "lost": self.lost, "gained": self.gained}
+        kinds = {
+            Message("kept"): self.kept,
+            Message("lost"): self.lost,
+            Message("gained"): self.gained,
+        }
+        absent = Message("absent")
         with_runs = any(each.stable is not None for some in kinds.values() for each in some)
-        header = (self.word, "", "first", "second")
-        rows: list[Row] = [(*header, "in runs") if with_runs else header]
+        header = (self.word, "", Message("first"), Message("second"))
+        rows: list[Row] = [(*header, Message("in runs")) if with_runs else header]
         for kind, some in kinds.items():
             for each in some:
-                row = (each.word, kind, str(each.first or "absent"), str(each.second or "absent"))
+                places = [str(place) if place else absent for place in (each.first, each.second)]
+                row = (each.word, kind, *places)
                 rows.append((*row, f"{each.stable:.0%}") if with_runs else row)
         return rows
 
@@ -133,7 +140,7 @@ class Stability(Sequence[StableNeighbor]):
 
     def rows(self) -> list[Row]:
         rows = [(each.word, f"{each.share:.0%}", f"{each.rank:.1f}") for each in self.neighbors]
-        return [(self.word, "in runs", "mean rank"), *rows]
+        return [(self.word, Message("in runs"), Message("mean rank")), *rows]
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self)

@@ -117,19 +117,19 @@ class Comparison:
             overlap=self.overlap,
             compared=self.compared,
         )
-        rows: list[Row] = [str(common), str(overlap)]
+        rows: list[Row] = [common, overlap]
         if self.chance is not None:
             moved = Message(
                 "{count:,} words moved further than chance moves them", count=self.significant or 0
             )
-            rows.append(str(Message("between runs of the first: {chance}", chance=self.chance)))
-            rows.append(str(moved))
+            rows.append(Message("between runs of the first: {chance}", chance=self.chance))
+            rows.append(moved)
         shown = self.moved[: self.settings.moved]
         if self.chance is None:
-            rows.append(("moved most", "distance"))
+            rows.append((Message("moved most"), Message("distance")))
             rows += [(each.word, f"{each.distance:.3f}") for each in shown]
         else:
-            rows.append(("moved most", "distance", "p"))
+            rows.append((Message("moved most"), Message("distance"), "p"))
             rows += [(each.word, f"{each.distance:.3f}", f"{each.p:.2g}") for each in shown]
         for each in self.words:
             rows += ["", *each.rows()]

@@ -21,6 +21,12 @@ SHOWN_SEVERITIES: dict[str, tuple[Severity, ...]] = {
     "serious": ("serious",),
 }
 
+SHOWN_AS: dict[Severity, Message] = {
+    "serious": Message("serious"),
+    "warning": Message("warning"),
+    "note": Message("note"),
+}
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -57,13 +63,18 @@ class Diagnosis:
         summary = Message(
             "{words:,} words x {dim}. {verdict}", words=self.words, dim=self.dim, verdict=self.verdict
         )
-        rows: list[Row] = [str(summary)]
+        rows: list[Row] = [summary]
         for each in self.shown:
             examples = Message("")
             if each.examples:
                 examples = Message(" Examples: {examples}.", examples="; ".join(each.examples))
-            rows.append(f"\n{each.severity}: {each.message}{examples}")
-            rows.append(f"  {each.advice}")
+            finding = Message(
+                "{severity}: {message}{examples}",
+                severity=SHOWN_AS[each.severity],
+                message=each.message,
+                examples=examples,
+            )
+            rows += ["", finding, Message("  {advice}", advice=each.advice)]
         return rows
 
     def to_dict(self) -> dict[str, Any]:

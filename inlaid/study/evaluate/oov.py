@@ -49,6 +49,8 @@ class KnownWords:
 
     vectors: Vectors
     settings: OOVSettings = OOVSettings()
+    _found: dict[str, int | None] = field(default_factory=dict[str, int | None])
+    """Ids of words that were asked for: the items of a task repeat a few thousand words."""
     _composed_ids: dict[str, int] = field(default_factory=dict[str, int])
     _composed_rows: list[Vector] = field(default_factory=list[Vector])
 
@@ -64,6 +66,11 @@ class KnownWords:
     def find(self, word: str) -> int | None:
         """The id of a word as `vectors.find` has it or, with `fold_case`, of the first word that differs only
         in case."""
+        if word not in self._found:
+            self._found[word] = self._search(word)
+        return self._found[word]
+
+    def _search(self, word: str) -> int | None:
         if self.settings.fold_case:
             texts = (word, self._normalize(word))
             written = (form for text in texts for form in forms(self.vectors.mark, text))
@@ -72,8 +79,7 @@ class KnownWords:
 
     def ids(self, words: Sequence[str]) -> np.ndarray:
         """The ids of words in the vocabulary; -1 for all others."""
-        found = {word: self.find(word) for word in dict.fromkeys(words)}
-        return np.array([-1 if (id := found[word]) is None else id for word in words], np.int64)
+        return np.array([-1 if (id := self.find(word)) is None else id for word in words], np.int64)
 
     def all_ids(self, words: Sequence[str]) -> np.ndarray:
         """The ids of words in the vocabulary, and of those whose vectors are made from subwords; -1 for words
@@ -110,7 +116,9 @@ class KnownWords:
         return id if id is not None and id < len(self.table) else None
 
     def forget(self, most: int) -> None:
-        """Forget the composed vectors, and their ids, if there are more than this many."""
+        """Forget the words that were asked for and the composed vectors, each if there are more than this."""
+        if len(self._found) > most:
+            self._found.clear()
         if len(self._composed_ids) > most:
             self._composed_ids.clear()
             self._composed_rows.clear()

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from inlaid.messages import Message
-from inlaid.study.analysis import Row, plain
+from inlaid.study.analysis import Cell, Row, plain
 
 T = TypeVar("T")
 WORLD = "world-"
 """How the names of the tasks of the embedded world start."""
+_NAMES = (Message("task"), Message("language"), Message("metric"))
+"""The columns that every table of scores starts with."""
 IN_VOCABULARY = " in vocabulary"
 """Ends the name of a metric over the items whose words are in the vocabulary, where others are scored too:
 vectors with subwords have vectors for out-of-vocabulary words."""
@@ -105,7 +107,7 @@ class Scores(_Listed[Score]):
         others = [score for score in self.items if not score.task.startswith(WORLD)]
         rows = self._table(others) if others else []
         line = Message("Tasks of the embedded world, for vectors trained on its text (`inlaid world`):")
-        return [*rows, str(line), *self._table(of_world)] if of_world else rows
+        return [*rows, line, *self._table(of_world)] if of_world else rows
 
     def _table(self, scores: Sequence[Score]) -> list[Row]:
         shown = [
@@ -115,14 +117,15 @@ class Scores(_Listed[Score]):
                 f"{each.metric} {each.section}".strip(),
                 _cell(each.value),
                 _interval(each),
-                str(Message("{known:,} of {total:,}", known=each.in_vocabulary, total=each.total)),
-                str(Message("{used:,} of {total:,}", used=each.used, total=each.total)),
+                Message("{known:,} of {total:,}", known=each.in_vocabulary, total=each.total),
+                Message("{used:,} of {total:,}", used=each.used, total=each.total),
             )
             for score in scores
             for each in _differing(score)
             if self.sections or not each.section
         ]
-        return [("task", "language", "metric", "score", "95 %", "in vocabulary", "scored"), *shown]
+        head = (*_NAMES, Message("score"), "95 %", Message("in vocabulary"), Message("scored"))
+        return [head, *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"scores": plain(self.items)}
@@ -145,11 +148,12 @@ class Differences(_Listed[Difference]):
                 _cell(each.difference),
                 _interval(each),
                 _cell(each.p),
-                str(Message("{used:,} of {total:,}", used=each.used, total=each.total)),
+                Message("{used:,} of {total:,}", used=each.used, total=each.total),
             )
             for each in self.items
         ]
-        head = ("task", "language", "metric", "first", "second", "difference", "95 %", "p", "both know")
+        compared = (Message("first"), Message("second"), Message("difference"))
+        head = (*_NAMES, *compared, "95 %", "p", Message("both know"))
         return [head, *shown]
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +181,7 @@ class Summaries(_Listed[Summary]):
             for each in self.items
             if self.sections or not each.section
         ]
-        return [("task", "language", "metric", "mean", "95 %", "runs"), *shown]
+        return [(*_NAMES, Message("mean"), "95 %", Message("runs")), *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"summaries": plain(self.items)}
@@ -199,13 +203,13 @@ def _differing(score: Score) -> Iterator[Score]:
             yield each
 
 
-def _cell(value: float) -> str:
-    return "undefined" if value != value else f"{value:.3f}"
+def _cell(value: float) -> Cell:
+    return Message("undefined") if value != value else f"{value:.3f}"
 
 
-def _interval(each: Score | Difference | Summary) -> str:
+def _interval(each: Score | Difference | Summary) -> Cell:
     if isinstance(each, Score) and each.too_few:
-        return str(Message("too few items"))
+        return Message("too few items")
     if each.low != each.low:
-        return str(Message("none"))
-    return str(Message("{low} to {high}", low=_cell(each.low), high=_cell(each.high)))
+        return Message("none")
+    return Message("{low} to {high}", low=_cell(each.low), high=_cell(each.high))

@@ -80,16 +80,18 @@ class Axis:
     seed: int
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [("projection", "95 %", "word", "")]
+        rows: list[Row] = [(Message("projection"), "95 %", Message("word"), "")]
         for each in self.words:
             interval = Message("none")
             if not math.isnan(each.low):
                 interval = Message("{low:+.3f} to {high:+.3f}", low=each.low, high=each.high)
             member = f"({each.member})" if each.member else ""
-            rows.append((f"{each.value:+.3f}", str(interval), each.word, member))
+            rows.append((f"{each.value:+.3f}", interval, each.word, member))
         if math.isnan(self.p):
-            rows.append("\nOne word on a side cannot be left out: whether the lists differ was not tested.")
-            return rows
+            untested = Message(
+                "One word on a side cannot be left out: whether the lists differ was not tested."
+            )
+            return [*rows, "", untested]
         test = Message(
             "leave-one-out: {accuracy:.0%} of the lists are on their own side; permutation test p = {p:.3g} "
             "(smallest possible with so few words: {smallest:.2g})",
@@ -97,7 +99,7 @@ class Axis:
             p=self.p,
             smallest=self.smallest_p,
         )
-        return [*rows, "", str(test)]
+        return [*rows, "", test]
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self)

@@ -79,7 +79,9 @@ class Dimensions:
     output: str | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [("task", "metric", "removed first", "left", "score", "95 %")]
+        removed = (Message("removed first"), Message("left"))
+        head = (Message("task"), Message("metric"), *removed, Message("score"), "95 %")
+        rows: list[Row] = [head]
         for each in self.ablation:
             interval = Message("none")
             if each.low == each.low:
@@ -87,12 +89,14 @@ class Dimensions:
             task = f"{each.task} {each.language}"
             if each.rotated:
                 task = str(Message("{task}, rotated", task=task))
-            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", str(interval)))
-        rows += ["", ("correlation", "p", "dimension", "correlates with")]
+            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", interval))
+        titles = (Message("correlation"), "p", Message("dimension"), Message("correlates with"))
+        rows += ["", titles]
         for each in self.traits[: self.settings.n]:
             rows.append((f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait))
         if self.held:
-            rows += ["", ("trait", "best dimension", "after rotation", "all dimensions")]
+            single = (Message("best dimension"), Message("after rotation"))
+            rows += ["", (Message("trait"), *single, Message("all dimensions"))]
         for each in self.held[: self.settings.n]:
             rows.append((each.trait, f"{each.single:.3f}", f"{each.rotated:.3f}", f"{each.together:.3f}"))
         if self.output is not None:

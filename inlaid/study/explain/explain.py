@@ -121,7 +121,7 @@ class TextEvidence:
         )
         columns = [Message("pmi {word}", word=word) for word in (first, second)]
         columns += [Message("near {word}", word=word) for word in (first, second)]
-        rows: list[Row] = [str(counts), "", str(shared), ("  weight", "context", *map(str, columns))]
+        rows: list[Row] = [counts, "", shared, (Message("  weight"), Message("context"), *columns)]
         for each in self.contexts:
             pmi = (f"{each.first_pmi:.2f}", f"{each.second_pmi:.2f}")
             near = (f"{each.first_count:,.0f}", f"{each.second_count:,.0f}")
@@ -133,7 +133,7 @@ class TextEvidence:
         }
         for title, sentences in titles.items():
             if sentences:
-                rows += [f"\n{title}", *(f"  {each.text}" for each in sentences)]
+                rows += ["", title, *(f"  {each.text}" for each in sentences)]
         return rows
 
 
@@ -170,16 +170,16 @@ class Explanation:
             second=self.second,
             cosine=self.cosine,
         )
-        rows: list[Row] = [str(head)]
+        rows: list[Row] = [head]
         if self.text is not None:
             rows += self.text.rows(self.first, self.second)
         title = Message(
             "dimensions (half of the shares in {half} of {dim})", half=self.half, dim=len(self.dimensions)
         )
-        rows += ["", str(title)]
+        rows += ["", title]
         rows += [(f"  {each.share:+.3f}", str(each.dimension)) for each in self.dimensions[:n]]
         if self.ngrams:
-            rows.append("\nn-grams")
+            rows += ["", Message("n-grams")]
             rows += [(f"  {each.share:+.3f}", each.first, each.second) for each in self.ngrams[:n]]
         return rows
 

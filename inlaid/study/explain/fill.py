@@ -76,7 +76,7 @@ class Filled:
     def rows(self) -> list[Row]:
         rows: list[Row] = [(f"{each.score:+.3f}", each.word) for each in self.words]
         if self.unknown:
-            rows.append(str(Message("without a vector: {words}", words=" ".join(self.unknown))))
+            rows.append(Message("without a vector: {words}", words=" ".join(self.unknown)))
         return rows
 
     def to_dict(self) -> dict[str, Any]:

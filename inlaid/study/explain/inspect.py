@@ -82,7 +82,7 @@ class Inspection:
         return "\n".join(str(line) for line in _lines(self))
 
     def rows(self) -> Sequence[Row]:
-        return [str(line) for line in _lines(self)]
+        return _lines(self)
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self) | {"parameters": self.parameters, "memory": self.memory}

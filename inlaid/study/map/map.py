@@ -25,7 +25,7 @@ class DrawnMap:
     file: Path
 
     def rows(self) -> list[Row]:
-        first, *others = caption(self.map, "en")
+        first, *others = caption(self.map)
         return [f"{self.file}: {first}", *(f"  {line}" for line in others)]
 
     def to_dict(self) -> dict[str, Any]:

@@ -90,18 +90,19 @@ class Geometry:
         hubness = Message("skewness of the {k}-occurrence; above 1: marked hubs", k=self.k)
         antihubs = Message("of words are among the {k} nearest of none", k=self.k)
         pairs = Message("of random pairs ({low:+.3f} to {high:+.3f})", low=self.low, high=self.high)
+        length = Message("length of the mean unit vector; 0: isotropic")
         return [
-            str(summary),
+            summary,
             "",
-            ("hubness", f"{self.skewness:.2f}", str(hubness)),
-            ("anti-hubs", f"{self.antihubs:.1%}", str(antihubs)),
-            ("mean cosine", f"{self.mean_cosine:+.3f}", str(pairs)),
-            ("mean vector", f"{self.mean_length:.3f}", "length of the mean unit vector; 0: isotropic"),
-            ("variance", directions, "along the first principal directions"),
-            ("zero vectors", f"{self.zeros:,}", ""),
+            (Message("hubness"), f"{self.skewness:.2f}", hubness),
+            (Message("anti-hubs"), f"{self.antihubs:.1%}", antihubs),
+            (Message("mean cosine"), f"{self.mean_cosine:+.3f}", pairs),
+            (Message("mean vector"), f"{self.mean_length:.3f}", length),
+            (Message("variance"), directions, Message("along the first principal directions")),
+            (Message("zero vectors"), f"{self.zeros:,}", ""),
             "",
-            (str(Message("among the {k} nearest of", k=self.k)), "hub"),
-            *((str(Message("{times:,} words", times=hub.times)), hub.word) for hub in self.hubs),
+            (Message("among the {k} nearest of", k=self.k), Message("hub")),
+            *((Message("{times:,} words", times=hub.times), hub.word) for hub in self.hubs),
         ]
 
     def to_dict(self) -> dict[str, Any]:

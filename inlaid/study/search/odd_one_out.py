@@ -38,7 +38,7 @@ class OddOneOut:
     def rows(self) -> Sequence[Row]:
         shown = [(f"{each.mean_cosine:+.3f}", each.word) for each in self.words]
         answer = Message("{word} does not belong", word=self.word)
-        return [str(answer), ("mean cosine with the others", "word"), *shown]
+        return [answer, (Message("mean cosine with the others"), Message("word")), *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"word": self.word, "words": [vars(each) for each in self.words]}

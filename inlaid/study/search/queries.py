@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from inlaid.encode.subwords.spelling import WORDPIECE
-from inlaid.errors import SettingError
+from inlaid.errors import SettingError, UnknownWord
+from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report
-from inlaid.study.search.formulas import Formula
-from inlaid.vectors import Vectors
+from inlaid.study.search.formulas import Formula, parse
+from inlaid.vectors import LONGEST_SHOWN, Vectors
 
 Query = str | np.ndarray
 """A word or a vector."""
@@ -36,10 +38,49 @@ def asked_for(vectors: Vectors, query: Query, report: Report) -> Asked:
     if not isinstance(query, str):
         raise SettingError("A query is a word or a NumPy vector; found {kind}.", kind=type(query).__name__)
     id = vectors.find(query)
+    if id is None:
+        _point_to_analogy(vectors, query, report)
     row = vectors[query] if id is None else vectors.table[id]  # from its subwords, or UnknownWord
     if id is None or vectors.mark:
         note_words(vectors, [query], report)
     return Asked(query, pointing(row, query), own_ids(vectors, query) if id is None else (id,))
+
+
+def _point_to_analogy(vectors: Vectors, query: str, report: Report) -> None:
+    """Where an out-of-vocabulary word reads as a formula, raise UnknownWord with what to type; vectors with
+    subwords answer it as one word, and a note says so."""
+    if not _is_formula(vectors, query):
+        return
+    advice = Advice(
+        typed=Message("inlaid analogy FILE {query}", query=shlex.quote(query)),
+        called=Message("analogy(vectors, {query!r})", query=query),
+    )
+    if vectors.composed(query) is None:
+        raise UnknownWord(
+            "'{query}' is not among the {words:,} words. It reads as a formula: `{advice}` finds the words "
+            "nearest to its sum.",
+            query=query,
+            words=len(vectors),
+            advice=advice,
+        )
+    report(
+        Note(
+            "'{query}' is taken as one word. It reads as a formula: `{advice}` finds the words nearest to "
+            "its sum.",
+            query=query,
+            advice=advice,
+        )
+    )
+
+
+def _is_formula(vectors: Vectors, query: str) -> bool:
+    """Whether a query reads as a sum of words; one too long to be shown was not typed as a formula."""
+    if len(query) > LONGEST_SHOWN:
+        return False
+    try:
+        return len(parse(query, vectors.__contains__).terms) > 1
+    except SettingError:
+        return False
 
 
 def asked_by_formula(vectors: Vectors, formula: Formula, report: Report) -> Asked:

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from inlaid.errors import FormatError, SettingError, SourceError, UnknownWord
+from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.analysis import Row, analysis
 from inlaid.study.search.queries import note_words, unit_rows
@@ -44,10 +45,10 @@ class Similarities(Sequence[Similarity]):
 
     def rows(self) -> Sequence[Row]:
         shown = [
-            ("none" if each.cosine is None else f"{each.cosine:+.4f}", each.first, each.second)
+            (Message("none") if each.cosine is None else f"{each.cosine:+.4f}", each.first, each.second)
             for each in self.pairs
         ]
-        return [("cosine", "first", "second"), *shown]
+        return [(Message("cosine"), Message("first"), Message("second")), *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"pairs": [vars(each) for each in self.pairs]}

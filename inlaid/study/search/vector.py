@@ -54,7 +54,7 @@ class WordVector:
             dim=len(self.values),
             length=self.length,
         )
-        return [str(head), " ".join(f"{value:.6g}" for value in self.values.tolist())]
+        return [head, " ".join(f"{value:.6g}" for value in self.values.tolist())]
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "length": self.length, "vector": plain(self.values)}

@@ -101,12 +101,12 @@ class Embedded:
             saved = Message(
                 "{path}: {count:,} texts x {dim}", path=self.output, count=self.count, dim=self.dim
             )
-            rows.append(str(saved))
+            rows.append(saved)
         else:
             rows += [self._row(place) for place in range(min(SHOWN, len(self.texts)))]
             if self.count > SHOWN:
                 more = self.count - SHOWN
-                rows.append(str(Message("and {more:,} more; --output saves all of them", more=more)))
+                rows.append(Message("and {more:,} more; --output saves all of them", more=more))
         return rows
 
     def _row(self, place: int) -> Row:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inlaid.encode.subwords.spelling import BYTE_LEVEL, UNSPACED, WORDPIECE, mark_of, readable
+from inlaid.encode.subwords.spelling import BYTE_LEVEL, SENTENCEPIECE, UNSPACED, WORDPIECE, mark_of, readable
 from inlaid.errors import SettingError
 from inlaid.report import Note, Report
 
@@ -151,6 +151,17 @@ class Tokens:
         start = self.text(before) if before else ""
         whole = self.text([*before, *ids])
         return whole[len(start) :] if whole.startswith(start) else self.text(ids)
+
+
+def visible(token: str) -> str:
+    """A token for a reader: with the spaces before it, in quotes, where it has any.
+
+    >>> print(visible("Ġking"), visible("▁国王"), visible("国王"), visible("##ing"))
+    " king" " 国王" 国王 ##ing
+    """
+    rest = token.lstrip(BYTE_LEVEL + SENTENCEPIECE)
+    spaces = len(token) - len(rest)
+    return f'"{" " * spaces}{rest}"' if spaces else token
 
 
 class GrowingText:

@@ -43,7 +43,7 @@ class FilledMasks:
         rows: list[Row] = []
         for number, words in enumerate(self.masks, 1):
             if len(self.masks) > 1:
-                rows.append(str(Message("mask {number}", number=number)))
+                rows.append(Message("mask {number}", number=number))
             rows += [(f"{each.probability:.4f}", each.word) for each in words]
         return rows
 

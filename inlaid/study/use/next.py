@@ -11,7 +11,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis, plain
-from inlaid.study.use.encoding import Tokens, encode
+from inlaid.study.use.encoding import Tokens, encode, visible
 
 ACROSS = 3
 """Tokens shown for each layer."""
@@ -60,13 +60,13 @@ class NextTokens:
     """By layer, where that was asked for."""
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [(f"{each.probability:.4f}", each.token) for each in self.tokens]
+        rows: list[Row] = [(f"{each.probability:.4f}", visible(each.token)) for each in self.tokens]
         if not self.layers:
             return rows
         rows.append("")
-        rows.append(str(Message("by layer")))
+        rows.append(Message("by layer"))
         for layer in self.layers:
-            cells = [f"{each.token} {each.probability:.3f}" for each in layer.tokens[:ACROSS]]
+            cells = [f"{visible(each.token)} {each.probability:.3f}" for each in layer.tokens[:ACROSS]]
             rows.append((str(layer.layer), *cells))
         return rows
 

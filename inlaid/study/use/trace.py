@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from inlaid.messages import Message
-from inlaid.study.analysis import Row
-from inlaid.study.use.encoding import Tokens
+from inlaid.study.analysis import Cell, Row
+from inlaid.study.use.encoding import Tokens, visible
 from inlaid.study.use.next import LikelyToken, likely
 
 LIKELIEST = 5
@@ -57,17 +57,15 @@ class Trace:
     """Of beam search: every hypothesis that was compared, step by step."""
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [str(Message("start: {tokens}", tokens=" ".join(self.start)))]
+        rows: list[Row] = [Message("start: {tokens}", tokens=" ".join(map(visible, self.start)))]
         for number, step in enumerate(self.steps, 1):
-            cells = [f"{each.token} {each.probability:.3f}" for each in step.likeliest]
+            cells = [f"{visible(each.token)} {each.probability:.3f}" for each in step.likeliest]
             cells += [""] * (LIKELIEST - len(cells))
-            chosen = f"-> {step.chosen.token} {step.chosen.probability:.3f}"
-            rows.append((str(number), *cells, f"{chosen}{_end(step.ends)}"))
+            chosen: Cell = f"-> {visible(step.chosen.token)} {step.chosen.probability:.3f}"
+            if step.ends:
+                chosen = Message("{chosen} (end)", chosen=chosen)
+            rows.append((str(number), *cells, chosen))
         return [*rows, *_branches(self.tree)]
-
-
-def _end(ends: bool) -> str:
-    return str(Message(" (end)")) if ends else ""
 
 
 FATES = {
@@ -78,7 +76,7 @@ FATES = {
 }
 
 
-def _branches(tree: Sequence[Hypothesis]) -> Iterator[str]:
+def _branches(tree: Sequence[Hypothesis]) -> Iterator[Message]:
     """The tree, one hypothesis a line. Not recursive: a text may have more tokens than Python has frames."""
     children: dict[int | None, list[int]] = {}
     for place, node in enumerate(tree):
@@ -88,7 +86,13 @@ def _branches(tree: Sequence[Hypothesis]) -> Iterator[str]:
         place, indent = waiting.pop()
         node = tree[place]
         last = children[node.parent][-1] == place
-        yield f"{indent}{'└ ' if last else '├ '}{node.token}  {node.score:.3f}  {FATES[node.fate]}"
+        yield Message(
+            "{branch}{token}  {score:.3f}  {fate}",
+            branch=indent + ("└ " if last else "├ "),
+            token=visible(node.token),
+            score=node.score,
+            fate=FATES[node.fate],
+        )
         deeper = indent + ("  " if last else "│ ")
         waiting += [(child, deeper) for child in reversed(children.get(place, []))]
 

@@ -58,7 +58,7 @@ class Translations:
 
     def rows(self) -> list[Row]:
         if self.output is not None:
-            return [str(Message("{path}: {count:,} translations", path=self.output, count=self.count))]
+            return [Message("{path}: {count:,} translations", path=self.output, count=self.count)]
         rows: list[Row] = []
         for each in self.translations:
             if each.trace is not None:

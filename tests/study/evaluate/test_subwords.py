@@ -133,7 +133,7 @@ def test_a_word_beyond_top_is_not_composed():
 
 
 def test_the_table_shows_scores_over_the_vocabulary_where_they_differ():
-    rows = evaluate(COMPOSING, [PAIRS, OUTLIERS]).rows()
+    rows = [tuple(map(str, row)) for row in evaluate(COMPOSING, [PAIRS, OUTLIERS]).rows()]
     assert rows[0][-2:] == ("in vocabulary", "scored")
     shown = {(row[0], row[2]): row[-2:] for row in rows[1:]}
     assert shown["pairs", "spearman"] == ("3 of 6", "5 of 6")

@@ -28,20 +28,6 @@ BPE = ["--tokenizer", "bpe", "--subwords", "500"]
 Typed = Callable[..., str]
 
 
-@pytest.fixture
-def typed(capsys: pytest.CaptureFixture[str]) -> Typed:
-    """Type a command; what it printed, or its error where one is expected."""
-
-    def run(*words: str | Path, code: int = 0) -> str:
-        capsys.readouterr()
-        ended = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert ended == code, err
-        return err if code else out
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Text of the world, pairs, and a translator."""

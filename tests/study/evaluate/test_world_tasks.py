@@ -196,4 +196,4 @@ def test_tasks_of_the_world_are_for_its_text():
         evaluate(of_wikipedia)
     asked = evaluate(of_wikipedia, ["world-fields"])
     assert [score.task for score in asked] == ["world-fields"]
-    assert "for vectors trained on its text" in asked.rows()[0]
+    assert "for vectors trained on its text" in str(asked.rows()[0])

@@ -134,6 +134,20 @@ def test_an_unknown_word_in_a_formula(compass: Vectors):
         analogy(compass, "east - nort")
 
 
+def test_a_word_that_reads_as_a_formula_points_to_analogy():
+    typed = "king - man + woman"
+    with pytest.raises(
+        UnknownWord, match="reads as a formula: `analogy\\(vectors, 'king - man \\+ woman'\\)`"
+    ):
+        neighbors(ROYAL, typed)
+    for word in ("e-mails", "new york", "king -"):
+        with pytest.raises(UnknownWord) as caught:
+            neighbors(ROYAL, word)
+        assert "formula" not in str(caught.value)
+    own = Vectors.of([typed, "king", "man"], np.eye(3))
+    assert {each.word for each in neighbors(own, typed)} == {"king", "man"}
+
+
 def test_tiny_and_huge_queries_have_a_direction(compass: Vectors):
     for size in (1e-300, 1e300):
         assert words(neighbors(compass, np.array([-size, 0.0]), n=1)) == ["west"]

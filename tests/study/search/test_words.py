@@ -9,6 +9,7 @@ import pytest
 
 import inlaid
 from inlaid.errors import FormatError, SettingError, UnknownWord
+from inlaid.messages import Message
 from inlaid.vectors import Vectors
 
 COMPASS = Vectors.of(
@@ -53,7 +54,7 @@ def test_similarity_of_pairs_in_a_file(tmp_path: Path):
     assert [str(each) for each in notes] == [
         "1 of 3 pairs hold a word without a vector: they have no cosine."
     ]
-    assert found.rows()[-1] == ("none", "east", "south")
+    assert found.rows()[-1] == (Message("none"), "east", "south")
     (tmp_path / "p.txt").write_text("east west\nnorth\n", "utf-8")
     with pytest.raises(FormatError, match=r"p.txt:2: expected two words .* found 'north'"):
         inlaid.similarity(COMPASS, pairs=tmp_path / "p.txt")

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-import inlaid
-from inlaid.errors import SettingError
-from inlaid.neural.checkpoint import load_model, save_model
-from inlaid.study.use import embed as module
-from inlaid.study.use import embedding_files
-from inlaid.vectors import Card, Vectors
+torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+
+import inlaid  # noqa: E402
+from inlaid.errors import SettingError  # noqa: E402
+from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.study.use import embed as module  # noqa: E402
+from inlaid.study.use import embedding_files  # noqa: E402
+from inlaid.vectors import Card, Vectors  # noqa: E402
 
 WORDS = ["cat", "dog", "苹果", "吃"]
 TABLE = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 0, 4]], np.float32)

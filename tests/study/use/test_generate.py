@@ -285,3 +285,21 @@ def test_a_python_caller_is_told_what_to_load():
         SettingError, match="generate takes a model; found str. Load one with inlaid.load_mod"
     ):
         check_use("folder", "generate")
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [("Ġking", '" king"'), ("▁国王", '" 国王"'), ("ĠĠĠ", '"   "'), ("国王", "国王"), ("##ing", "##ing")],
+)
+def test_tokens_show_the_spaces_before_them(token: str, shown: str):
+    from inlaid.study.use.encoding import visible
+    from inlaid.study.use.next import LikelyToken, NextTokens
+    from inlaid.study.use.trace import Step, Trace
+
+    likely = LikelyToken(token, 3, 0.5)
+    assert visible(token) == shown
+    assert NextTokens(text="a", read=("a",), tokens=(likely,)).rows() == [("0.5000", shown)]
+    start, step = Trace(start=(token,), steps=(Step((likely,), likely, ends=True),)).rows()
+    assert str(start) == f"start: {shown}"
+    assert step[1] == f"{shown} 0.500"
+    assert str(step[-1]) == f"-> {shown} 0.500 (end)"

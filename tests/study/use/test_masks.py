@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+
 import inlaid
 from inlaid.neural.checkpoint import load_model
 
