@@ -1,0 +1,109 @@
+"""Training that starts from a model: what the model has is kept, and a setting that would change it is
+refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+
+from safetensors import safe_open  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+from inlaid.collect import world  # noqa: E402
+
+TINY = ["--dim", "8", "--layers", "1", "--epochs", "1", "--max-length", "32"]
+SUBWORDS = ["--subwords", "400"]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("\n".join(world.sentences("en", words=1500)) + "\n", "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def gpt(text: Path) -> Path:
+    from inlaid import cli
+
+    folder = text.with_name("gpt")
+    assert cli.main(["train", "causal", str(text), "-o", str(folder), *TINY, *SUBWORDS]) == 0
+    return folder
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "card.json").read_text("utf-8"))["settings"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--positions", "rotary"], "positions is rotary, and"),
+        (["--norm", "post"], "norm is post, and"),
+        (["--activation", "relu"], "activation is relu, and"),
+        (["--no-tied"], "tied is False, and"),
+        (["--dropout", "0.5"], "dropout is 0.5, and"),
+        (["--tokenizer", "word"], "tokenizer is given, but the text is encoded as"),
+        (["--tokenizer", "char"], "tokenizer is given, but the text is encoded as"),
+        (["--subwords", "300"], "subwords is given, but the text is encoded as"),
+        (["--normalize", "lower"], "normalize is given, but the text is encoded as"),
+    ],
+)
+def test_a_setting_that_the_model_decides_is_refused(
+    flags: list[str], said: str, typed: Any, text: Path, gpt: Path, tmp_path: Path
+):
+    words = ["train", "causal", text, "-o", tmp_path / "model", "--init-from", gpt, "--epochs", "1"]
+    error = typed(*words, *flags, code=2).err
+    assert said in error
+    assert "Leave out" in error
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_method_for_a_model_of_another_kind_is_named(typed: Any, text: Path, gpt: Path, tmp_path: Path):
+    words = ["train", "masked", text, "-o", tmp_path / "model", "--init-from", gpt]
+    assert "Use the method causal." in typed(*words, code=2).err
+
+
+def test_the_learning_rate_is_lower_from_a_model(typed: Any, text: Path, gpt: Path, tmp_path: Path):
+    assert settings_of(gpt)["learning_rate"] == 1e-3
+    typed("train", "causal", text, "-o", tmp_path / "again", "--init-from", gpt, "--epochs", "1")
+    assert settings_of(tmp_path / "again")["learning_rate"] == 5e-5
+    words = ["train", "causal", text, "-o", tmp_path / "fast", "--init-from", gpt, "--epochs", "1"]
+    typed(*words, "--learning-rate", "0.01")
+    assert settings_of(tmp_path / "fast")["learning_rate"] == 0.01
+
+
+def test_weights_in_bfloat16_are_trained_in_float32(typed: Any, text: Path, gpt: Path, tmp_path: Path):
+    """An update of 1e-6 of a weight is lost in bfloat16, which has three digits."""
+    half = tmp_path / "half"
+    half.mkdir()
+    for file in gpt.iterdir():
+        (half / file.name).write_bytes(file.read_bytes())
+    weights = {name: each.to(torch.bfloat16) for name, each in load_file(gpt / "model.safetensors").items()}
+    save_file(weights, half / "model.safetensors", metadata={"format": "pt"})
+    words = ["train", "causal", text, "-o", tmp_path / "model", "--init-from", half, "--epochs", "1"]
+    typed(*words, "--learning-rate", "1e-7")
+    with safe_open(tmp_path / "model" / "model.safetensors", "pt") as found:
+        after = {name: found.get_tensor(name) for name in found.keys()}  # noqa: SIM118
+    assert {each.dtype for each in after.values()} == {torch.float32}
+    moved = [not torch.equal(after[name], before.float()) for name, before in weights.items()]
+    assert all(moved)
+
+
+def test_a_bilm_without_characters_goes_on_as_it_is(typed: Any, text: Path, tmp_path: Path):
+    sizes = ["--dim", "8", "--cell-dim", "8", "--layers", "1", "--epochs", "1"]
+    typed("train", "bilm", text, "-o", tmp_path / "elmo", "--no-characters", *sizes)
+    typed("train", "bilm", text, "-o", tmp_path / "again", "--init-from", tmp_path / "elmo", "--epochs", "1")
+    assert settings_of(tmp_path / "again")["characters"] is False
+
+
+def test_the_tokenizer_of_a_model_of_words_may_be_named_again(typed: Any, text: Path, tmp_path: Path):
+    typed("train", "masked", text, "-o", tmp_path / "bert", "--tokenizer", "word", *TINY)
+    words = ["train", "masked", text, "-o", tmp_path / "again", "--init-from", tmp_path / "bert"]
+    assert "tokenizer is given" in typed(*words, "--tokenizer", "char", "--epochs", "1", code=2).err
+    typed(*words, "--tokenizer", "word", "--epochs", "1")
