@@ -107,3 +107,44 @@ def test_the_tokenizer_of_a_model_of_words_may_be_named_again(typed: Any, text: 
     words = ["train", "masked", text, "-o", tmp_path / "again", "--init-from", tmp_path / "bert"]
     assert "tokenizer is given" in typed(*words, "--tokenizer", "char", "--epochs", "1", code=2).err
     typed(*words, "--tokenizer", "word", "--epochs", "1")
+
+
+@pytest.mark.parametrize(
+    ("method", "flags"),
+    [
+        ("causal", ["--subwords", "300"]),
+        ("masked", ["--subwords", "700"]),
+        ("masked", ["--tokenizer", "word", "--min-count", "1"]),
+        ("bilm", ["--min-count", "1"]),
+    ],
+)
+def test_traditional_text_is_read_as_the_mixed_text_that_was_learned_from(
+    method: str, flags: list[str], typed: Any, tmp_path: Path
+):
+    """Text in both scripts is converted to simplified; so is what the model then reads."""
+    from inlaid.collect.normalize import traditional
+
+    sentences = list(world.sentences("zh", words=1500))
+    half = len(sentences) // 2
+    mixed = [*sentences[:half], *map(traditional, sentences[half:])]
+    (tmp_path / "mixed.txt").write_text("\n".join(mixed) + "\n", "utf-8")
+    said = typed("train", method, tmp_path / "mixed.txt", "-o", tmp_path / "model", *TINY, *flags).err
+    assert "all of it is converted to simplified" in said
+    assert "no normalization step" not in said
+    found = json.loads(typed("embed", tmp_path / "model", "我们喜欢这个苹果", "我們喜歡這個蘋果", "--json").out)
+    assert found["vectors"][0] == pytest.approx(found["vectors"][1], abs=1e-5)
+
+
+@pytest.mark.parametrize("flags", [["--subwords", "700"], ["--tokenizer", "word", "--min-count", "1"]])
+def test_a_text_of_which_the_model_knows_nothing_has_no_vector(
+    flags: list[str], typed: Any, text: Path, tmp_path: Path
+):
+    typed("train", "masked", text, "-o", tmp_path / "bert", *TINY, *flags)
+    (tmp_path / "lines.txt").write_text("☃☃\na cat\n……\na 猫\n\n", "utf-8")
+    shown = typed("embed", tmp_path / "bert", "--file", tmp_path / "lines.txt", "--json")
+    found = json.loads(shown.out)
+    assert found["numbers"] == [1, 3]
+    assert [each["number"] for each in found["without"]] == [0, 2, 4]
+    assert "3 of 5 texts have no known word" in shown.err
+    assert "1 of 5 texts have something that the tokenizer of this model does not know" in shown.err
+    assert "None of the 1 texts has a vector" in typed("embed", tmp_path / "bert", "☃☃", code=2).err
