@@ -63,7 +63,7 @@ class BiLM(NetworkMethod):
     roles: ClassVar = ("start", "end")
     kind: ClassVar = "bilm"
     surrounds: ClassVar = True
-    next_steps: ClassVar = ('embed {path} "I like apples"', "inspect {path}")
+    next_steps: ClassVar = ('embed {path} "{text}"', "inspect {path}")
     compile: ClassVar = False  # pyright: ignore[reportIncompatibleVariableOverride]  # step by step
 
     dim: Dim | None = None

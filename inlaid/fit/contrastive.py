@@ -53,7 +53,7 @@ class Contrastive(TransformerMethod):
     surrounds: ClassVar = True
     reads_pairs: ClassVar = True
     next_steps: ClassVar = (
-        'embed {path} "I like apples"',
+        'embed {path} "{text}"',
         "evaluate {path} world-sentences",
     )
     batch_tokens: ClassVar = None  # pyright: ignore[reportIncompatibleVariableOverride]  # it counts pairs
@@ -163,9 +163,7 @@ class Contrastive(TransformerMethod):
                     path=path,
                 )
         rate = self.learning_rate or VECTORS_LEARNING_RATE
-        return dataclasses.replace(
-            self, dim=dim, max_length=self.max_length or LONGEST, learning_rate=rate
-        )
+        return dataclasses.replace(self, dim=dim, max_length=self.max_length or LONGEST, learning_rate=rate)
 
     def memory_for(self, data: Corpus) -> int:
         if self.init_from is None or self.starts_from_model:

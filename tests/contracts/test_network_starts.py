@@ -131,7 +131,9 @@ def test_traditional_text_is_read_as_the_mixed_text_that_was_learned_from(
     said = typed("train", method, tmp_path / "mixed.txt", "-o", tmp_path / "model", *TINY, *flags).err
     assert "all of it is converted to simplified" in said
     assert "no normalization step" not in said
-    found = json.loads(typed("embed", tmp_path / "model", "我们喜欢这个苹果", "我們喜歡這個蘋果", "--json").out)
+    found = json.loads(
+        typed("embed", tmp_path / "model", "我们喜欢这个苹果", "我們喜歡這個蘋果", "--json").out
+    )
     assert found["vectors"][0] == pytest.approx(found["vectors"][1], abs=1e-5)
 
 
@@ -140,7 +142,8 @@ def test_a_text_of_which_the_model_knows_nothing_has_no_vector(
     flags: list[str], typed: Any, text: Path, tmp_path: Path
 ):
     typed("train", "masked", text, "-o", tmp_path / "bert", *TINY, *flags)
-    (tmp_path / "lines.txt").write_text("☃☃\na cat\n……\na 猫\n\n", "utf-8")
+    known = text.read_text("utf-8").splitlines()[0]
+    (tmp_path / "lines.txt").write_text(f"☃☃\n{known}\n……\n{known} 猫\n\n", "utf-8")
     shown = typed("embed", tmp_path / "bert", "--file", tmp_path / "lines.txt", "--json")
     found = json.loads(shown.out)
     assert found["numbers"] == [1, 3]
@@ -148,3 +151,26 @@ def test_a_text_of_which_the_model_knows_nothing_has_no_vector(
     assert "3 of 5 texts have no known word" in shown.err
     assert "1 of 5 texts have something that the tokenizer of this model does not know" in shown.err
     assert "None of the 1 texts has a vector" in typed("embed", tmp_path / "bert", "☃☃", code=2).err
+
+
+def test_the_next_steps_are_in_the_language_of_the_text(
+    typed: Any, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    words = ["--tokenizer", "char", "--min-count", "1", *TINY]
+    assert 'generate english "Once upon a"' in typed("train", "causal", text, "-o", "english", *words).out
+    chinese = tmp_path / "chinese.txt"
+    chinese.write_text("\n".join(world.sentences("zh", words=1500)) + "\n", "utf-8")
+    assert 'generate chinese "从前"' in typed("train", "causal", chinese, "-o", "chinese", *words).out
+    for_subwords = ["--subwords", "400", *TINY]
+    assert (
+        '"我喜欢吃[MASK]"' in typed("train", "masked", chinese, "-o", "bert", *TINY, "--subwords", "700").out
+    )
+    assert '"从前"' in typed("train", "causal", chinese, "-o", "gpt", *for_subwords).out
+    assert '"Once upon a"' in typed("train", "causal", text, "-o", "other", *for_subwords).out
+
+
+def test_nothing_is_generated_before_an_error(typed: Any, gpt: Path):
+    shown = typed("generate", gpt, "the", "--max-new-tokens", "500", code=2)
+    assert shown.out == ""
+    assert "exceed this model's maximum length of 32" in shown.err

@@ -46,7 +46,9 @@ def _double_array(values: Mapping[bytes, int]) -> bytes:
     prefixes = sorted({key[:length] for key in values for length in range(1, len(key))})
     bases = {b"": 0} | {prefix: BLOCK + GROUP * number for number, prefix in enumerate(prefixes)}
     places = {key: bases[key[:-1]] ^ key[-1] for key in (*prefixes, *values)}
-    units = {places[prefix]: prefix[-1] | (places[prefix] ^ bases[prefix]) << OFFSET_BITS for prefix in prefixes}
+    units = {
+        places[prefix]: prefix[-1] | (places[prefix] ^ bases[prefix]) << OFFSET_BITS for prefix in prefixes
+    }
     used = {0, *bases.values(), *places.values()}
     free = (place for place in itertools.count(1) if place not in used)
     for (key, value), leaf in zip(values.items(), free, strict=False):

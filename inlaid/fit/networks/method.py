@@ -60,7 +60,8 @@ class NetworkMethod(Optimization, ABC):
     kind: ClassVar[str]
     """The kind of network it trains, as a config calls it."""
     next_steps: ClassVar[tuple[str, ...]] = ()
-    """Commands to try with what it learned; {path} is its folder."""
+    """Commands to try with what it learned; {path} is its folder, and {text}, {start} and {blank} are examples
+    in the language of the text."""
     surrounds: ClassVar[bool] = False
     """Its tokenizer puts a token after every text, and the start token before it if it has one."""
     last_role: ClassVar[str] = "end"
@@ -112,7 +113,9 @@ class NetworkMethod(Optimization, ABC):
             return own
         if self.starts_from_model:
             self.refuse_other_tokenizer(encoding)
-            return dataclasses.replace(encoding, tokenizer=Encoding().tokenizer, tokenizer_file=self.init_from)
+            return dataclasses.replace(
+                encoding, tokenizer=Encoding().tokenizer, tokenizer_file=self.init_from
+            )
         if not encoding.has_subwords and encoding.unknown is None:
             return dataclasses.replace(encoding, unknown=UNKNOWN)
         return encoding

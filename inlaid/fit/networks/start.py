@@ -154,7 +154,8 @@ def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) 
             id = named
         if id is None:
             raise SettingError(
-                "The tokenizer of this model has no token for {role}; expected one of {names}.",
+                "The tokenizer of this model has no token for {role}; expected one of {names}. Add it to the "
+                "tokenizer and to the table of token vectors, or start from a model that has it.",
                 role=role,
                 names=", ".join(NAMES[role]),
             )

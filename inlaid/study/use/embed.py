@@ -19,8 +19,8 @@ from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
 from inlaid.study.analysis import Row, analysis, plain
-from inlaid.study.use.encoding import unknown_tokens
 from inlaid.study.use.embedding_files import EmbeddedTexts, check_output, save
+from inlaid.study.use.encoding import unknown_tokens
 from inlaid.study.use.texts import chunks, shortened, texts_of
 from inlaid.vectors import Vectors
 
@@ -278,8 +278,8 @@ class _ByModel:
         blank = np.array([not text.strip() for text in texts], bool)
         known = (counts[:, 0] > counts[:, 1]) & ~blank
         partly = np.flatnonzero(known & (counts[:, 1] > 0))
-        if len(partly):
-            self.with_unknown = self.with_unknown or texts[partly[0]]
+        if len(partly) and not self.unknown_count:
+            self.with_unknown = texts[int(partly[0])]
         self.unknown_count += len(partly)
         return known
 

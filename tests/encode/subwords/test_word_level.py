@@ -49,5 +49,7 @@ def test_steps_of_normalisation_travel_along():
     notes: list[object] = []
     tokenizer_for(Words.of(["a"]), {"normalize": ["stems"]}, notes.append)
     assert notes == [
-        Note("A tokenizer.json has no normalization step '{name}'. Apply it to your text first.", name="stems")
+        Note(
+            "A tokenizer.json has no normalization step '{name}'. Apply it to your text first.", name="stems"
+        )
     ]
