@@ -60,8 +60,8 @@ class NetworkMethod(Optimization, ABC):
     kind: ClassVar[str]
     """The kind of network it trains, as a config calls it."""
     next_steps: ClassVar[tuple[str, ...]] = ()
-    """Commands to try with what it learned; {path} is its folder, and {text}, {start} and {blank} are examples
-    in the language of the text."""
+    """Commands to try with what it learned; {path} is its folder, and {text}, {start} and {blank} are
+    examples in the language of the text."""
     surrounds: ClassVar[bool] = False
     """Its tokenizer puts a token after every text, and the start token before it if it has one."""
     last_role: ClassVar[str] = "end"
