@@ -174,3 +174,13 @@ def test_nothing_is_generated_before_an_error(typed: Any, gpt: Path):
     shown = typed("generate", gpt, "the", "--max-new-tokens", "500", code=2)
     assert shown.out == ""
     assert "exceed this model's maximum length of 32" in shown.err
+
+
+def test_sentence_embeddings_start_from_a_tied_encoder(typed: Any, text: Path, tmp_path: Path):
+    typed("train", "masked", text, "-o", tmp_path / "bert", *TINY, "--subwords", "400")
+    lines = text.read_text("utf-8").splitlines()
+    pairs = [f"{one}\t{other}\n" for one, other in zip(lines, lines[1:], strict=False)]
+    (tmp_path / "pairs.tsv").write_text("".join(pairs), "utf-8")
+    words = ["train", "contrastive", tmp_path / "pairs.tsv", "-o", tmp_path / "sentences", "--epochs", "1"]
+    typed(*words, "--init-from", tmp_path / "bert")
+    assert settings_of(tmp_path / "sentences")["learning_rate"] == 5e-5

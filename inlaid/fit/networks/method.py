@@ -181,7 +181,7 @@ class NetworkMethod(Optimization, ABC):
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, value in found.items():
             given = getattr(self, name)
-            if given not in (defaults.get(name, value), value):
+            if name in defaults and given not in (defaults[name], value):
                 raise SettingError(
                     "{name} is {given}, and {path} has {found}. Leave out {name}.",
                     name=name,
