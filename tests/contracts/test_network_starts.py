@@ -3,6 +3,7 @@ refused."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -179,7 +180,7 @@ def test_nothing_is_generated_before_an_error(typed: Any, gpt: Path):
 def test_sentence_embeddings_start_from_a_tied_encoder(typed: Any, text: Path, tmp_path: Path):
     typed("train", "masked", text, "-o", tmp_path / "bert", *TINY, "--subwords", "400")
     lines = text.read_text("utf-8").splitlines()
-    pairs = [f"{one}\t{other}\n" for one, other in zip(lines, lines[1:], strict=False)]
+    pairs = [f"{one}\t{other}\n" for one, other in itertools.pairwise(lines)]
     (tmp_path / "pairs.tsv").write_text("".join(pairs), "utf-8")
     words = ["train", "contrastive", tmp_path / "pairs.tsv", "-o", tmp_path / "sentences", "--epochs", "1"]
     typed(*words, "--init-from", tmp_path / "bert")
