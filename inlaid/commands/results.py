@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import tempfile
 from abc import ABC, abstractmethod
@@ -293,8 +294,31 @@ class ModelTarget(Target):
         from inlaid import registry
 
         commands = registry.find("method", result.card.method).next_steps
-        lines = [f"  inlaid {command.format(path=_typed(path))}" for command in commands]
+        examples = EXAMPLES["zh" if _knows_chinese(result) else "en"]
+        lines = [f"  inlaid {command.format(path=_typed(path), **examples)}" for command in commands]
         print("\nNext:", *lines, sep="\n")
+
+
+EXAMPLES = {
+    "zh": {"text": "我喜欢苹果", "start": "从前", "blank": "我喜欢吃[MASK]"},
+    "en": {"text": "I like apples", "start": "Once upon a", "blank": "I like to eat [MASK]"},
+}
+"""Texts to try a model with."""
+CHINESE_SHARE = 0.1
+"""Share of Chinese words in a vocabulary from which a model is shown Chinese."""
+
+
+def _knows_chinese(result: Any) -> bool:
+    """Whether a part of the vocabulary of a model, or of vectors, is Chinese."""
+    from inlaid.encode.chinese import HAN
+    from inlaid.encode.subwords.spelling import BYTE_LEVEL, mark_of, readable
+    from inlaid.vectors import Vectors
+
+    words = list(result.words) if isinstance(result, Vectors) else list(result.tokenizer.get_vocab())
+    if mark_of(words) == BYTE_LEVEL:
+        words = readable(words)
+    chinese = sum(bool(re.search(f"[{HAN}]", word)) for word in words)
+    return chinese >= CHINESE_SHARE * len(words)
 
 
 def _files_in(folder: Path) -> set[Path]:

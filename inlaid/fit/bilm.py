@@ -63,7 +63,7 @@ class BiLM(NetworkMethod):
     roles: ClassVar = ("start", "end")
     kind: ClassVar = "bilm"
     surrounds: ClassVar = True
-    next_steps: ClassVar = ('embed {path} "I like apples"', "inspect {path}")
+    next_steps: ClassVar = ('embed {path} "{text}"', "inspect {path}")
     compile: ClassVar = False  # pyright: ignore[reportIncompatibleVariableOverride]  # step by step
 
     dim: Dim | None = None
@@ -77,8 +77,9 @@ class BiLM(NetworkMethod):
     """Read words by their characters, with a CNN. `--no-characters`: from a table of the vocabulary."""
     max_characters: Annotated[int, Range(3, 10_000)] | None = None
     """Bytes of a word that are read, with its two boundaries; by default 50."""
-    dropout: Dropout = 0.1
-    """Dropout of the input of each LSTM and of the output layer."""
+    dropout: Dropout | None = None
+    """Dropout of the input of each LSTM and of the output layer; by default 0.1, or as the model that
+    training starts from has it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +107,7 @@ class BiLM(NetworkMethod):
             "layers": config.layers,
             "characters": bool(config.characters.vocab_size),
         }
-        return sizes | ({"max_characters": config.characters.max_length} if self.characters else {})
+        return sizes | ({"max_characters": config.characters.max_length} if sizes["characters"] else {})
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
         end = special.get("end")

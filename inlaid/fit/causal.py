@@ -23,7 +23,7 @@ class Causal(TransformerMethod):
 
     roles: ClassVar = ("end",)
     kind: ClassVar = "decoder"
-    next_steps: ClassVar = ('generate {path} "从前"', 'next {path} "Once upon a"', "inspect {path}")
+    next_steps: ClassVar = ('generate {path} "{start}"', 'next {path} "{start}"', "inspect {path}")
 
     def config(self, words: int, special: Mapping[str, int]) -> Config:
         return make_config(self.decoder_fields(words, special))

@@ -20,7 +20,15 @@ from inlaid.encode.corpus import Corpus, Encoding, encoding_of
 from inlaid.errors import SettingError, need
 from inlaid.feed.contrastive_text import ContrastiveText
 from inlaid.fit.networks.earlier import network_folder, read_vectors
-from inlaid.fit.networks.method import BYTES, OF_FILES, UNKNOWN, WORDS, NetworkMethod, encoding_of_words
+from inlaid.fit.networks.method import (
+    BYTES,
+    OF_FILES,
+    UNKNOWN,
+    WORDS,
+    LearningRate,
+    NetworkMethod,
+    encoding_of_words,
+)
 from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.jobs.training import Training
 from inlaid.neural.config import Config, make_config
@@ -29,9 +37,8 @@ from inlaid.report import Report, silent
 from inlaid.untrusted import read_json_object
 
 TRANSFORMER = "sentence_bert_config.json"
-LEARNING_RATES = {"model": 5e-5, "vectors": 1e-2, "fresh": 1e-3}
-"""The learning rate by what training starts from."""
-LearningRate = Annotated[float, Range(1e-9)]
+VECTORS_LEARNING_RATE = 1e-2
+"""Where training starts from word vectors."""
 LONGEST = 1 << 16
 """Tokens of a text of word vectors, which have no positions, at most."""
 
@@ -46,7 +53,7 @@ class Contrastive(TransformerMethod):
     surrounds: ClassVar = True
     reads_pairs: ClassVar = True
     next_steps: ClassVar = (
-        'embed {path} "I like apples"',
+        'embed {path} "{text}"',
         "evaluate {path} world-sentences",
     )
     batch_tokens: ClassVar = None  # pyright: ignore[reportIncompatibleVariableOverride]  # it counts pairs
@@ -68,7 +75,7 @@ class Contrastive(TransformerMethod):
     """Column of the sources: a name, or a number in files without a header."""
     target_column: str = "2"
     """Column of the targets."""
-    learning_rate: LearningRate | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    learning_rate: LearningRate | None = None
     """Peak learning rate, reached after the warm-up; by default 5e-5 from a model, 1e-2 from vectors, and
     1e-3 for a fresh network."""
     epochs: Annotated[int, Range(1, 1_000_000)] = 3
@@ -100,27 +107,17 @@ class Contrastive(TransformerMethod):
         """The encoding of the text: that of the model or of the vectors that training starts from."""
         if self.init_from is None:
             return super().prepared(encoding)
-        self._refuse_other_tokenizer(encoding)
         kept = {name: getattr(encoding, name) for name in OF_FILES} | {"min_count": 1}
         folder = self.network_folder
         if folder is not None and (folder / WORDS).is_file():
-            return encoding_of_words(folder, encoding)
+            own = encoding_of_words(folder, encoding)
+            self.refuse_other_tokenizer(encoding, own)
+            return own
+        self.refuse_other_tokenizer(encoding)
         if folder is not None:
             lower = ("lower",) if _lower_cases(folder) else None
             return dataclasses.replace(Encoding(tokenizer_file=folder, normalize=lower), **kept)
         return dataclasses.replace(self._encoding_of_vectors(), **kept)
-
-    def _refuse_other_tokenizer(self, encoding: Encoding) -> None:
-        default = Encoding(**self.encoding_defaults)
-        for each in dataclasses.fields(Encoding):
-            if each.name not in (*OF_FILES, "min_count") and getattr(encoding, each.name) != getattr(
-                default, each.name
-            ):
-                raise SettingError(
-                    "{name} is given, but the text is encoded as {path} has it. Leave out {name}.",
-                    name=each.name,
-                    path=self.init_from,
-                )
 
     def _encoding_of_vectors(self) -> Encoding:
         """As the text of the vectors was encoded; words as they are written where nothing is known about
@@ -144,28 +141,20 @@ class Contrastive(TransformerMethod):
 
     def for_corpus(self, data: Corpus) -> NetworkMethod:
         """The same settings with every size set: by what training starts from, or by the preset."""
-        start = "fresh"
-        if self.init_from is not None:
-            start = "model" if self.starts_from_model else "vectors"
-        rate = self.learning_rate or LEARNING_RATES[start]
-        method = dataclasses.replace(self, learning_rate=rate)
-        if start == "vectors":
-            sized = method._sized_as_vectors()
-        elif start == "model":
-            folder: Any = self.network_folder
-            longest = self.max_length or _longest(folder)
-            sized = dataclasses.replace(method, max_length=longest).sized_as(
-                family_of(folder).read_folder(folder)
-            )
-        else:
-            sized = super(Contrastive, method).for_corpus(data)
-        return sized
+        if self.starts_from_vectors:
+            return self._sized_as_vectors()
+        folder = self.network_folder
+        if folder is None:
+            return super().for_corpus(data)
+        limited = dataclasses.replace(self, max_length=self.max_length or _longest(folder))
+        return limited.sized_as(family_of(folder).read_folder(folder))
 
     def _sized_as_vectors(self) -> Contrastive:
         path: Any = self.init_from
         dim = read_vectors(path, silent).dim
-        settings = ("dim", "layers", "heads", "feed_forward_dim", "positions", "pooling")
-        for name in (*settings, "gradient_checkpointing"):
+        sizes = ("dim", "layers", "heads", "feed_forward_dim")
+        parts = ("positions", "norm", "activation", "dropout", "pooling", "gradient_checkpointing")
+        for name in (*sizes, *parts):
             if getattr(self, name) not in (None, False, dim if name == "dim" else None):
                 raise SettingError(
                     "{name} is given, but the network is the table of {path} alone, with the mean of its "
@@ -173,7 +162,8 @@ class Contrastive(TransformerMethod):
                     name=name,
                     path=path,
                 )
-        return dataclasses.replace(self, dim=dim, max_length=self.max_length or LONGEST)
+        rate = self.learning_rate or VECTORS_LEARNING_RATE
+        return dataclasses.replace(self, dim=dim, max_length=self.max_length or LONGEST, learning_rate=rate)
 
     def memory_for(self, data: Corpus) -> int:
         if self.init_from is None or self.starts_from_model:

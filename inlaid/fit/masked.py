@@ -29,8 +29,8 @@ class Masked(TransformerMethod):
     kind: ClassVar = "encoder"
     surrounds: ClassVar = True
     next_steps: ClassVar = (
-        'fill {path} "我喜欢吃[MASK]"',
-        'embed {path} "I like apples"',
+        'fill {path} "{blank}"',
+        'embed {path} "{text}"',
         "inspect {path}",
     )
 

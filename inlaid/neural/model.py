@@ -248,7 +248,7 @@ class Model(AnyModel):
         self, texts: Sequence[str], sentence: Sentence, truncate: bool, report: Report
     ) -> EncodedTexts:
         self._check_readable()
-        if self._reads_characters:
+        if self.reads_characters:
             spelled = spelled_texts(self.tokenizer, texts, self.config, report)
             encoded = spelled.encoded(self.config.characters.max_length)
             check_words(texts, encoded, self.config)
@@ -317,11 +317,12 @@ class Model(AnyModel):
             yield part.unflatten(0, run)
 
     @property
-    def _reads_characters(self) -> bool:
+    def reads_characters(self) -> bool:
+        """Whether the network reads words by their characters, so that it knows all of them."""
         return isinstance(self.network, BiLM) and self.network.characters is not None
 
     def _check_readable(self) -> None:
-        if self._reads_characters and (self.tokenizer is None or not has_boundaries(self.config)):
+        if self.reads_characters and (self.tokenizer is None or not has_boundaries(self.config)):
             raise SettingError(
                 "This model's folder has no tokenizer that cuts text into words, so it takes tokenized "
                 "sentences: call model.network(*character_ids(sentences))."
@@ -334,7 +335,7 @@ class Model(AnyModel):
 
     def _batch(self, texts: Sequence[str], report: Report = log) -> Batch:
         self._check_readable()
-        if self._reads_characters:
+        if self.reads_characters:
             spelled = spelled_texts(self.tokenizer, texts, self.config, report)
             return spelled.batch(self.config.characters.max_length)
         batch = make_batch(self.tokenizer, texts, padding=self.config.special.padding)

@@ -176,6 +176,14 @@ def _encode_chunk(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
         return encode(list(texts))
 
 
+def ids_of(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """The ids of texts, without any that the tokenizer adds."""
+    with library_errors(_cannot_encode):
+        if isinstance(tokenizer, PairTokenizer):
+            return tokenizer.ids_of(list(texts), target=False)
+        return [each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
 def encode_one(tokenizer: Any, text: str) -> Any:
     """The encoding of one text, with its spans."""
     with library_errors(_cannot_encode):

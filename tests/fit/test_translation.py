@@ -250,7 +250,7 @@ def test_its_first_loss_is_that_of_transformers(pairs: Path, opus: Path):
 
     lines = pairs.read_text("utf-8").splitlines()[:12]
     sentences = [side for line in lines for side in line.split("\t")]
-    method = Translation(init_from=opus, batch_tokens=4096, held_out=0.0, label_smoothing=0.0, dropout=0.0)
+    method = Translation(init_from=opus, batch_tokens=4096, held_out=0.0, label_smoothing=0.0)
     corpus = method.encode_pairs(sentences, method.prepared(Encoding(tokenizer="bpe")))
     training: Any = method.start(corpus)
     training.network.eval()

@@ -11,8 +11,9 @@ from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Engine
 from tokenizers.models import WordLevel
 
-from inlaid.collect.normalize import HALF_WIDTH
+from inlaid.collect.normalize import HALF_WIDTH, simplified_characters
 from inlaid.encode.chinese import HAN
+from inlaid.encode.subwords.characters_map import mapping_normalizer
 from inlaid.encode.vocabulary import Words
 from inlaid.report import Note, Report
 
@@ -79,11 +80,14 @@ def _is_single_word(word: str) -> bool:
 
 
 def library_normalizer(names: tuple[str, ...] | list[str], report: Report) -> Any:
-    """Our normalization steps as the library has them; None if there are none."""
+    """Our normalization steps as the library has them; None if there are none. Traditional Chinese becomes
+    simplified character by character there."""
     steps: list[Any] = []
     for name in names:
         if name == "width":
             steps += [normalizers.Replace(chr(point), chr(half)) for point, half in HALF_WIDTH.items()]
+        elif name == "simplified":
+            steps.append(mapping_normalizer(simplified_characters()))
         elif name in STEPS:
             steps.append(STEPS[name]())
         else:

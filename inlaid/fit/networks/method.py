@@ -39,6 +39,13 @@ HELD_OUT_FROM = 200
 """Sentences from which some are held out."""
 Dim = Annotated[int, Range(1, MAX_DIM)]
 Layers = Annotated[int, Range(1, 500)]
+LearningRate = Annotated[float, Range(1e-9)]
+FRESH_LEARNING_RATE = 1e-3
+MODEL_LEARNING_RATE = 5e-5
+"""Where training goes on from a model: a higher one undoes what it knows."""
+DROPOUT = 0.1
+METHODS = {"bilm": "bilm", "encoder": "masked", "decoder": "causal", "seq2seq": "translation"}
+"""The method that trains each kind of network."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +60,8 @@ class NetworkMethod(Optimization, ABC):
     kind: ClassVar[str]
     """The kind of network it trains, as a config calls it."""
     next_steps: ClassVar[tuple[str, ...]] = ()
-    """Commands to try with what it learned; {path} is its folder."""
+    """Commands to try with what it learned; {path} is its folder, and {text}, {start} and {blank} are
+    examples in the language of the text."""
     surrounds: ClassVar[bool] = False
     """Its tokenizer puts a token after every text, and the start token before it if it has one."""
     last_role: ClassVar[str] = "end"
@@ -70,8 +78,11 @@ class NetworkMethod(Optimization, ABC):
     """Tokens of a text at most; by default 128, 256 or 512."""
     batch_tokens: Annotated[int, Range(1)] | None = None
     """Tokens of a batch, padding included; by default 1024, 4096 or 16384."""
-    dropout: Dropout = 0.1
-    """Dropout between the layers."""
+    dropout: Dropout | None = None
+    """Dropout between the layers; by default 0.1, or as the model that training starts from has it."""
+    learning_rate: LearningRate | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Peak learning rate, reached after the warm-up; by default 1e-3, or 5e-5 where training starts from a
+    model."""
     held_out: Annotated[float, Range(0, 0.5)] = 0.02
     """Share of the text that is not trained on; its loss decides about early stopping."""
     init_from: Path | None = None
@@ -97,15 +108,32 @@ class NetworkMethod(Optimization, ABC):
         if self.init_from is not None and not self.init_from.exists():
             raise SourceError("There is no file or folder '{path}'.", path=self.init_from)
         if self.starts_from_model and (self.init_from / WORDS).is_file():  # pyright: ignore
-            return encoding_of_words(self.init_from, encoding)  # pyright: ignore[reportArgumentType]
+            own = encoding_of_words(self.init_from, encoding)  # pyright: ignore[reportArgumentType]
+            self.refuse_other_tokenizer(encoding, own)
+            return own
         if self.starts_from_model:
-            default = Encoding(**self.encoding_defaults)
-            if encoding.tokenizer == default.tokenizer:  # nothing else was asked for
-                encoding = dataclasses.replace(encoding, tokenizer=Encoding().tokenizer)
-            return dataclasses.replace(encoding, tokenizer_file=self.init_from)
+            self.refuse_other_tokenizer(encoding)
+            return dataclasses.replace(
+                encoding, tokenizer=Encoding().tokenizer, tokenizer_file=self.init_from
+            )
         if not encoding.has_subwords and encoding.unknown is None:
             return dataclasses.replace(encoding, unknown=UNKNOWN)
         return encoding
+
+    def refuse_other_tokenizer(self, encoding: Encoding, own: Encoding | None = None) -> None:
+        """Raise SettingError where text is to be encoded otherwise than that of the model; `own` is how the
+        text of a model of words was."""
+        default = Encoding(**self.encoding_defaults)
+        for each in dataclasses.fields(Encoding):
+            if each.name in (*OF_FILES, "min_count"):
+                continue
+            expected = [getattr(one, each.name) for one in (default, own) if one is not None]
+            if getattr(encoding, each.name) not in expected:
+                raise SettingError(
+                    "{name} is given, but the text is encoded as {path} has it. Leave out {name}.",
+                    name=each.name,
+                    path=self.init_from,
+                )
 
     def for_corpus(self, data: Corpus) -> NetworkMethod:
         """The same settings with every size set: by the model that training starts from, or the preset."""
@@ -115,7 +143,7 @@ class NetworkMethod(Optimization, ABC):
 
     def sized_by_preset(self) -> NetworkMethod:
         """The same settings with every size set that is not given."""
-        sizes = self.preset_sizes()
+        sizes = {"dropout": DROPOUT, "learning_rate": FRESH_LEARNING_RATE, **self.preset_sizes()}
         given = {name: getattr(self, name, None) for name in sizes}
         return self.with_sizes(sizes | {name: size for name, size in given.items() if size is not None})
 
@@ -123,22 +151,15 @@ class NetworkMethod(Optimization, ABC):
         """The sizes of a model. Settings that would change them are refused."""
         if config.kind != self.kind:
             raise SettingError(
-                "{path} is a model of the kind {found}; this method trains one of the kind {expected}.",
+                "{path} is a model of the kind {found}; this method trains one of the kind {expected}. Use "
+                "the method {method}.",
                 path=self.init_from,
                 found=config.kind,
                 expected=self.kind,
+                method=METHODS.get(config.kind, config.kind),
             )
-        sizes = self.sizes_of(config)
-        for name, size in sizes.items():
-            given = getattr(self, name)
-            if given not in (None, size):
-                raise SettingError(
-                    "{name} is {given}, and {path} has {found}. Leave out {name}.",
-                    name=name,
-                    given=given,
-                    path=self.init_from,
-                    found=size,
-                )
+        sizes = {"dropout": config.dropout, **self.sizes_of(config)}
+        self._refuse_changes(sizes | self.parts_of(config))
         preset = self.preset_sizes()
         longest = min(preset["max_length"], config.max_length or MAX_LENGTH)
         if self.max_length and config.max_length and self.max_length > config.max_length:
@@ -151,8 +172,23 @@ class NetworkMethod(Optimization, ABC):
         sizes |= {
             "max_length": self.max_length or longest,
             "batch_tokens": self.batch_tokens or preset["batch_tokens"],
+            "learning_rate": self.learning_rate or MODEL_LEARNING_RATE,
         }
         return self.with_sizes(sizes)
+
+    def _refuse_changes(self, found: Mapping[str, Any]) -> None:
+        """Raise SettingError where a setting was given that differs from what a model has."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name, value in found.items():
+            given = getattr(self, name)
+            if name in defaults and given not in (defaults[name], value):
+                raise SettingError(
+                    "{name} is {given}, and {path} has {found}. Leave out {name}.",
+                    name=name,
+                    given=given,
+                    path=self.init_from,
+                    found=value,
+                )
 
     def with_sizes(self, sizes: Mapping[str, Any]) -> NetworkMethod:
         """The same settings with these sizes, as far as they are settings of this method."""
@@ -190,6 +226,10 @@ class NetworkMethod(Optimization, ABC):
     @abstractmethod
     def sizes_of(self, config: Config) -> dict[str, Any]:
         """The settings that a model of this config decides: setting -> value."""
+
+    def parts_of(self, config: Config) -> dict[str, Any]:
+        """What else a model of this config has that settings choose: setting -> what it has."""
+        return {}
 
     @abstractmethod
     def config(self, words: int, special: Mapping[str, int]) -> Config:

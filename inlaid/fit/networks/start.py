@@ -34,7 +34,8 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
     """Everything ready for the first step. All sizes of the method are set."""
     model: Model | None = None
     if method.starts_from_model:
-        model = load_model(method.init_from)  # pyright: ignore[reportArgumentType]
+        # in bfloat16, small updates would be rounded away
+        model = load_model(method.init_from, dtype=torch.float32)  # pyright: ignore[reportArgumentType]
         data = _in_words_of(model.tokenizer, data)
         vocabulary = _vocabulary_of_model(model, method, data, report)
         network = model.network
@@ -153,7 +154,8 @@ def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) 
             id = named
         if id is None:
             raise SettingError(
-                "The tokenizer of this model has no token for {role}; expected one of {names}.",
+                "The tokenizer of this model has no token for {role}; expected one of {names}. Add it to the "
+                "tokenizer and to the table of token vectors, or start from a model that has it.",
                 role=role,
                 names=", ".join(NAMES[role]),
             )

@@ -51,8 +51,9 @@ class TransformerMethod(NetworkMethod):
     """Activation of the feed-forward networks."""
     tied: bool = True
     """The output layer uses the table of token vectors. `--no-tied`: it has a table of its own."""
-    dropout: Dropout = 0.1
-    """Dropout of token vectors, attention weights and sublayers."""
+    dropout: Dropout | None = None
+    """Dropout of token vectors, attention weights and sublayers; by default 0.1, or as the model that
+    training starts from has it."""
     gradient_checkpointing: bool = False
     """Compute each block again for its gradient, instead of keeping its activations: less memory, a third
     slower, the same result."""
@@ -74,6 +75,14 @@ class TransformerMethod(NetworkMethod):
             "layers": config.layers,
             "heads": config.attention.heads,
             "feed_forward_dim": config.feed_forward_dim,
+            "tied": config.head.tied,
+        }
+
+    def parts_of(self, config: Config) -> dict[str, Any]:
+        return {
+            "positions": config.positions.kind,
+            "norm": config.norm.placement,
+            "activation": config.feed_forward.activation,
         }
 
     def sizes(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.use.embedding_files import EmbeddedTexts, check_output, save
+from inlaid.study.use.encoding import unknown_tokens
 from inlaid.study.use.texts import chunks, shortened, texts_of
 from inlaid.vectors import Vectors
 
@@ -239,18 +240,22 @@ def _by_words(vectors: Any, settings: EmbedSettings) -> _ByWords:
 
 
 class _ByModel:
-    """Vectors by a model; blank texts have none."""
+    """Vectors by a model; texts of which its tokenizer knows nothing have none."""
 
     def __init__(self, model: Any, settings: EmbedSettings) -> None:
         self.model = model
         self.settings = settings
         self.truncated: list[Note] = []
+        self.unknown_count = 0
+        """Texts with something that the tokenizer does not know."""
+        self.with_unknown = ""
+        """The first of them."""
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """A vector for each text (text, dim), and whether it has one."""
         settings = self.settings
-        known = np.array([bool(text.strip()) for text in texts])
-        real = [text for text in texts if text.strip()]
+        known = self._known(texts)
+        real = [text for text, is_known in zip(texts, known, strict=True) if is_known]
         if not real:
             return np.zeros((len(texts), self.model.config.dim), np.float32), known
         rows = self.model.embed(
@@ -267,12 +272,33 @@ class _ByModel:
         table[known] = rows
         return table, known
 
+    def _known(self, texts: Sequence[str]) -> np.ndarray:
+        """Whether there is anything in each text that the model knows."""
+        counts = np.array(unknown_tokens(self.model, texts)).reshape(-1, 2)
+        blank = np.array([not text.strip() for text in texts], bool)
+        known = (counts[:, 0] > counts[:, 1]) & ~blank
+        partly = np.flatnonzero(known & (counts[:, 1] > 0))
+        if len(partly) and not self.unknown_count:
+            self.with_unknown = texts[int(partly[0])]
+        self.unknown_count += len(partly)
+        return known
+
     def _hear(self, event: Any) -> None:
         if isinstance(event, Note):
             self.truncated.append(event)
 
     def note(self, total: int, report: Report) -> None:
-        """One note about all texts that were cut."""
+        """One note about all texts that were cut, and one about those with unknown characters."""
+        if self.unknown_count:
+            report(
+                Note(
+                    "{count:,} of {total:,} texts have something that the tokenizer of this model does not "
+                    "know, such as {text!r}: the model reads it as an unknown token.",
+                    count=self.unknown_count,
+                    total=total,
+                    text=shortened(self.with_unknown),
+                )
+            )
         if self.truncated:
             report(
                 Note(

@@ -97,6 +97,20 @@ def token_id(tokenizer: Any, token: str) -> int | None:
     return tokenizer.get_vocab().get(token)
 
 
+def unknown_tokens(model: Model, texts: Sequence[str]) -> list[tuple[int, int]]:
+    """For each text its tokens, without those that the tokenizer adds, and how many of them are unknown. A
+    network that reads characters knows all."""
+    from inlaid.neural.tokens import check_texts, ids_of
+
+    if model.tokenizer is None:
+        return [(1, 0)] * len(texts)  # embedding says what is missing
+    unknown = set[int | None]()
+    if not model.reads_characters:
+        unknown = {token_id(model.tokenizer, name) for name in UNKNOWN} - {None}
+    found = ids_of(model.tokenizer, check_texts(texts))
+    return [(len(ids), sum(id in unknown for id in ids)) for ids in found]
+
+
 def _check_known(model: Model, text: str, encoding: Any, report: Report) -> None:
     """Raise SettingError if nothing of a text is known to the tokenizer; note the parts that are not."""
     unknown = {token_id(model.tokenizer, name) for name in UNKNOWN} - {None}

@@ -102,6 +102,17 @@ def generate(
     return Generated(tuple(made))
 
 
+def _streaming(stream: Write, growing: GrowingText, prompt: str) -> Any:
+    """Shows each token when it is chosen, the first after the prompt: nothing is shown before an error."""
+    before = [prompt]
+
+    def show(choice: Any) -> None:
+        stream("".join(before) + growing.add(int(choice.tokens[0])))
+        before.clear()
+
+    return show
+
+
 class _Writing:
     """The generation of one text."""
 
@@ -134,9 +145,7 @@ class _Writing:
         watch: Any = recorder
         growing = GrowingText(self.tokens, before)
         if stream is not None and rules.method != "beam":
-            if self.continues:
-                stream(self.prompt)
-            watch = lambda choice: stream(growing.add(int(choice.tokens[0])))  # noqa: E731
+            watch = _streaming(stream, growing, self.prompt if self.continues else "")
         read = torch.tensor([self.ids], device=model.device)
         ids = decoding.generate(
             model, read, torch.ones_like(read), self.settings, watch=watch, numbers=[number]

@@ -45,8 +45,11 @@ def test_unknown_words_have_one_token_behind_ours_or_the_one_we_have():
 def test_steps_of_normalisation_travel_along():
     made = engine(["ｆｕｌｌ", "full", "é"], normalize=["width", "nfc", "lower"])
     assert made.encode("ＦＵＬＬ E\u0301").tokens == ["full", "é"]
+    assert engine(["中国"], normalize=["nfc", "simplified"]).encode("中國").tokens == ["中国"]
     notes: list[object] = []
-    tokenizer_for(Words.of(["a"]), {"normalize": ["simplified"]}, notes.append)
+    tokenizer_for(Words.of(["a"]), {"normalize": ["stems"]}, notes.append)
     assert notes == [
-        Note("A tokenizer.json has no normalization step 'simplified'. Apply it to your text first.")
+        Note(
+            "A tokenizer.json has no normalization step '{name}'. Apply it to your text first.", name="stems"
+        )
     ]
