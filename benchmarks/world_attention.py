@@ -34,6 +34,7 @@ def main() -> None:
     train.add_argument("--seeds", type=int, nargs="+", default=[1])
     train.add_argument("--device", default="cpu")
     options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     for method in options.methods:
         for seed in options.seeds:

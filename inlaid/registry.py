@@ -105,6 +105,7 @@ ENTRIES = (
     Entry("analysis", "stability", "study.compare.changes:stability", "neighbors that several runs agree on"),
     Entry("analysis", "align", "study.compare.align:align", "one space aligned to another by a dictionary"),
     Entry("analysis", "doctor", "study.doctor.doctor:doctor", "what is wrong with a space, and what to do"),
+    Entry("analysis", "attend", "study.attend.attend:attend", "what each word attends to", "neural"),
     Entry("analysis", "map", "study.map.map:map", "words on a plane, and how far to trust the picture"),
     Entry("family", "bert", "neural.families.bert:BERT", "masked language models and sentence encoders"),
     Entry("family", "roberta", "neural.families.roberta:ROBERTA", "BERT with byte-level BPE"),

@@ -197,16 +197,19 @@ def _at(items: list[Any], layer: int) -> Any:
 
 
 @contextmanager
-def given_rows(network: Network, rows: Tensor, *, target: bool = False) -> Iterator[None]:
-    """The network reads these token vectors (batch, token, dim), whatever the ids are."""
+def given_rows(network: Network, *rows: Tensor) -> Iterator[None]:
+    """In one forward pass meanwhile, the network reads these token vectors (batch, token, dim), whatever the
+    ids are: those of its text, and for a seq2seq then those of its target."""
     assert isinstance(network, Encoder | Decoder | Seq2Seq)
-    table = network.decoder_tokens if target and isinstance(network, Seq2Seq) else network.tokens
+    tables = [network.tokens, network.decoder_tokens] if isinstance(network, Seq2Seq) else [network.tokens]
+    waiting: defaultdict[nn.Module, list[Tensor]] = defaultdict(list)
+    for table, given in zip(tables, rows, strict=True):
+        waiting[table].append(given)
 
-    def give(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return rows if rows.shape[:2] == output.shape[:2] else output
+    def give(table: nn.Module, _: tuple[Tensor, ...], __: Tensor) -> Tensor:
+        return waiting[table].pop(0)  # one table may serve both sides: first the text, then the target
 
-    handle = table.register_forward_hook(give)
-    try:
+    with ExitStack() as stack:
+        for table in waiting:
+            stack.callback(table.register_forward_hook(give).remove)
         yield
-    finally:
-        handle.remove()
