@@ -106,6 +106,7 @@ ENTRIES = (
     Entry("analysis", "align", "study.compare.align:align", "one space aligned to another by a dictionary"),
     Entry("analysis", "doctor", "study.doctor.doctor:doctor", "what is wrong with a space, and what to do"),
     Entry("analysis", "attend", "study.attend.attend:attend", "what each word attends to", "neural"),
+    Entry("analysis", "attend_step", "study.attend.step:attend_step", "one attention by steps", "neural"),
     Entry("analysis", "map", "study.map.map:map", "words on a plane, and how far to trust the picture"),
     Entry("family", "bert", "neural.families.bert:BERT", "masked language models and sentence encoders"),
     Entry("family", "roberta", "neural.families.roberta:ROBERTA", "BERT with byte-level BPE"),

@@ -12,7 +12,13 @@
   }
   const state = { part: data.part, layer: data.layer ?? -1, head: data.head ?? -1, query: -1, key: -1 };
   const chooser = (name) => find(`[data-choose="${name}"]`);
-  const color = (name) => getComputedStyle(root).getPropertyValue(name);
+  // A canvas takes no light-dark(): an element resolves it.
+  const probes = Object.fromEntries(["--high", "--low", "--ink", "--panel"].map((name) => {
+    const probe = root.appendChild(document.createElement("i"));
+    probe.style.color = `var(${name})`;
+    return [name, probe];
+  }));
+  const color = (name) => getComputedStyle(probes[name]).color;
 
   // The matrix of the chosen layer and head: -1 is the mean, -2 (as a layer) the rollout.
   const cache = new Map();

@@ -15,15 +15,16 @@ from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Drawing, Language, draw
 PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab", "#0b2f57")
 """Weights from 0 to 1, light to dark."""
 LINE = "#1864ab"
-LABELLED = 16
-"""Words up to which the small matrices of a grid have labels."""
 WRITTEN = 14
 """Words up to which the cells of a matrix have numbers."""
-INCH = 0.2
-"""Height of a word in a matrix."""
-SMALL_INCH = 0.105
+LARGE_INCH = 0.44
+"""Height of a word in a matrix of few."""
+INCH = 0.27
+SMALL_INCH = 0.14
 """The same where there are many."""
 MANY = 60
+GRID_WIDTH = 15.0
+"""Most inches of a grid: more heads are drawn smaller."""
 FAINT = 0.02
 """Weights below this have no line."""
 
@@ -84,15 +85,15 @@ def matrix_picture(
 ) -> bytes:
     """A matrix with a label for each word; many words make a large picture, not small letters."""
     title, language = titled
-    inch = INCH if max(weights.shape) <= MANY else SMALL_INCH
+    inch = _cell_inch(max(weights.shape))
     longest = max(map(_width, (*queries, *keys)))
-    margin = 1.1 + 0.085 * longest * (1 if inch == INCH else 0.6)
-    size = (max(4.5, inch * len(keys) * 1.35 + margin + 0.8), max(3.6, inch * len(queries) * 1.35 + margin))
+    margin = 1.1 + 0.085 * longest * (1 if inch > SMALL_INCH else 0.6)
+    size = (max(4.5, inch * len(keys) + margin + 0.8), max(3.2, inch * len(queries) + margin))
     texts = [say(language, name) for name in ("query", "key", "weight")]
     with drawing(_shown_text(made, title, *texts), size=size, report=report) as made_figure:
         axes = made_figure.figure.subplots()
         axes.set_title(title, fontsize=11)
-        image = _cells(made_figure, axes, weights, queries, keys, fontsize=9 if inch == INCH else 5.5)
+        image = _cells(made_figure, axes, weights, queries, keys, fontsize=9.5 if inch > SMALL_INCH else 5.5)
         axes.set_ylabel(texts[0], color=TEXT_COLOR)
         axes.set_xlabel(texts[1], color=TEXT_COLOR)
         axes.xaxis.set_label_position("top")
@@ -102,6 +103,12 @@ def matrix_picture(
         if max(weights.shape) <= WRITTEN:
             _write_numbers(axes, weights)
         return made_figure.png()
+
+
+def _cell_inch(words: int) -> float:
+    if words <= WRITTEN:
+        return LARGE_INCH
+    return INCH if words <= MANY else SMALL_INCH
 
 
 def _cells(
@@ -117,7 +124,7 @@ def _cells(
 
     colors = LinearSegmentedColormap.from_list("weights", PALETTE)
     image = axes.imshow(weights, cmap=colors, vmin=0, vmax=max(1e-9, float(weights.max())), aspect="equal")
-    upright = max(map(len, keys)) > 2 or len(keys) > MANY
+    upright = max(map(_width, keys)) * 0.075 > _cell_inch(max(weights.shape))
     axes.set_xticks(range(len(keys)), [made.label(word) for word in keys], fontsize=fontsize, rotation=90 * upright)
     axes.set_yticks(range(len(queries)), [made.label(word) for word in queries], fontsize=fontsize)
     axes.tick_params(length=0, labeltop=True, labelbottom=len(queries) > MANY, labelright=len(keys) > MANY)
@@ -146,14 +153,12 @@ def _grid(made: Attended, language: Language, report: Report) -> bytes:
     if not made.settings.special:
         weights, queries, keys = without_special(part, weights)
     layers, heads = weights.shape[:2]
-    labelled = max(len(queries), len(keys)) <= LABELLED
-    side = 0.16 * max(len(queries), len(keys)) + 0.35 if labelled else 1.25
-    side = max(side, 1.25)
     title = say(language, "grid", part=say(language, part.part))
     names = [say(language, name) for name in ("layer_name", "head_name")]
-    margin = 0.07 * max(map(_width, (*queries, *keys))) if labelled else 0.0
-    size = (side * heads + 1.0 + margin, side * layers * len(queries) / max(len(keys), 1) ** 1.0 * 1.0 + 1.0 + margin)
-    size = (size[0], max(size[1], 1.2 * layers + 1.0))
+    side = min(2.2, max(1.2, 0.17 * max(len(queries), len(keys))), GRID_WIDTH / heads)
+    labelled = side >= 0.15 * max(len(queries), len(keys))
+    margin = 0.6 + 0.07 * max(map(_width, (*queries, *keys))) * labelled
+    size = (side * heads + margin, side * layers * min(2.0, max(0.5, len(queries) / len(keys))) + margin + 0.4)
     with drawing(_shown_text(made, title, *names), size=size, report=report) as made_figure:
         axes = made_figure.figure.subplots(layers, heads, squeeze=False)
         made_figure.figure.suptitle(title, fontsize=11)
@@ -166,7 +171,7 @@ def _grid(made: Attended, language: Language, report: Report) -> bytes:
             if labelled and head == 0:
                 axis.set_yticks(range(len(queries)), [made_figure.label(word) for word in queries], fontsize=7)
             if labelled and layer == layers - 1:
-                rotation = 90 if max(map(len, keys)) > 1 else 0
+                rotation = 90 if max(map(_width, keys)) * 0.06 > side / len(keys) else 0
                 labels = [made_figure.label(word) for word in keys]
                 axis.set_xticks(range(len(keys)), labels, fontsize=7, rotation=rotation)
         return made_figure.png()
