@@ -107,6 +107,7 @@ ENTRIES = (
     Entry("analysis", "doctor", "study.doctor.doctor:doctor", "what is wrong with a space, and what to do"),
     Entry("analysis", "attend", "study.attend.attend:attend", "what each word attends to", "neural"),
     Entry("analysis", "attend_step", "study.attend.step:attend_step", "one attention by steps", "neural"),
+    Entry("analysis", "heads", "study.attend.heads:heads", "attention heads named by what they do", "neural"),
     Entry("analysis", "map", "study.map.map:map", "words on a plane, and how far to trust the picture"),
     Entry("family", "bert", "neural.families.bert:BERT", "masked language models and sentence encoders"),
     Entry("family", "roberta", "neural.families.roberta:ROBERTA", "BERT with byte-level BPE"),

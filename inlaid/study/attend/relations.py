@@ -9,12 +9,13 @@ contrast   但, and the 虽然 that it answers: 虽然 天气 很 冷，但 我 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import islice
 from random import Random
 from typing import NamedTuple
 
 from inlaid.collect import world
-from inlaid.collect.grammar import LANGUAGES, Language, drawn, grammar, plain, write
+from inlaid.collect.grammar import LANGUAGES, Language, drawn, fill, grammar, plain, write
 from inlaid.collect.truth import Span, spans_of
 
 MOST = 4000
@@ -98,8 +99,6 @@ def _categories(language: Language, seed: int) -> Iterator[Linked]:
             if kind is not None and f" {kind}" in template:
                 wanted.append((frame, variable.name, kind))
     rng = Random(seed)
-    from inlaid.collect.grammar import fill
-
     for number in range(MOST if wanted else 0):
         frame, name, kind = wanted[number % len(wanted)]
         fillers = fill(frame, rng)
@@ -118,8 +117,14 @@ def _contrasts(language: Language, seed: int) -> Iterator[Linked]:
         if frame.section == "greeting":
             continue
         clause = write(frame, fillers)[LANGUAGES.index(language)].rstrip("。.！!？?")
-        if language == "en" and not clause.startswith("I "):
+        if language == "en" and clause.split()[0] not in _capitalized():
             clause = clause[0].lower() + clause[1:]
         chosen = [each.split("|")[int(rng.random() * len(each.split("|")))] for each in (WHO[language], ends)]
         text = pattern.format(clause=clause, who=chosen[0], end=chosen[1])
         yield from _linked(text, query, key, language)
+
+
+@cache
+def _capitalized() -> frozenset[str]:
+    """English words that have a capital anywhere in a sentence."""
+    return frozenset(each.en.split()[0] for each in world.concepts() if each.en[0].isupper()) | {"I"}
