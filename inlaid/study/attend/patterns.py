@@ -5,16 +5,17 @@ are meant. The score is the mean weight on them; by chance it is the share of th
 token may see (a head that attends uniformly). Sentences are the sample: p is that of a one-sided t test.
 
 A link pattern (same word, induction, object to verb, ...) says for one word of a sentence which other word is
-meant. A head that only looks at a fixed distance would often hit it, too. So chance is what the head gives to
-the place where the other word is in *other* sentences: the same attention rows, the distances exchanged
-between sentences. The mean and the variance of the score over all such permutations are known exactly
-(Hoeffding 1951); p is the normal tail.
+meant. A head that only looks at a fixed distance, or at the first word, would often hit it, too. So chance is
+what the head gives to the place where the other word is in *other* sentences: the same attention rows, the
+distances exchanged between sentences, or the places counted from the start; the larger of the two. The mean
+and the variance of the score over all such permutations are known exactly (Hoeffding 1951); p is the normal
+tail, the larger of the two.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,31 +141,45 @@ class Link:
 
 
 def measured_links(name: str, language: str, links: Sequence[Link]) -> Measured | None:
-    """A link pattern by exchanging distances between sentences; None where there are too few."""
+    """A link pattern by exchanging distances, and places, between sentences; None where there are too few, or
+    all have the same distance."""
     distances = np.array([link.distance for link in links])
     if len(links) < AT_LEAST or len(set(distances.tolist())) < 2:
         return None
-    exchanged = np.stack([_at_distances(link, distances, others=name == "same word") for link in links], 2)
-    scores = np.moveaxis(np.diagonal(exchanged, axis1=2, axis2=3), -1, 0)
-    chances = np.moveaxis(exchanged.mean(3), -1, 0)
-    z = _permutation_z(exchanged)
+    rows = [_other_rows(link) if name == "same word" else link.rows for link in links]
+    nulls = [_exchanged(links, rows, lambda link, place: place + distances)]
+    if all(len(link.places) == 1 for link in links):
+        keys = np.array([link.places[0] + link.distance - link.first for link in links])
+        nulls.append(_exchanged(links, rows, lambda link, place: link.first + keys))
+    scores = np.moveaxis(np.diagonal(nulls[0], axis1=2, axis2=3), -1, 0)
+    by_null = np.stack([each.mean(3) for each in nulls])  # (null, layer, head, sentence)
+    stricter = by_null.mean(-1).argmax(0)[None, ..., None]
+    chances = np.moveaxis(np.take_along_axis(by_null, stricter, 0)[0], -1, 0)
+    z = np.min([_permutation_z(each) for each in nulls], axis=0)
     return Measured(name, language, scores, chances, upper_tail(z))
 
 
-def _at_distances(link: Link, distances: np.ndarray, *, others: bool) -> np.ndarray:
-    """(layer, head, distance): the mean weight of the rows on the key at each distance; keys beyond the end
-    are the last. `others`: of the weight on tokens other than the query itself."""
-    rows = link.rows
-    if others:
-        rows = rows.copy()
-        rows[..., np.arange(len(link.places)), link.places] = 0
-        left = rows.sum(-1, keepdims=True)
-        rows = np.where(left.mean(2, keepdims=True) >= MIN_OTHERS, rows / np.maximum(left, 1e-12), 0)
-    found = np.zeros((*rows.shape[:2], len(distances)))
-    for number, place in enumerate(link.places):
-        columns = np.clip(place + distances, link.first, link.last[number])
-        found += rows[:, :, number, columns]
-    return found / len(link.places)
+def _exchanged(
+    links: Sequence[Link], rows: Sequence[np.ndarray], columns: Callable[[Link, int], np.ndarray]
+) -> np.ndarray:
+    """(layer, head, sentence, other): the mean weight of a sentence's rows on the key that would be meant if
+    it were where it is in another sentence; beyond the end, it is the last."""
+    found = []
+    for link, given in zip(links, rows, strict=True):
+        total = np.zeros((*given.shape[:2], len(links)))
+        for number, place in enumerate(link.places.tolist()):
+            total += given[:, :, number, np.clip(columns(link, place), link.first, link.last[number])]
+        found.append(total / len(link.places))
+    return np.stack(found, 2)
+
+
+def _other_rows(link: Link) -> np.ndarray:
+    """The rows without the weight of each token on itself, with a sum of 1 again; zeros for heads that attend
+    to little else."""
+    rows = link.rows.copy()
+    rows[..., np.arange(len(link.places)), link.places] = 0
+    left = rows.sum(-1, keepdims=True)
+    return np.where(left.mean(2, keepdims=True) >= MIN_OTHERS, rows / np.maximum(left, 1e-12), 0)
 
 
 def _permutation_z(exchanged: np.ndarray) -> np.ndarray:

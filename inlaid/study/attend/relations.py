@@ -30,6 +30,11 @@ CLAUSES: Mapping[Language, tuple[str, str]] = {
         "decided to go out|decided to go home|want to swim|want to run|want to dance|want to walk",
     ),
 }
+BEFORE: Mapping[Language, str] = {
+    "zh": "|小明 说 ， |我 的 老师 常常 说 ， |昨天 邻居 的 爷爷 告诉 我 ， ",
+    "en": "|Xiaoming says that |My teacher often says that |Yesterday the grandfather of my neighbour told me that ",
+}
+"""So that the two words are not always at the same place."""
 WHO = {"zh": "我|你|我们|他们", "en": "I|you|we|they"}
 
 
@@ -113,6 +118,7 @@ def _contrasts(language: Language, seed: int) -> Iterator[Linked]:
     rng = Random(seed)
     pattern, ends = CLAUSES[language]
     key, query = CONTRAST[language]
+    starts = BEFORE[language].split("|")
     for frame, fillers in islice(drawn(Random(seed)), MOST):
         if frame.section == "greeting":
             continue
@@ -120,7 +126,9 @@ def _contrasts(language: Language, seed: int) -> Iterator[Linked]:
         if language == "en" and clause.split()[0] not in _capitalized():
             clause = clause[0].lower() + clause[1:]
         chosen = [each.split("|")[int(rng.random() * len(each.split("|")))] for each in (WHO[language], ends)]
+        start = starts[int(rng.random() * len(starts))]
         text = pattern.format(clause=clause, who=chosen[0], end=chosen[1])
+        text = f"{start}{text[0].lower()}{text[1:]}" if start else text
         yield from _linked(text, query, key, language)
 
 
