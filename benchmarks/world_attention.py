@@ -18,11 +18,11 @@ import inlaid
 from inlaid.collect import world
 
 MODELS: dict[str, dict[str, Any]] = {
-    "masked": {"layers": 3, "epochs": 6, "subwords": 4000},
+    "masked": {"layers": 3, "epochs": 8, "subwords": 4000},
     "causal": {"layers": 3, "epochs": 6, "subwords": 4000},
     "translation": {"layers": 2, "epochs": 10, "subwords": 3000},
 }
-WORDS = {"masked": 120_000, "causal": 120_000, "translation": 80_000}
+WORDS = {"masked": 240_000, "causal": 120_000, "translation": 80_000}
 
 
 def main() -> None:
