@@ -109,6 +109,7 @@ ENTRIES = (
     Entry("analysis", "attend_step", "study.attend.step:attend_step", "one attention by steps", "neural"),
     Entry("analysis", "heads", "study.attend.heads:heads", "attention heads named by what they do", "neural"),
     Entry("analysis", "ablate", "study.attend.ablate:ablate", "a head or a layer left out", "neural"),
+    Entry("analysis", "attribute", "study.attend.attribute:attribute", "what an answer is due to", "neural"),
     Entry("analysis", "map", "study.map.map:map", "words on a plane, and how far to trust the picture"),
     Entry("family", "bert", "neural.families.bert:BERT", "masked language models and sentence encoders"),
     Entry("family", "roberta", "neural.families.roberta:ROBERTA", "BERT with byte-level BPE"),

@@ -46,6 +46,7 @@ SHORTEST = 6
 LONGEST = 14
 """Tokens of a random sequence that is repeated: its lengths vary, so that a fixed distance does not hit."""
 EXAMPLES = 3
+SMALLEST_P = 1e-15
 NAMES = {
     "object": Message("object to verb"),
     "pronoun": Message("pronoun to referent"),
@@ -133,7 +134,7 @@ class Heads:
             rows.append(tuple(str(Message(each)) for each in header))
         for each in self.named:
             rows.append((str(each.layer), str(each.head), *self._cells(each)))
-            rows += [("", "", "", str(Message("such as")), f"{one.words} {one.weight:.2f}", one.text) for one in each.examples[:1]]
+            rows += [str(Message("    such as {text} {words} {weight:.2f}", **plain(one))) for one in each.examples[:1]]
         share = {
             "named": len({(each.layer, each.head) for each in self.named}),
             "total": self.layers * self.heads,
@@ -155,7 +156,7 @@ class Heads:
     def _cells(self, each: NamedHead) -> tuple[str, ...]:
         name = f"{each.name} ({each.language})" if each.language else each.name
         range_ = f"{each.interval.low:.2f}–{each.interval.high:.2f}"
-        return name, f"{each.score:.2f}", range_, f"{each.chance:.2f}", f"{each.adjusted_p:.1e}"
+        return name, f"{each.score:.2f}", range_, f"{each.chance:.2f}", _shown_p(each.adjusted_p)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -437,6 +438,11 @@ class _Sample:
             np.array([last]),
             key - query,
         )
+
+
+def _shown_p(p: float) -> str:
+    """Tails far out are those of no real distribution."""
+    return f"{p:.1e}" if p >= SMALLEST_P else f"< {SMALLEST_P:.0e}"
 
 
 def shown_name(pattern: str) -> str:
