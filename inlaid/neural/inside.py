@@ -109,7 +109,7 @@ def steps_of(module: Attention, call: Call) -> Steps:
 def without_heads(
     network: Network, heads: Sequence[HeadPlace], instead: Mapping[HeadPlace, Tensor] | None = None
 ) -> Iterator[None]:
-    """The network with the output of these heads replaced by zeros, or by the vectors `instead` (head_dim,)."""
+    """The network with the output of these heads replaced by zeros, or by vectors `instead` (head_dim,)."""
     by_module: defaultdict[tuple[Part, int], list[HeadPlace]] = defaultdict(list)
     for place in heads:
         by_module[place.part, place.layer].append(place)
@@ -133,7 +133,7 @@ def _replaced(
     def replace(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
         joined = inputs[0].unflatten(-1, (module.heads, module.head_dim)).clone()
         for place in places:
-            joined[..., place.head, :] = instead[place] if place in instead else 0.0
+            joined[..., place.head, :] = instead.get(place, torch.tensor(0.0)).to(joined)
         return (joined.flatten(-2),)
 
     handle = module.output.register_forward_pre_hook(replace)

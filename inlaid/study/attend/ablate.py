@@ -189,7 +189,10 @@ def _sentences(
     count = settings.sentences
     if file is not None:
         lines = (line for line in texts_of((), file, "text", report) if line.strip())
-        return [(line, None) for line in itertools.islice(dict.fromkeys(itertools.islice(lines, 20 * count)), count)]
+        return [
+            (line, None)
+            for line in itertools.islice(dict.fromkeys(itertools.islice(lines, 20 * count)), count)
+        ]
     if model.config.kind == "seq2seq":
         # The direction of the model: that whose target it can read.
         pairs = list(itertools.islice(world.pairs(words=100_000, seed=settings.seed), count))
@@ -202,7 +205,11 @@ def _sentences(
 
 
 def _ablations(
-    model: Model, settings: AblateSettings, items: list[Item], texts: list[str], rest: tuple[Path | None, Report]
+    model: Model,
+    settings: AblateSettings,
+    items: list[Item],
+    texts: list[str],
+    rest: tuple[Path | None, Report],
 ) -> Ablations:
     output, report = rest
     places = _places(model, settings)
@@ -229,9 +236,7 @@ def _ablations(
     )
 
 
-def _ablation(
-    place: Any, whole: Losses, without: Losses, answers: tuple[Answer, ...], seed: int
-) -> Ablation:
+def _ablation(place: Any, whole: Losses, without: Losses, answers: tuple[Answer, ...], seed: int) -> Ablation:
     changes = (without.sums - whole.sums) / whole.counts  # the mean of each sentence
     changed = np.concatenate(without.answers) != np.concatenate(whole.answers)
     return Ablation(

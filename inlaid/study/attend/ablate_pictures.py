@@ -17,7 +17,8 @@ ORANGE = "#d9480f"
 TEXTS: dict[Language, dict[str, str]] = {
     "en": {
         "title": "Change of the loss without each head and layer",
-        "axis": "change of the loss in nats per token, with 95 % intervals (bootstrap over {sentences} sentences)",
+        "axis": "change of the loss in nats per token, with 95 % intervals (bootstrap over {sentences} "
+        "sentences)",
         "head": "{part} {layer}.{head}",
         "layer": "{part}, layer {layer}",
         "whole": "Whole network: loss {loss:.3f}, accuracy {accuracy:.3f}, {tokens:,} tokens. Blue: heads; "
@@ -32,9 +33,11 @@ TEXTS: dict[Language, dict[str, str]] = {
         "axis": "每个词元的损失变化（nats），误差线为 95% 置信区间（对 {sentences} 个句子自助抽样）",
         "head": "{part} {layer}.{head}",
         "layer": "{part} 第 {layer} 层",
-        "whole": "完整网络：损失 {loss:.3f}，准确率 {accuracy:.3f}，共 {tokens:,} 个词元。蓝色为注意力头，橙色为整层。",
+        "whole": "完整网络：损失 {loss:.3f}，准确率 {accuracy:.3f}，共 {tokens:,} 个词元。蓝色为注意力头，"
+        "橙色为整层。",
         "most": "共 {count} 个，只画变化最大的 {most} 个。",
-        "warning": "其他头可能接替它的作用，所以变化小并不说明这个头什么也没做；去掉一部分的网络也不是训练出来的"
+        "warning": "其他头可能接替它的作用，所以变化小并不说明这个头什么也没做；"
+        "去掉一部分的网络也不是训练出来的"
         "网络。区间是逐条给出的：条数多时，总有一些会因偶然而偏离零。",
     },
 }

@@ -151,7 +151,11 @@ def _head_rows(part: Weights) -> list[Row]:
     for layer, head in np.ndindex(entropy.shape):
         if by_layer and head:
             continue
-        values = [each[layer].mean() if by_layer else each[layer, head] for each in (entropy, distance) if each is not None]
+        values = [
+            each[layer].mean() if by_layer else each[layer, head]
+            for each in (entropy, distance)
+            if each is not None
+        ]
         name = str(Message("mean")) if by_layer else str(head)
         rows.append((str(layer), name, *(f"{value:.2f}" for value in values)))
     uniform = [part.uniform_entropy(), part.uniform_distance()]
@@ -216,9 +220,7 @@ def shown_weights(found: TextWeights, settings: AttendSettings) -> Shown:
     return Shown(part.part, layer, head, queries, keys, matrix)
 
 
-def without_special(
-    part: Weights, matrix: np.ndarray
-) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
+def without_special(part: Weights, matrix: np.ndarray) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """The weights between words of the text alone, every row with a sum of 1; and these words."""
     rows = np.flatnonzero(~part.queries.special)
     columns = np.flatnonzero(~part.keys.special)

@@ -108,10 +108,22 @@ class Attributions:
         found = self.agreement
         rolled = "" if found.rollout is None else f"{found.rollout:+.2f}"
         gradients = (f"{found.gradient_x_input:+.2f}", f"{found.integrated_gradients:+.2f}")
-        rows.append((str(Message("rank correlation with the effect")), f"{found.attention:+.2f}", rolled, *gradients, ""))
+        rows.append(
+            (
+                str(Message("rank correlation with the effect")),
+                f"{found.attention:+.2f}",
+                rolled,
+                *gradients,
+                "",
+            )
+        )
         error = {"baseline": self.baseline, "error": self.completeness_error}
         rows.append(
-            str(Message("completeness error of integrated gradients: {error:.2%}; baseline: {baseline}", **error))
+            str(
+                Message(
+                    "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}", **error
+                )
+            )
         )
         rows.append(str(WARNING))
         return rows

@@ -27,11 +27,13 @@ TEXTS: dict[Language, dict[str, str]] = {
         "effect": "effect of\nleaving it out",
         "most": "The {most} words with the largest effects, of {count}.",
         "error": "Completeness error of integrated gradients {error:.2%}; baseline: {baseline}. Rank "
-        "correlation of the sizes with the effect, over {words} words: attention {attention:+.2f}, integrated "
+        "correlation of the sizes with the effect, over {words} words: attention {attention:+.2f}, "
+        "integrated "
         "gradients {integrated:+.2f}; chance is 0.",
         "warning": "Attention is no explanation by itself. It says how values are mixed; the last column is "
         "measured: what the log probability of the answer loses when the word alone is replaced by the "
-        "baseline. Words that matter only together show no effect there, and gradients depend on the baseline.",
+        "baseline. Words that matter only together show no effect there, and gradients depend on the "
+        "baseline.",
     },
     "zh": {
         "title": "预测“{answer}”（概率 {probability:.3f}）取决于哪些词",
@@ -43,7 +45,8 @@ TEXTS: dict[Language, dict[str, str]] = {
         "most": "共 {count} 个词，只画影响最大的 {most} 个。",
         "error": "积分梯度的完备性误差为 {error:.2%}，基线：{baseline}。各指标的绝对值与实际影响的秩相关"
         "（{words} 个词）：注意力 {attention:+.2f}，积分梯度 {integrated:+.2f}；随机水平为 0。",
-        "warning": "注意力本身不是解释：它只说明各个 value 如何混合。最后一列是实测：只把这个词换成基线，答案的"
+        "warning": "注意力本身不是解释：它只说明各个 value 如何混合。最后一列是实测：只把这个词换成基线，"
+        "答案的"
         "对数概率下降多少。只有共同出现才起作用的词在这里看不出影响；梯度类方法的结果还取决于所选的基线。",
     },
 }

@@ -134,7 +134,10 @@ class Heads:
             rows.append(tuple(str(Message(each)) for each in header))
         for each in self.named:
             rows.append((str(each.layer), str(each.head), *self._cells(each)))
-            rows += [str(Message("    such as {text} {words} {weight:.2f}", **plain(one))) for one in each.examples[:1]]
+            rows += [
+                str(Message("    such as {text} {words} {weight:.2f}", **plain(one)))
+                for one in each.examples[:1]
+            ]
         share = {
             "named": len({(each.layer, each.head) for each in self.named}),
             "total": self.layers * self.heads,
@@ -145,7 +148,8 @@ class Heads:
         rows.append(
             str(
                 Message(
-                    "{named} of {total} heads have a name; {tests:,} tests, false discovery rate {rate:g}, at "
+                    "{named} of {total} heads have a name; {tests:,} tests, false discovery rate "
+                    "{rate:g}, at "
                     "least {at_least:.0%} of the way from chance to 1",
                     **share,
                 )
@@ -256,14 +260,14 @@ class _Sample:
 
     def _named(self, found: list[tuple[Measured, Sequence[Any]]], output: Path | None) -> Heads:
         flat = np.concatenate([each.p.ravel() for each, _ in found])
-        adjusted = np.split(
-            benjamini_hochberg(flat), np.cumsum([each.p.size for each, _ in found])[:-1]
-        )
+        adjusted = np.split(benjamini_hochberg(flat), np.cumsum([each.p.size for each, _ in found])[:-1])
         shaped = [one.reshape(each.p.shape) for one, (each, _) in zip(adjusted, found, strict=True)]
         named: list[NamedHead] = []
         for (each, items), rates in zip(found, shaped, strict=True):
             passed = (each.above >= self.settings.at_least) & (rates <= self.settings.false_discovery)
-            named += [self._name(each, items, rates, layer, head) for layer, head in np.argwhere(passed).tolist()]
+            named += [
+                self._name(each, items, rates, layer, head) for layer, head in np.argwhere(passed).tolist()
+            ]
         named.sort(key=lambda each: (each.layer, each.head, -each.above))
         layers, heads = found[0][0].score.shape
         return Heads(
@@ -330,7 +334,9 @@ class _Sample:
         found: list[Sentence] = []
         left_out = 0
         lines = (line for line in self._lines() if line.strip())
-        for line in itertools.islice(dict.fromkeys(itertools.islice(lines, 50 * self.settings.sentences)), None):
+        for line in itertools.islice(
+            dict.fromkeys(itertools.islice(lines, 50 * self.settings.sentences)), None
+        ):
             reading = self._read(line)
             if reading is None or len(reading.ids) < 3:
                 left_out += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,18 @@ PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab")
 TEXTS: dict[Language, dict[str, str]] = {
     "en": {
         "title": "What heads do",
-        "axis": "share of the way from chance (0) to 1; names only where it is at least {at_least:g} and significant",
+        "axis": "share of the way from chance (0) to 1; names only where it is at least {at_least:g} and "
+        "significant",
         "layer": "layer",
         "head": "head",
         "examples": "Sentences that show it",
-        "null": "Chance: for places, a head that attends uniformly; for links between words, what the same head "
-        "gives to these distances and places in other sentences (the larger). {tests:,} tests, false discovery "
+        "null": "Chance: for places, a head that attends uniformly; for links between words, what the "
+        "same head "
+        "gives to these distances and places in other sentences (the larger). {tests:,} tests, false "
+        "discovery "
         "rate {rate:g} (Benjamini and Hochberg); {sentences} sentences a pattern at most, seed {seed}.",
-        "warning": "A name says what a head attends to in these sentences, not what it is for. A head without a "
+        "warning": "A name says what a head attends to in these sentences, not what it is for. A head "
+        "without a "
         "name may do something that was not asked.",
     },
     "zh": {
@@ -32,10 +37,12 @@ TEXTS: dict[Language, dict[str, str]] = {
         "layer": "层",
         "head": "头",
         "examples": "例句",
-        "null": "随机水平：对位置类模式，是均匀分配注意力的头；对词与词的联系，是同一个头在其他句子的距离和位置上的"
+        "null": "随机水平：对位置类模式，是均匀分配注意力的头；对词与词的联系，"
+        "是同一个头在其他句子的距离和位置上的"
         "得分（取较大者）。共 {tests:,} 次检验，错误发现率 {rate:g}（Benjamini–Hochberg）；每种模式最多"
         " {sentences} 个句子，种子 {seed}。",
-        "warning": "名称只说明一个头在这些句子里关注什么，并不说明它的用途；没有名称的头可能在做没有问到的事。",
+        "warning": "名称只说明一个头在这些句子里关注什么，并不说明它的用途；"
+        "没有名称的头可能在做没有问到的事。",
     },
 }
 
@@ -93,7 +100,15 @@ def heads_picture(made: Heads, language: Language, report: Report) -> bytes:
         axes.set_xlabel(f"{texts['layer']}.{texts['head']}", fontsize=9, color=TEXT_COLOR)
         for each in made.named:
             row, column = _cell(made, each)
-            axes.text(column, row, f"{above[row, column]:.1f}".lstrip("0"), ha="center", va="center", fontsize=7, color="white")
+            axes.text(
+                column,
+                row,
+                f"{above[row, column]:.1f}".lstrip("0"),
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white",
+            )
             axes.add_patch(_frame(column, row))
         for layer in range(1, made.layers):
             axes.axvline(layer * made.heads - 0.5, color=LINE_COLOR, linewidth=1.5)
@@ -105,7 +120,7 @@ def heads_picture(made: Heads, language: Language, report: Report) -> bytes:
         return drawn.png()
 
 
-def _frame(column: int, row: int):  # noqa: ANN202 - a class of matplotlib, which is imported late
+def _frame(column: int, row: int) -> Any:
     from matplotlib.patches import Rectangle
 
     return Rectangle((column - 0.48, row - 0.47), 0.96, 0.94, fill=False, edgecolor="#d9480f", linewidth=1.6)

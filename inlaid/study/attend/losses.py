@@ -115,9 +115,7 @@ def _pair(model: Model, source: str, target: str) -> Item | None:
     if not len(gold):
         return None
     segments = np.zeros((1, len(read.ids)), int)
-    return Item(
-        np.array([read.ids]), np.array([written.ids]), segments, np.zeros_like(places), places, gold
-    )
+    return Item(np.array([read.ids]), np.array([written.ids]), segments, np.zeros_like(places), places, gold)
 
 
 def mask_id(model: Model) -> int:
@@ -181,8 +179,8 @@ def _logits(model: Model, item: Item) -> Any:
 def answer(model: Model, text: str, report: Report) -> str:
     """What the model answers to a text: words for its blanks, the next token, or a translation."""
     from inlaid.neural.predict import next_distributions
-    from inlaid.study.use.next import likely
     from inlaid.study.use.encoding import Tokens
+    from inlaid.study.use.next import likely
 
     kind = model.config.kind
     if kind == "seq2seq":

@@ -147,10 +147,10 @@ def measured_links(name: str, language: str, links: Sequence[Link]) -> Measured 
     if len(links) < AT_LEAST or len(set(distances.tolist())) < 2:
         return None
     rows = [_other_rows(link) if name == "same word" else link.rows for link in links]
-    nulls = [_exchanged(links, rows, lambda link, place: place + distances)]
+    nulls = [_exchanged(links, rows, lambda _, place: place + distances)]
     if all(len(link.places) == 1 for link in links):
         keys = np.array([link.places[0] + link.distance - link.first for link in links])
-        nulls.append(_exchanged(links, rows, lambda link, place: link.first + keys))
+        nulls.append(_exchanged(links, rows, lambda link, _: link.first + keys))
     scores = np.moveaxis(np.diagonal(nulls[0], axis1=2, axis2=3), -1, 0)
     by_null = np.stack([each.mean(3) for each in nulls])  # (null, layer, head, sentence)
     stricter = by_null.mean(-1).argmax(0)[None, ..., None]

@@ -125,7 +125,9 @@ def _cells(
     colors = LinearSegmentedColormap.from_list("weights", PALETTE)
     image = axes.imshow(weights, cmap=colors, vmin=0, vmax=max(1e-9, float(weights.max())), aspect="equal")
     upright = max(map(_width, keys)) * 0.075 > _cell_inch(max(weights.shape))
-    axes.set_xticks(range(len(keys)), [made.label(word) for word in keys], fontsize=fontsize, rotation=90 * upright)
+    axes.set_xticks(
+        range(len(keys)), [made.label(word) for word in keys], fontsize=fontsize, rotation=90 * upright
+    )
     axes.set_yticks(range(len(queries)), [made.label(word) for word in queries], fontsize=fontsize)
     axes.tick_params(length=0, labeltop=True, labelbottom=len(queries) > MANY, labelright=len(keys) > MANY)
     for side in axes.spines.values():
@@ -158,7 +160,10 @@ def _grid(made: Attended, language: Language, report: Report) -> bytes:
     side = min(2.2, max(1.2, 0.17 * max(len(queries), len(keys))), GRID_WIDTH / heads)
     labelled = side >= 0.15 * max(len(queries), len(keys))
     margin = 0.6 + 0.07 * max(map(_width, (*queries, *keys))) * labelled
-    size = (side * heads + margin, side * layers * min(2.0, max(0.5, len(queries) / len(keys))) + margin + 0.4)
+    size = (
+        side * heads + margin,
+        side * layers * min(2.0, max(0.5, len(queries) / len(keys))) + margin + 0.4,
+    )
     with drawing(_shown_text(made, title, *names), size=size, report=report) as made_figure:
         axes = made_figure.figure.subplots(layers, heads, squeeze=False)
         made_figure.figure.suptitle(title, fontsize=11)
@@ -169,7 +174,9 @@ def _grid(made: Attended, language: Language, report: Report) -> bytes:
             if head == 0:
                 axis.set_ylabel(f"{names[0]} {layer}", fontsize=8.5, color=TEXT_COLOR)
             if labelled and head == 0:
-                axis.set_yticks(range(len(queries)), [made_figure.label(word) for word in queries], fontsize=7)
+                axis.set_yticks(
+                    range(len(queries)), [made_figure.label(word) for word in queries], fontsize=7
+                )
             if labelled and layer == layers - 1:
                 rotation = 90 if max(map(_width, keys)) * 0.06 > side / len(keys) else 0
                 labels = [made_figure.label(word) for word in keys]

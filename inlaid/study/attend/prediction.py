@@ -88,7 +88,9 @@ class Prediction:
     def gradient_x_input(self) -> list[np.ndarray]:
         """For each text (word,): the gradient at the text itself, times the token vectors."""
         gradients = self._gradients([each.clone() for each in self.rows])
-        return self._by_word([gradient[0] * row[0] for gradient, row in zip(gradients, self.rows, strict=True)])
+        return self._by_word(
+            [gradient[0] * row[0] for gradient, row in zip(gradients, self.rows, strict=True)]
+        )
 
     def _gradients(self, rows: list[Any]) -> Sequence[Any]:
         import torch
@@ -230,7 +232,9 @@ def _answer_id(model: Model, answer: str) -> int:
             id = token_id(tokenizer, spelled)
         if id is not None:
             return id
-    ids = [] if isinstance(tokenizer, PairTokenizer) else tokenizer.encode(answer, add_special_tokens=False).ids
+    ids = (
+        [] if isinstance(tokenizer, PairTokenizer) else tokenizer.encode(answer, add_special_tokens=False).ids
+    )
     if len(ids) == 1:
         return ids[0]
     raise SettingError(

@@ -7,6 +7,7 @@ over several words joins them, so that every token is in one word and nothing is
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -183,7 +184,7 @@ def _grouped(text: str, spans: Sequence[Span], added: Sequence[bool], words: Tok
         inside = [place for place in own if spans[place][0] < word.end and spans[place][1] > word.start]
         if inside:
             join(inside)
-    for one, two in zip(own, own[1:], strict=False):
+    for one, two in itertools.pairwise(own):
         empty = spans[one][0] == spans[one][1]  # such as the ▁ before a text
         overlaps = spans[two][0] < spans[one][1] and spans[two][1] > spans[one][0]  # bytes of one character
         if two == one + 1 and (empty or overlaps):

@@ -32,7 +32,8 @@ CLAUSES: Mapping[Language, tuple[str, str]] = {
 }
 BEFORE: Mapping[Language, str] = {
     "zh": "|小明 说 ， |我 的 老师 常常 说 ， |昨天 邻居 的 爷爷 告诉 我 ， ",
-    "en": "|Xiaoming says that |My teacher often says that |Yesterday the grandfather of my neighbour told me that ",
+    "en": "|Xiaoming says that |My teacher often says that |Yesterday the grandfather of my neighbour "
+    "told me that ",
 }
 """So that the two words are not always at the same place."""
 WHO = {"zh": "我|你|我们|他们", "en": "I|you|we|they"}

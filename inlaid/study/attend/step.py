@@ -13,6 +13,7 @@ from inlaid.collect.charsets import AUTO
 from inlaid.config import Positive, check
 from inlaid.encode.dictionary import words_of
 from inlaid.encode.tokenizers import Word
+from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, silent
@@ -165,6 +166,8 @@ def attend_step(
 
 def _steps(model: Any, text: str, word: str, target: str | None, rest: Any) -> Steps:
     settings, words, output, report = rest
+    if target is not None and model.config.kind != "seq2seq":
+        raise SettingError("A target is for models with an encoder and a decoder. Leave it out.")
     source = read_text(model, text, report, tokenizer=words)
     written = None
     part: Part = "encoder" if model.config.kind == "encoder" else "decoder"
@@ -196,7 +199,7 @@ def _steps(model: Any, text: str, word: str, target: str | None, rest: Any) -> S
         layer=layer,
         head=head,
         query=found["query"][head, token],
-        keys=_labels(keys),
+        keys=keys.tokens,
         products=found["products"][head, token],
         scale=float(attention.scale),
         scaled=found["scaled"][head, token],
@@ -211,10 +214,6 @@ def _steps(model: Any, text: str, word: str, target: str | None, rest: Any) -> S
         shown=settings.n,
         output=output,
     )
-
-
-def _labels(reading: Reading) -> tuple[str, ...]:
-    return reading.tokens
 
 
 def _computed(

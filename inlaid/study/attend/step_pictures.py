@@ -80,7 +80,11 @@ def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
     texts = TEXTS[language]
     kept = np.sort(np.argsort(-made.weights, kind="stable")[:MOST])
     names = [made.keys[place] for place in kept]
-    columns = [("products", made.products), ("scaled" if made.bias is None else "scores", made.scores), ("weights", made.weights)]
+    columns = [
+        ("products", made.products),
+        ("scaled" if made.bias is None else "scores", made.scores),
+        ("weights", made.weights),
+    ]
     count = min(16, made.values.shape[1])
     title = title_of(made, language)
     cut = texts["most"].format(most=MOST, count=len(made.keys)) if len(made.keys) > MOST else ""
@@ -92,7 +96,9 @@ def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
         for axis, (name, numbers) in zip(axes, columns, strict=False):
             axis.set_title(texts[name].format(scale=made.scale), fontsize=9.5)
             values = np.where(made.visible, numbers, 0.0)[kept]
-            axis.barh(range(len(names)), values, color=[BLUE if made.visible[each] else GREY for each in kept])
+            axis.barh(
+                range(len(names)), values, color=[BLUE if made.visible[each] else GREY for each in kept]
+            )
             low, high = min(0.0, values.min()), max(0.0, values.max())
             axis.set_xlim(low - 0.32 * (high - low + 1e-9) * (low < 0), high + 0.32 * (high - low + 1e-9))
             for row, value in enumerate(values):
