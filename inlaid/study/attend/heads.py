@@ -134,10 +134,6 @@ class Heads:
             rows.append(tuple(str(Message(each)) for each in header))
         for each in self.named:
             rows.append((str(each.layer), str(each.head), *self._cells(each)))
-            rows += [
-                str(Message("    such as {text} {words} {weight:.2f}", **plain(one)))
-                for one in each.examples[:1]
-            ]
         share = {
             "named": len({(each.layer, each.head) for each in self.named}),
             "total": self.layers * self.heads,
@@ -155,6 +151,13 @@ class Heads:
                 )
             )
         )
+        if self.named:
+            rows += ["", str(Message("sentences that show it"))]
+        for each in self.named:
+            rows += [
+                (f"{each.layer}.{each.head}", f"{one.words} {one.weight:.2f}".strip(), one.text)
+                for one in each.examples[:1]
+            ]
         return rows
 
     def _cells(self, each: NamedHead) -> tuple[str, ...]:

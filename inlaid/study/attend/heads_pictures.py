@@ -107,7 +107,7 @@ def heads_picture(made: Heads, language: Language, report: Report) -> bytes:
                 ha="center",
                 va="center",
                 fontsize=7,
-                color="white",
+                color="white" if above[row, column] > 0.55 else TEXT_COLOR,
             )
             axes.add_patch(_frame(column, row))
         for layer in range(1, made.layers):
