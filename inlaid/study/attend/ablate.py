@@ -256,8 +256,9 @@ def _places(model: Model, settings: AblateSettings) -> list[Any]:
     """The heads and layers to leave out."""
     from inlaid.neural.inside import HeadPlace, LayerPlace, attentions, stacks
 
-    known = list(stacks(model.network))
-    parts = known if settings.part is None else [settings.part]
+    parts: list[Part] = list(stacks(model.network))
+    if settings.part is not None:
+        parts = [settings.part]
     found: list[Any] = []
     for part in parts:
         modules = attentions(model.network, part)

@@ -157,7 +157,7 @@ def _reading(
     labels: list[str] = []
     covered: list[Span] = []
     for number in range(int(numbers.max()) + 1):
-        inside = np.flatnonzero(numbers == number)
+        inside: list[int] = np.flatnonzero(numbers == number).tolist()
         ends = [spans[place] for place in inside if not added[place] and spans[place][1] > spans[place][0]]
         span = (min(each[0] for each in ends), max(each[1] for each in ends)) if ends else (0, 0)
         label = text[slice(*span)].strip() if words is not None else ""

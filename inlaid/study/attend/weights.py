@@ -157,7 +157,9 @@ def text_weights(
     readings: dict[Part, tuple[Reading, Reading]] = {"encoder": (source, source), "decoder": (source, source)}
     if written is not None:
         readings |= {"decoder": (written, written), "cross": (written, source)}
-    parts = {name: Weights(name, *readings[name], tokens) for name, tokens in found.items()}
+    parts: dict[Part, Weights] = {
+        name: Weights(name, *readings[name], tokens) for name, tokens in found.items()
+    }
     return TextWeights(text, target, generated, parts)
 
 
