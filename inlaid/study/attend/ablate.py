@@ -98,18 +98,28 @@ class Ablations:
 
     def rows(self) -> list[Row]:
         rows: list[Row] = [] if self.output is None else [str(self.output)]
-        whole = {"loss": self.loss, "accuracy": self.accuracy, "tokens": self.tokens, "n": self.sentences}
         rows.append(
             str(
                 Message(
                     "whole network: loss {loss:.3f}, accuracy {accuracy:.3f} ({tokens:,} tokens of {n:,} "
                     "sentences)",
-                    **whole,
+                    loss=self.loss,
+                    accuracy=self.accuracy,
+                    tokens=self.tokens,
+                    n=self.sentences,
                 )
             )
         )
-        header = ("part", "layer", "head", "change of loss", "95 %", "answers changed", "accuracy")
-        rows.append(tuple(str(Message(each)) for each in header))
+        header = (
+            Message("part"),
+            Message("layer"),
+            Message("head"),
+            Message("change of loss"),
+            "95 %",
+            Message("answers changed"),
+            Message("accuracy"),
+        )
+        rows.append(tuple(map(str, header)))
         for each in self.parts:
             head = str(Message("whole layer")) if each.head is None else str(each.head)
             range_ = f"{each.interval.low:+.3f} … {each.interval.high:+.3f}"

@@ -77,12 +77,13 @@ class Shown:
 
     def title(self) -> Message:
         """Which weights these are."""
-        values = {"part": self.part, "layer": self.layer, "head": self.head}
         if self.head is not None:
-            return Message("{part}, layer {layer}, head {head}", **values)
+            return Message(
+                "{part}, layer {layer}, head {head}", part=self.part, layer=self.layer, head=self.head
+            )
         if self.layer is not None:
-            return Message("{part}, layer {layer}, mean over its heads", **values)
-        return Message("{part}, mean over all layers and heads", **values)
+            return Message("{part}, layer {layer}, mean over its heads", part=self.part, layer=self.layer)
+        return Message("{part}, mean over all layers and heads", part=self.part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,8 @@ class AttributeSettings:
     baseline: Baseline | None = None
     """What stands for an absent word: the vector of the mask, the mean of all token vectors, or zeros. The
     mask for masked models, otherwise the mean, when not given."""
+    answer: str | None = None
+    """The token that is predicted; the likeliest when not given."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -97,10 +99,25 @@ class Attributions:
 
     def rows(self) -> list[Row]:
         rows: list[Row] = [] if self.output is None else [str(self.output)]
-        values = {"answer": self.answer, "p": self.probability, "b": self.baseline_probability}
-        rows.append(str(Message("{answer}: probability {p:.4f}; with the baseline {b:.2e}", **values)))
-        header = ("word", "attention", "rollout", "gradient x input", "integrated gradients", "effect")
-        rows.append(tuple(str(Message(each)) for each in header))
+        rows.append(
+            str(
+                Message(
+                    "{answer}: probability {p:.4f}; with the baseline {b:.2e}",
+                    answer=self.answer,
+                    p=self.probability,
+                    b=self.baseline_probability,
+                )
+            )
+        )
+        header = (
+            Message("word"),
+            Message("attention"),
+            "rollout",
+            Message("gradient x input"),
+            Message("integrated gradients"),
+            Message("effect"),
+        )
+        rows.append(tuple(map(str, header)))
         for each in self.words:
             rolled = "" if each.rollout is None else f"{each.rollout:.2f}"
             gradients = (f"{each.gradient_x_input:+.3f}", f"{each.integrated_gradients:+.3f}")
@@ -117,11 +134,12 @@ class Attributions:
                 "",
             )
         )
-        error = {"baseline": self.baseline, "error": self.completeness_error}
         rows.append(
             str(
                 Message(
-                    "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}", **error
+                    "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}",
+                    error=self.completeness_error,
+                    baseline=self.baseline,
                 )
             )
         )
@@ -139,7 +157,6 @@ def attribute(
     settings: AttributeSettings | None = None,
     *,
     target: str | None = None,
-    answer: str | None = None,
     dictionary: str | Path | Sequence[str | Path] = (),
     output: Path | None = None,
     overwrite: bool = False,
@@ -157,7 +174,6 @@ def attribute(
         model: the folder of a masked model, a decoder or a seq2seq
         text: with a blank for a masked model; what comes before for a decoder; the source for a seq2seq
         target: for a seq2seq, the beginning of its answer; the next token is the prediction
-        answer: the token that is predicted; the likeliest when not given
         dictionary: words for the segmenter of Chinese: files with one a line, words, or both
         output: also write a picture (.png) or a page (.html)
     """
@@ -167,7 +183,7 @@ def attribute(
     if output is not None:
         figures.writable(output, Message("Attribution"), overwrite=overwrite)
     words = Word(dictionary=words_of(dictionary, AUTO))
-    asked = prediction_of(loaded, text, target, answer, words, settings.baseline, report)
+    asked = prediction_of(loaded, text, target, settings.answer, words, settings.baseline, report)
     made = _attributions(asked, settings, output, report)
     if output is not None:
         from inlaid.study.attend.attribute_pictures import write_attributions

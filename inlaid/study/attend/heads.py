@@ -129,25 +129,30 @@ class Heads:
 
     def rows(self) -> list[Row]:
         rows: list[Row] = [] if self.output is None else [str(self.output)]
-        header = ("layer", "head", "name", "score", "95 %", "chance", "adjusted p")
+        header = (
+            Message("layer"),
+            Message("head"),
+            Message("name"),
+            Message("score"),
+            "95 %",
+            Message("chance"),
+            Message("adjusted p"),
+        )
         if self.named:
-            rows.append(tuple(str(Message(each)) for each in header))
+            rows.append(tuple(map(str, header)))
         for each in self.named:
             rows.append((str(each.layer), str(each.head), *self._cells(each)))
-        share = {
-            "named": len({(each.layer, each.head) for each in self.named}),
-            "total": self.layers * self.heads,
-            "tests": sum(each.p.size for each in self.measured),
-            "rate": self.settings.false_discovery,
-            "at_least": self.settings.at_least,
-        }
         rows.append(
             str(
                 Message(
                     "{named} of {total} heads have a name; {tests:,} tests, false discovery rate "
                     "{rate:g}, at "
                     "least {at_least:.0%} of the way from chance to 1",
-                    **share,
+                    named=len({(each.layer, each.head) for each in self.named}),
+                    total=self.layers * self.heads,
+                    tests=sum(each.p.size for each in self.measured),
+                    rate=self.settings.false_discovery,
+                    at_least=self.settings.at_least,
                 )
             )
         )

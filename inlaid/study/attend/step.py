@@ -37,6 +37,8 @@ class StepSettings:
     part: Part | None = None
     """Of a model with encoder and decoder: the self-attention of one of them, or the cross-attention between
     them, which is shown when nothing is named."""
+    target: str | None = None
+    """For a model with encoder and decoder: what its decoder has read; its own answer when not given."""
     n: Positive = 50
     """How many keys to show, those with the largest weights; JSON has all."""
 
@@ -86,8 +88,17 @@ class Steps:
         rows: list[Row] = []
         if self.output is not None:
             rows.append(str(self.output))
-        place = {"part": self.part, "layer": self.layer, "head": self.head, "token": self.token}
-        rows.append(str(Message("{part}, layer {layer}, head {head}: {token} attends", **place)))
+        rows.append(
+            str(
+                Message(
+                    "{part}, layer {layer}, head {head}: {token} attends",
+                    part=self.part,
+                    layer=self.layer,
+                    head=self.head,
+                    token=self.token,
+                )
+            )
+        )
         rows.append(f"q = {_vector(self.query)}")
         if self.rotated:
             rows.append(str(Message("q and k are rotated by their positions (rotary)")))
@@ -132,7 +143,6 @@ def attend_step(
     word: str,
     settings: StepSettings | None = None,
     *,
-    target: str | None = None,
     dictionary: str | Path | Sequence[str | Path] = (),
     output: Path | None = None,
     overwrite: bool = False,
@@ -147,7 +157,6 @@ def attend_step(
         model: the folder of a model with attention
         text: a text
         word: the word that attends, or its number: [2]; of several tokens the last one
-        target: for a seq2seq, what its decoder has read; its own answer when not given
         dictionary: words for the segmenter of Chinese: files with one a line, words, or both
         output: also write a picture (.png) or a page (.html)
     """
@@ -156,7 +165,7 @@ def attend_step(
     if output is not None:
         figures.writable(output, Message("Attention"), overwrite=overwrite)
     words = Word(dictionary=words_of(dictionary, AUTO))
-    made = _steps(loaded, text, word, target, (settings, words, output, report))
+    made = _steps(loaded, text, word, settings.target, (settings, words, output, report))
     if output is not None:
         from inlaid.study.attend.step_pictures import write_steps
 
