@@ -25,6 +25,11 @@ from inlaid.storage import info as info
 from inlaid.storage import load as load
 from inlaid.storage import save as save
 from inlaid.storage import verify as verify
+from inlaid.study.attend.ablate import ablate as ablate
+from inlaid.study.attend.attend import attend as attend
+from inlaid.study.attend.attribute import attribute as attribute
+from inlaid.study.attend.heads import heads as heads
+from inlaid.study.attend.step import attend_step as attend_step
 from inlaid.study.compare.align import align as align
 from inlaid.study.compare.changes import changes as changes
 from inlaid.study.compare.changes import stability as stability

@@ -40,6 +40,7 @@ TITLES = {
     "doctor": "quality",
     "use": "texts and models",
     "explain": "explanations",
+    "attend": "inside models",
     "compare": "several spaces",
     "map": "pictures",
     "pictures": "pictures",

@@ -74,6 +74,31 @@ class Projected(NamedTuple):
     values: Tensor
 
 
+class Steps(NamedTuple):
+    """One attention, step by step: (batch, head, query, key) unless another shape is named."""
+
+    query: Tensor
+    """(batch, head, query, head_dim), normalized and rotated where the network does that."""
+    keys: Tensor
+    """(batch, head, key, head_dim), like the queries."""
+    values: Tensor
+    """(batch, head, key, head_dim)"""
+    products: Tensor
+    """q·k"""
+    scaled: Tensor
+    """q·k times the scale."""
+    bias: Tensor | None
+    """What positions add to them."""
+    scores: Tensor
+    """With the bias; -inf where the query may not see the key."""
+    weights: Tensor
+    """The softmax of the scores."""
+    mixed: Tensor
+    """(batch, head, query, head_dim): the values, weighted and summed."""
+    output: Tensor
+    """(batch, query, dim): the heads next to each other, times the output matrix."""
+
+
 class Attention(nn.Module):
     """Multi-head attention of `x` to itself or to a `memory`; key/value heads may be fewer than query
     heads."""
@@ -166,6 +191,24 @@ class Attention(nn.Module):
         if weights is not None:
             weights = _unfold(weights, folds)
         return AttentionOutput(apply(self.output, mixed.transpose(1, 2).flatten(2)), weights)
+
+    def steps(self, x: Tensor, view: View, *, memory: Tensor | None = None) -> Steps:
+        """What `forward` does, with everything it computes on the way; for batches without a cache that are
+        not packed."""
+        projected = self._self(x, view, None) if memory is None else self._cross(x, memory, None)
+        bias = self._bias(projected, view)
+        mask = _mask_of(view)
+        repeated = Projected(
+            projected.query, _repeat(projected.keys, self.heads), _repeat(projected.values, self.heads)
+        )
+        products = repeated.query @ repeated.keys.transpose(-1, -2)
+        scaled = products * self.scale
+        scores = scaled if bias is None else scaled + bias
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        mixed, weights = attend_with_weights(repeated, mask, bias, scale=self.scale)
+        output = apply(self.output, mixed.transpose(1, 2).flatten(2))
+        return Steps(*repeated, products, scaled, bias, scores, weights, mixed, output)
 
     def _self(self, x: Tensor, view: View, cache: KeyValueCache | None) -> Projected:
         query, keys, values = self._project(x)

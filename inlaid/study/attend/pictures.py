@@ -1,0 +1,228 @@
+"""Attention as a picture: all heads as a grid, one matrix, lines between words, rollout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from inlaid.errors import SettingError
+from inlaid.report import Report, silent
+from inlaid.study.attend.attend import Attended, without_special
+from inlaid.study.attend.captions import say
+from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Drawing, Language, drawing, language_of
+
+PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab", "#0b2f57")
+"""Weights from 0 to 1, light to dark."""
+LINE = "#1864ab"
+WRITTEN = 14
+"""Words up to which the cells of a matrix have numbers."""
+LARGE_INCH = 0.44
+"""Height of a word in a matrix of few."""
+INCH = 0.27
+SMALL_INCH = 0.14
+"""The same where there are many."""
+MANY = 60
+GRID_WIDTH = 15.0
+"""Most inches of a grid: more heads are drawn smaller."""
+FAINT = 0.02
+"""Weights below this have no line."""
+
+
+def draw(made: Attended, report: Report = silent) -> bytes:
+    """The bytes of a PNG, in the language of the text."""
+    language = language_of([made.found.text])
+    view = made.settings.view or ("lines" if made.settings.head is not None else "grid")
+    drawers = {"grid": _grid, "matrix": _matrix, "lines": _lines, "rollout": _rollout}
+    return drawers[view](made, language, report)
+
+
+def _shown_text(made: Attended, *more: str) -> str:
+    """All characters that a picture may show."""
+    labels = [word for part in made.found.parts.values() for word in (*part.queries.words, *part.keys.words)]
+    return "".join([*labels, *more, "0123456789.,-L H…"])
+
+
+def title_of(made: Attended, language: Language) -> str:
+    shown = made.shown
+    name = "all" if shown.layer is None else "layer"
+    name = name if shown.head is None else "head"
+    part = say(language, shown.part)
+    return say(language, name, part=part, layer=shown.layer, head=shown.head)
+
+
+# --- one matrix ---------------------------------------------------------------------------------------------
+
+
+def _matrix(made: Attended, language: Language, report: Report) -> bytes:
+    shown = made.shown
+    title = title_of(made, language)
+    return matrix_picture(made, shown.weights, shown.queries, shown.keys, (title, language), report)
+
+
+def _rollout(made: Attended, language: Language, report: Report) -> bytes:
+    part = made.found.part(made.shown.part)
+    rolled = part.rollout()
+    if rolled is None:
+        raise SettingError(
+            "Rollout is for self-attention, where layers follow each other. Add --part encoder or decoder."
+        )
+    queries = part.queries.words
+    keys = part.keys.words
+    if not made.settings.special:
+        rolled, queries, keys = without_special(part, rolled)
+    title = say(language, "rollout", part=say(language, part.part))
+    return matrix_picture(made, rolled, queries, keys, (title, language), report)
+
+
+def matrix_picture(
+    made: Attended,
+    weights: np.ndarray,
+    queries: tuple[str, ...],
+    keys: tuple[str, ...],
+    titled: tuple[str, Language],
+    report: Report,
+) -> bytes:
+    """A matrix with a label for each word; many words make a large picture, not small letters."""
+    title, language = titled
+    inch = _cell_inch(max(weights.shape))
+    longest = max(map(_width, (*queries, *keys)))
+    margin = 1.1 + 0.085 * longest * (1 if inch > SMALL_INCH else 0.6)
+    size = (max(4.5, inch * len(keys) + margin + 0.8), max(3.2, inch * len(queries) + margin))
+    texts = [say(language, name) for name in ("query", "key", "weight")]
+    with drawing(_shown_text(made, title, *texts), size=size, report=report) as made_figure:
+        axes = made_figure.figure.subplots()
+        axes.set_title(title, fontsize=11)
+        image = _cells(made_figure, axes, weights, queries, keys, fontsize=9.5 if inch > SMALL_INCH else 5.5)
+        axes.set_ylabel(texts[0], color=TEXT_COLOR)
+        axes.set_xlabel(texts[1], color=TEXT_COLOR)
+        axes.xaxis.set_label_position("top")
+        bar = made_figure.figure.colorbar(image, ax=axes, shrink=0.6, aspect=25, pad=0.02)
+        bar.set_label(texts[2], fontsize=8.5, color=TEXT_COLOR)
+        bar.outline.set_visible(False)
+        if max(weights.shape) <= WRITTEN:
+            _write_numbers(axes, weights)
+        return made_figure.png()
+
+
+def _cell_inch(words: int) -> float:
+    if words <= WRITTEN:
+        return LARGE_INCH
+    return INCH if words <= MANY else SMALL_INCH
+
+
+def _cells(
+    made: Drawing,
+    axes: Any,
+    weights: np.ndarray,
+    queries: tuple[str, ...],
+    keys: tuple[str, ...],
+    *,
+    fontsize: float,
+) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("weights", PALETTE)
+    image = axes.imshow(weights, cmap=colors, vmin=0, vmax=max(1e-9, float(weights.max())), aspect="equal")
+    upright = max(map(_width, keys)) * 0.075 > _cell_inch(max(weights.shape))
+    axes.set_xticks(
+        range(len(keys)), [made.label(word) for word in keys], fontsize=fontsize, rotation=90 * upright
+    )
+    axes.set_yticks(range(len(queries)), [made.label(word) for word in queries], fontsize=fontsize)
+    axes.tick_params(length=0, labeltop=True, labelbottom=len(queries) > MANY, labelright=len(keys) > MANY)
+    for side in axes.spines.values():
+        side.set_color(LINE_COLOR)
+    return image
+
+
+def _write_numbers(axes: Any, weights: np.ndarray) -> None:
+    dark = 0.6 * weights.max()
+    for (row, column), weight in np.ndenumerate(weights):
+        if weight >= 0.005:
+            color = "white" if weight > dark else TEXT_COLOR
+            shown = f"{weight:.2f}".lstrip("0") if weight < 0.995 else "1"
+            axes.text(column, row, shown, ha="center", va="center", fontsize=7, color=color)
+
+
+# --- all heads ----------------------------------------------------------------------------------------------
+
+
+def _grid(made: Attended, language: Language, report: Report) -> bytes:
+    part = made.found.part(made.shown.part)
+    weights = part.words()
+    queries = part.queries.words
+    keys = part.keys.words
+    if not made.settings.special:
+        weights, queries, keys = without_special(part, weights)
+    layers, heads = weights.shape[:2]
+    title = say(language, "grid", part=say(language, part.part))
+    names = [say(language, name) for name in ("layer_name", "head_name")]
+    side = min(2.2, max(1.2, 0.17 * max(len(queries), len(keys))), GRID_WIDTH / heads)
+    labelled = side >= 0.15 * max(len(queries), len(keys))
+    margin = 0.6 + 0.07 * max(map(_width, (*queries, *keys))) * labelled
+    size = (
+        side * heads + margin,
+        side * layers * min(2.0, max(0.5, len(queries) / len(keys))) + margin + 0.4,
+    )
+    with drawing(_shown_text(made, title, *names), size=size, report=report) as made_figure:
+        axes = made_figure.figure.subplots(layers, heads, squeeze=False)
+        made_figure.figure.suptitle(title, fontsize=11)
+        for (layer, head), axis in np.ndenumerate(axes):
+            _small(made_figure, axis, weights[layer, head])
+            if layer == 0:
+                axis.set_title(f"{names[1]} {head}", fontsize=8.5, color=TEXT_COLOR)
+            if head == 0:
+                axis.set_ylabel(f"{names[0]} {layer}", fontsize=8.5, color=TEXT_COLOR)
+            if labelled and head == 0:
+                axis.set_yticks(
+                    range(len(queries)), [made_figure.label(word) for word in queries], fontsize=7
+                )
+            if labelled and layer == layers - 1:
+                rotation = 90 if max(map(_width, keys)) * 0.06 > side / len(keys) else 0
+                labels = [made_figure.label(word) for word in keys]
+                axis.set_xticks(range(len(keys)), labels, fontsize=7, rotation=rotation)
+        return made_figure.png()
+
+
+def _small(made: Drawing, axis: Any, weights: np.ndarray) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("weights", PALETTE)
+    axis.imshow(weights, cmap=colors, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.tick_params(length=0)
+    for side in axis.spines.values():
+        side.set_color(LINE_COLOR)
+
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+
+def _lines(made: Attended, language: Language, report: Report) -> bytes:
+    """Words that attend on the left, words that are attended to on the right; stronger lines weigh more."""
+    shown = made.shown
+    rows = max(len(shown.queries), len(shown.keys))
+    title = title_of(made, language)
+    texts = [say(language, name) for name in ("query", "key")]
+    widest = max(map(_width, (*shown.queries, *shown.keys)))
+    size = (2.6 + 0.19 * widest, 0.26 * rows + 1.0)
+    with drawing(_shown_text(made, title, *texts), size=size, report=report) as made_figure:
+        axes = made_figure.figure.subplots()
+        axes.set_title(title, fontsize=10.5)
+        axes.axis("off")
+        axes.set(xlim=(-0.1, 1.1), ylim=(rows - 0.5, -1.6))
+        for (row, column), weight in np.ndenumerate(shown.weights):
+            if weight >= FAINT:
+                axes.plot([0, 1], [row, column], color=LINE, alpha=min(1, weight), linewidth=0.4 + 4 * weight)
+        for x, words, side in ((-0.03, shown.queries, "right"), (1.03, shown.keys, "left")):
+            for row, word in enumerate(words):
+                axes.text(x, row, made_figure.label(word), ha=side, va="center", fontsize=11)
+        axes.text(-0.03, -1.1, texts[0], ha="right", va="center", fontsize=8.5, color=TEXT_COLOR)
+        axes.text(1.03, -1.1, texts[1], ha="left", va="center", fontsize=8.5, color=TEXT_COLOR)
+        return made_figure.png()
+
+
+def _width(word: str) -> int:
+    """How wide a word is drawn, in half characters of Chinese."""
+    return sum(2 if ord(each) > 0x2E7F else 1 for each in word)

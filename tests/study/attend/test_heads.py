@@ -1,0 +1,142 @@
+"""Heads by name: right for those set by hand, none for random networks, and chance where there is nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+
+import inlaid
+from inlaid.collect import world
+from inlaid.neural.checkpoint import save_model
+from inlaid.study.attend.patterns import Link, measured_links
+from inlaid.study.attend.relations import relations
+
+from .conftest import WORDS, random_model
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random words, some of them twice."""
+    rng = Random(1)
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    lines = [" ".join(WORDS[int(rng.random() * 40)] for _ in range(6 + n % 7)) for n in range(40)]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def names_of(found: Any) -> dict[tuple[int, int], set[str]]:
+    names: dict[tuple[int, int], set[str]] = {}
+    for each in found.named:
+        names.setdefault((each.layer, each.head), set()).add(each.name)
+    return names
+
+
+def test_heads_set_by_hand_get_the_right_names(made_by_hand: Any, text: Path):
+    found = inlaid.heads(made_by_hand, text=str(text), sentences=30)
+    assert names_of(found) == {
+        (0, 0): {"previous token"},
+        (0, 1): {"same word", "itself"},
+        (1, 0): {"induction"},
+    }
+    for each in found.named:
+        assert each.interval.low <= each.score <= each.interval.high
+        assert each.score > 0.9 or each.name == "itself"
+        assert each.chance < 0.35
+        assert each.adjusted_p < 1e-6
+        assert each.examples
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_few_heads_of_random_networks_get_a_name(kind: str, text: Path):
+    """benchmarks/world_attention.py asks 100 networks; here are some, also with sharp attention."""
+    named = total = 0
+    for seed in range(6):
+        model = random_model(kind, seed=seed, scale=1.0 if seed < 3 else 20.0)
+        found = inlaid.heads(model, text=str(text), sentences=20, seed=seed)
+        named += len(names_of(found))
+        total += found.layers * found.heads
+    assert named <= 0.05 * total
+
+
+def links_of(distance_of_attention: Any, rng: np.random.Generator) -> list[Link]:
+    found = []
+    for _ in range(40):
+        length = 12
+        query = int(rng.integers(6, length))
+        key = int(rng.integers(0, query - 1))
+        rows = np.full((1, 1, 1, length), 0.02)
+        rows[0, 0, 0, distance_of_attention(query, key)] = 1 - 0.02 * (length - 1)
+        found.append(Link("", "", rows, np.array([query]), 0, np.array([length - 1]), key - query))
+    return found
+
+
+def test_a_link_is_told_from_a_fixed_distance_and_a_fixed_place():
+    """A head that follows the key is found; one that looks two words back, or at the first word, is not, no
+    matter how often it hits."""
+    rng = np.random.default_rng(1)
+    follows = measured_links("object", "zh", links_of(lambda _, key: key, rng))
+    assert follows is not None
+    assert follows.p[0, 0] < 1e-6
+    assert follows.above[0, 0] > 0.6
+    for other in (lambda query, _: query - 2, lambda *_: 0):
+        found = measured_links("object", "zh", links_of(other, rng))
+        assert found is not None
+        assert found.p[0, 0] > 0.01
+        assert found.above[0, 0] < 0.1
+
+
+def test_p_values_of_heads_that_know_nothing_are_spread_evenly():
+    rng = np.random.default_rng(2)
+    values = []
+    for _ in range(200):
+        found = measured_links("object", "", links_of(lambda *_: int(rng.integers(0, 12)), rng))
+        assert found is not None
+        values.append(found.p[0, 0])
+    assert np.mean(np.array(values) < 0.05) <= 0.09
+
+
+@pytest.mark.parametrize("language", world.LANGUAGES)
+def test_the_relations_of_the_world_link_the_right_words(language: Any):
+    found = relations(language, 30, seed=1)
+    assert set(found) == {"object", "pronoun", "category", "contrast"}
+    pronouns = {"他", "她", "he", "she"}
+    for name, linked in found.items():
+        assert len(linked) >= 20, name
+        distances = {each.key.start - each.query.start for each in linked}
+        assert len(distances) > 3, name
+        for each in linked:
+            query = each.sentence[slice(*each.query)]
+            key = each.sentence[slice(*each.key)].lower()
+            if name == "pronoun":
+                assert query in pronouns
+            if name == "category":
+                assert key in ("水果", "河流", "fruit", "rivers")
+            if name == "contrast":
+                assert (query, key) in (("但", "虽然"), ("still", "although"))
+
+
+def test_typed(typed: Any, made_by_hand: Any, text: Path, tmp_path: Path):
+    save_model(made_by_hand, tmp_path / "hand")
+    shown = typed("heads", tmp_path / "hand", "--text", text, "--sentences", 20)
+    assert "previous token" in shown
+    assert "3 of 4 heads have a name" in shown
+    found = json.loads(typed("heads", tmp_path / "hand", "--text", text, "--sentences", 20, "--json"))
+    assert found["share_named"] == 0.75
+    assert {each["pattern"] for each in found["patterns"]} >= {"previous token", "induction"}
+    assert "no file" in typed("heads", tmp_path / "hand", "--text", "nowhere.txt", code=2)
+    assert "can read no sentence" in typed("heads", "seq2seq", code=2)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".html"])
+def test_pictures(made_by_hand: Any, text: Path, tmp_path: Path, suffix: str):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'inlaid[explore]'")
+    path = tmp_path / f"heads{suffix}"
+    inlaid.heads(made_by_hand, text=str(text), sentences=20, output=path)
+    assert path.stat().st_size > 1000
