@@ -4,13 +4,9 @@ printed with its reason at the end. With CI=true an omission fails the run, unle
 from __future__ import annotations
 
 import ast
-import builtins
 import csv
-import functools
 import importlib.util
-import inspect
 import os
-import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,41 +19,10 @@ from typing import Any, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads do the same
 
-import jaxtyping
 import pytest
+from jaxtyping import install_import_hook
 
-SHAPED = re.compile(
-    r"\b(Ids|Offsets|Counts|Table|Rows|Buckets|Places|Vector|Lengths|Scores|Doubles|Int8Codes|Blob)\b"
-)
-"""The names of `inlaid/shapes.py` (tests/test_shapes.py compares them)."""
-_with_shapes = jaxtyping.jaxtyped
-
-
-def checked(function: Any, *, typechecker: Any) -> Any:
-    """What the import hook puts around every function and class. Only shapes need jaxtyping, whose wrapper
-    takes longer than most functions: half of the time of these tests. Beartype checks the other types."""
-    if inspect.isfunction(function) and _has_plain_types(function):
-        return typechecker(function)
-    return _with_shapes(function, typechecker=typechecker)
-
-
-def _has_plain_types(function: Any) -> bool:
-    """The analysis `next` hides, in its module, the built-in function that beartype's own code calls."""
-    annotations = map(str, function.__annotations__.values())
-    hides = function.__module__.rpartition(".")[2] in vars(builtins)
-    return not hides and all(_is_plain(each, function) for each in annotations)
-
-
-def _is_plain(annotation: str, function: Any) -> bool:
-    """Whether an annotation names no shape, and nothing that is defined later or imported for type checkers
-    only: beartype alone would look for that."""
-    names = re.findall(r"(?<![\w.])[A-Za-z_]\w*", annotation)
-    known = function.__globals__.keys() | vars(builtins).keys()
-    return not SHAPED.search(annotation) and all(name in known for name in names)
-
-
-jaxtyping.jaxtyped = lambda **how: functools.partial(checked, **how)
-jaxtyping.install_import_hook("inlaid", "beartype.beartype")
+install_import_hook("inlaid", "beartype.beartype")
 
 # A process started in the background ignores Ctrl-C, and some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
