@@ -106,10 +106,10 @@ def _with_separator(model: Model, report: Report) -> Model:
     a row for it; one that has it stays as it is. How its folder generates text is not for translations."""
     tokenizer = model.tokenizer
     name = NAMES["separator"][0]
-    if tokenizer.token_to_id(name) is not None or not isinstance(tokenizer, Engine):
+    if not isinstance(tokenizer, Engine) or tokenizer.token_to_id(name) is not None:
         return model
     tokenizer.add_special_tokens([name])
-    id = tokenizer.token_to_id(name)
+    id = tokenizer.get_vocab(with_added_tokens=True)[name]
     surround(ModelVocabulary(tokenizer, {"separator": id}), start=False, last="separator")
     if id >= model.config.vocab_size:  # some tables have more rows than there are words
         grow_network(model.network, id + 1)
