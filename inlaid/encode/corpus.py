@@ -57,8 +57,8 @@ class Encoding:
     tokenizer_file: Path | None = None
     """Use an existing subword tokenizer: tokenizer.json, the vocabulary of GPT-2 or BERT, a SentencePiece
     model, or a folder with one of them."""
-    subwords: Positive = 8000
-    """Vocabulary size of bpe, wordpiece and unigram."""
+    subwords: Positive | None = None
+    """Vocabulary size of bpe, wordpiece and unigram; by default 8000, or as many as a small text has."""
     dictionary: str | Path | tuple[str | Path, ...] = ()
     """Words for the segmenter, of Chinese or mixed script: files with one word per line, words, or both. A
     frequency may follow a word, as in a dictionary of jieba. They are normalized like the text."""

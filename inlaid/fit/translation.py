@@ -21,7 +21,7 @@ from inlaid.encode.pair_corpus import PairCorpus, encode_sides
 from inlaid.errors import SettingError
 from inlaid.feed.pair_text import PairText
 from inlaid.feed.prompt_text import PromptText
-from inlaid.fit.networks.method import NetworkMethod, held_out_every
+from inlaid.fit.networks.method import Layers, NetworkMethod, held_out_every
 from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.families import family_of
@@ -39,6 +39,9 @@ class Translation(TransformerMethod):
     surrounds: ClassVar = True
     next_steps: ClassVar = ('translate {path} "..."', "inspect {path}")
 
+    layers: Layers | None = None
+    """Blocks of the encoder, and as many of the decoder; by default 2, 3 or 6. Those of a decoder alone: 4, 6
+    or 12."""
     network: Literal["encoder-decoder", "decoder"] | None = None
     """An encoder and a decoder, or a decoder alone that continues a source and a separator with the
     translation; by default the first, or as the model that training starts from."""
@@ -83,7 +86,10 @@ class Translation(TransformerMethod):
 
     @property
     def roles(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return ("padding", "end", "separator") if self.is_decoder else ("padding", "end")
+        if not self.is_decoder:
+            return ("padding", "end")
+        # those of others have no token for padding, and need none: what comes after a line is not read
+        return ("end", "separator") if self.starts_from_model else ("padding", "end", "separator")
 
     @property
     def last_role(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -130,7 +136,10 @@ class Translation(TransformerMethod):
         return super().for_corpus(data)
 
     def preset_sizes(self) -> dict[str, Any]:
-        return {**super().preset_sizes(), "vocabularies": "joint", "network": "encoder-decoder"}
+        sizes = super().preset_sizes()
+        if not self.is_decoder:  # half of the blocks on each side; base has those of the original
+            sizes["layers"] //= 2
+        return {**sizes, "vocabularies": "joint", "network": "encoder-decoder"}
 
     def sizes_of(self, config: Config) -> dict[str, Any]:
         vocabularies = "separate" if config.target_vocab_size else "joint"
@@ -167,7 +176,7 @@ class Translation(TransformerMethod):
     def batches(self, data: Corpus, special: Mapping[str, int], report: Report = silent) -> PairText:
         settings: dict[str, Any] = {
             "corpus": data,
-            "padding": special["padding"],
+            "padding": special.get("padding", special["end"]),
             "end": special["end"],
             "max_length": self.max_length or 1,
             "tokens": self.batch_tokens or 1,

@@ -165,6 +165,16 @@ def test_subwords_are_learned_and_used(name: str, typed: Any, tmp_path: Path):
     assert info["words"]["used"] <= 2000
 
 
+@pytest.mark.parametrize("name", [entry.name for entry in registry.entries("subwords")])
+def test_a_small_text_gives_the_subwords_it_has(name: str, typed: Any, tmp_path: Path):
+    (tmp_path / "small.txt").write_text("the cat eats the apple\n猫吃苹果\n" * 5, "utf-8")
+    words = ("corpus", tmp_path / "small.txt", "--tokenizer", name, "-o")
+    shown = typed(*words, tmp_path / "corpus")
+    assert "subwords, as the text gives no more; the default is up to 8,000." in shown.err
+    refused = typed(*words, tmp_path / "other", "--subwords", "8000", code=2)
+    assert "and the setting subwords asks for 8,000" in refused.err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

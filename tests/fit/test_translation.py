@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 from inlaid.cli import main  # noqa: E402
 from inlaid.collect import world  # noqa: E402
+from inlaid.fit.translation import Translation  # noqa: E402
 from inlaid.neural.checkpoint import load_model  # noqa: E402
 from inlaid.neural.model import Model  # noqa: E402
 from inlaid.neural.tokenizer_pair import PairTokenizer  # noqa: E402
@@ -246,7 +247,6 @@ def test_its_first_loss_is_that_of_transformers(pairs: Path, opus: Path):
     """The text is cut by their tokenizer, and the loss is theirs."""
     transformers = pytest.importorskip("transformers")
     from inlaid.encode.corpus import Encoding
-    from inlaid.fit.translation import Translation
 
     lines = pairs.read_text("utf-8").splitlines()[:12]
     sentences = [side for line in lines for side in line.split("\t")]
@@ -329,6 +329,18 @@ def test_a_decoder_translates_alike_in_transformers(typed: Typed, pairs: Path, t
     assert typed("translate", tmp_path / "m", text, "--max-new-tokens", "6").rstrip("\n") == theirs
 
 
+@pytest.mark.parametrize(("preset", "layers"), [("tiny", 2), ("small", 3), ("base", 6)])
+def test_the_sides_of_a_translator_have_half_of_the_blocks(preset: Any, layers: int):
+    def sized(**settings: Any) -> Any:
+        return Translation(preset=preset, **settings).sized_by_preset()
+
+    both = sized().config(100, {})
+    assert (both.layers, both.decoder_layers) == (layers, layers)
+    alone = sized(network="decoder").config(100, {})
+    assert (alone.layers, alone.decoder_layers) == (2 * layers, 0)
+    assert sized(layers=5).config(100, {}).decoder_layers == 5
+
+
 def test_what_does_not_fit_a_decoder_is_refused(typed: Typed, pairs: Path, tmp_path: Path):
     words = ["train", "translation", pairs, "-o", tmp_path / "m"]
     assert "Leave out one of them" in typed(*words, *DECODER, "--vocabularies", "separate", code=2)
@@ -338,5 +350,3 @@ def test_what_does_not_fit_a_decoder_is_refused(typed: Typed, pairs: Path, tmp_p
     text.write_bytes(pairs.read_bytes())
     typed("train", "causal", text, "-o", tmp_path / "gpt", *TINY, *BPE)
     assert "A model of kind decoder cannot translate" in typed("translate", tmp_path / "gpt", "我", code=2)
-    error = typed(*words, "--network", "decoder", "--init-from", tmp_path / "gpt", code=2)
-    assert "has no token for separator" in error

@@ -37,7 +37,9 @@ def make_repeatable(source: Source, name: str) -> None:
         source.text = cast("Text", list(cast("Iterable[str]", source.text)))
 
 
-def tokenizer_for(source: Source, name: str, file: Path | None, size: int, cleaner: Cleaner) -> Subwords:
+def tokenizer_for(
+    source: Source, name: str, file: Path | None, size: int | None, cleaner: Cleaner
+) -> Subwords:
     """The tokenizer of a file, or one trained on the beginning of the text."""
     if file is not None:
         from inlaid.encode.subwords.loading import load  # imports the tokenizers library, as below

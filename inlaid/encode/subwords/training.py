@@ -22,8 +22,10 @@ from inlaid.encode.subwords.tokenizer import (
 )
 from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, did_you_mean, need
 from inlaid.messages import Message
-from inlaid.report import Report, counted, silent
+from inlaid.report import Note, Report, counted, silent
 
+SIZE = 8000
+"""Words of a tokenizer where none are asked for, at most."""
 LONGEST_WORD = 1000
 """Characters of a word that subwords are learned from in one piece; trainers take the square of them."""
 THREADS = 16
@@ -33,15 +35,20 @@ LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD}}}(?=\S)")
 """The part of a longer one after which a space is put, to learn from."""
 
 
+class TooLittleText(SourceError):
+    """The text gives fewer subwords than were asked for: `found`."""
+
+
 def learn(
     kind: str,
     sentences: Iterable[str],
     *,
-    size: int = 8000,
+    size: int | None = None,
     special: tuple[str, ...] = SPECIAL,
     report: Report = silent,
 ) -> Subwords:
-    """Train a tokenizer of the kind bpe, wordpiece or unigram with `size` words, special tokens included.
+    """Train a tokenizer of the kind bpe, wordpiece or unigram with `size` words, special tokens included;
+    None: 8,000, or as many as the text has, with a note.
 
     The same text gives the same tokenizer for any number of threads. Text is not lower-cased or normalized
     here.
@@ -52,9 +59,30 @@ def learn(
     _check_special(kind, special)
     text = _sentence_list(sentences, report)
     with library_errors(_cannot_train):
+        if size is None:
+            return _as_many_as_there_are(kind, text, special, report)
         trained = Subwords(TRAINERS[kind](text, size, special))
     if len(trained.vocabulary) < size:
         raise _too_little_text(size, len(trained.vocabulary))
+    return trained
+
+
+def _as_many_as_there_are(kind: str, text: list[str], special: tuple[str, ...], report: Report) -> Subwords:
+    """A tokenizer with as many words as the text has, up to SIZE."""
+    try:
+        trained = Subwords(TRAINERS[kind](text, SIZE, special))
+    except TooLittleText as refused:  # SentencePiece names the number
+        trained = Subwords(TRAINERS[kind](text, refused.values["found"], special))
+    found = len(trained.vocabulary)
+    if found < SIZE:
+        report(
+            Note(
+                "The vocabulary has {found:,} subwords, as the text gives no more; the default is up to "
+                "{size:,}.",
+                found=found,
+                size=SIZE,
+            )
+        )
     return trained
 
 
@@ -205,8 +233,8 @@ def _sentencepiece_refusal(size: int, reason: str) -> InlaidError:
     return SourceError("SentencePiece cannot be trained on this text: {reason}.", reason=reason.strip())
 
 
-def _too_little_text(size: int, found: int) -> SourceError:
-    return SourceError(
+def _too_little_text(size: int, found: int) -> TooLittleText:
+    return TooLittleText(
         "The text gives {found:,} subwords, and the setting subwords asks for {size:,}. "
         "Add more text, or lower it to {limit}.",
         found=found,

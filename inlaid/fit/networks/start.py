@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer as Engine
 
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.pair_corpus import PairCorpus
@@ -21,7 +22,7 @@ from inlaid.fit.networks.training import NetworkTraining
 from inlaid.fit.networks.transformer import TransformerMethod
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.model import Model
-from inlaid.neural.network import Network, make_network
+from inlaid.neural.network import Network, grow_network, make_network
 from inlaid.neural.seq2seq import Seq2Seq
 from inlaid.neural.stack import checkpoint_gradients
 from inlaid.neural.tokenizer_pair import PairTokenizer, engines_of, target_size, vocabulary_of_pairs
@@ -37,7 +38,10 @@ def start_training(method: NetworkMethod, data: Corpus, report: Report) -> Netwo
         # in bfloat16, small updates would be rounded away
         model = load_model(method.init_from, dtype=torch.float32)  # pyright: ignore[reportArgumentType]
         data = _in_words_of(model.tokenizer, data)
-        vocabulary = _vocabulary_of_model(model, method, data, report)
+        _check_words(model, method, data, report)
+        if "separator" in method.roles:
+            model = _with_separator(model, report)
+        vocabulary = _vocabulary_of_model(model, method)
         network = model.network
     else:
         if isinstance(data, PairCorpus):
@@ -81,24 +85,49 @@ def _tables_of(network: Network) -> list[torch.Tensor]:
     return [each.weight for each in (network.tokens, own) if each is not None]
 
 
-def _vocabulary_of_model(
-    model: Model, method: NetworkMethod, data: Corpus, report: Report
-) -> ModelVocabulary:
-    """The tokenizer of a model, if the text was encoded with it."""
-    tokenizer = model.tokenizer
-    if tokenizer is None:
+def _check_words(model: Model, method: NetworkMethod, data: Corpus, report: Report) -> None:
+    """Raise SettingError if the text was not encoded with the tokenizer of the model."""
+    if model.tokenizer is None:
         raise SettingError(
             "{path} has no tokenizer, so no text can be encoded for it. Put its tokenizer.json next to the "
             "weights.",
             path=method.init_from,
         )
-    known = tokenizer.get_vocab(with_added_tokens=True)
-    if not _was_encoded_with(tokenizer, data, report):
+    if not _was_encoded_with(model.tokenizer, data, report):
         raise SettingError(
             "The text was not encoded with the tokenizer of {path}: ids and words differ. Train on the text "
             "itself, which is then encoded as the model needs it.",
             path=method.init_from,
         )
+
+
+def _with_separator(model: Model, report: Report) -> Model:
+    """A decoder that was trained to go on with text, with a token between a sentence and its translation and
+    a row for it; one that has it stays as it is. How its folder generates text is not for translations."""
+    tokenizer = model.tokenizer
+    name = NAMES["separator"][0]
+    if not isinstance(tokenizer, Engine) or tokenizer.token_to_id(name) is not None:
+        return model
+    tokenizer.add_special_tokens([name])
+    id = tokenizer.get_vocab(with_added_tokens=True)[name]
+    surround(ModelVocabulary(tokenizer, {"separator": id}), start=False, last="separator")
+    if id >= model.config.vocab_size:  # some tables have more rows than there are words
+        grow_network(model.network, id + 1)
+    report(
+        Note(
+            "{name} was added to the vocabulary of the model, as token {id:,}. It stands between a sentence "
+            "and its translation.",
+            name=name,
+            id=id,
+        )
+    )
+    return dataclasses.replace(model, generation=None)
+
+
+def _vocabulary_of_model(model: Model, method: NetworkMethod) -> ModelVocabulary:
+    """The tokenizer of a model, with its special tokens."""
+    tokenizer: Any = model.tokenizer
+    known = tokenizer.get_vocab(with_added_tokens=True)
     special = _special_of(model, method.roles, known)
     if isinstance(tokenizer, PairTokenizer):  # the config has the ids of the target
         special["source_end"] = known[tokenizer.target_words[special["end"]]]

@@ -38,7 +38,7 @@ class TransformerMethod(NetworkMethod):
     dim: Dim | None = None
     """Dimension of hidden states; by default 128, 256 or 768."""
     layers: Layers | None = None
-    """Blocks, of a translator those of each side; by default 4, 6 or 12."""
+    """Blocks; by default 4, 6 or 12."""
     heads: Annotated[int, Range(1, MAX_DIM)] | None = None
     """Attention heads; by default 4, 4 or 12."""
     feed_forward_dim: Dim | None = None

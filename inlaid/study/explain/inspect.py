@@ -192,9 +192,11 @@ def _roles(source: Source, names: Names) -> dict[str, str]:
 def _tie(source: Source, names: Names, config: Config) -> Tie:
     output = source.name(names.output_table)
     head_table = source.name(names.head_table)
-    if not config.head.has_table or head_table not in source.files:
+    if not config.head.has_table or not source.files.keys() & {output, head_table}:
         return Tie()
     by_config = None if names.tied_by_tensors and config.head.tied else config.head.tied
+    if head_table not in source.files:  # a biLM reads characters and predicts words
+        return Tie(by_config, False)
     if output not in source.files or output == head_table:
         return Tie(by_config, True)
     return Tie(by_config, False, source.same(output, head_table))

@@ -62,9 +62,25 @@ def test_too_little_text_is_refused_with_the_size_it_is_good_for(kind: str, trai
         SourceError,
         match=r"gives [\d,]+ subwords, and the setting subwords asks for 8,000. Add .*, or lower it to (\d+)",
     ) as refused:
-        learn(kind, trained.sentences)
+        learn(kind, trained.sentences, size=8000)
     most = int(str(refused.value).split()[-1].rstrip("."))
     assert len(learn(kind, trained.sentences, size=most).vocabulary) == most
+
+
+def test_by_default_there_are_as_many_as_the_text_gives(kind: str, trained: Any):
+    notes: list[Any] = []
+    made = learn(kind, trained.sentences, report=notes.append)
+    found = len(made.vocabulary)
+    with pytest.raises(SourceError, match=f"lower it to {found}"):
+        learn(kind, trained.sentences, size=found + 1)
+    assert made.to_json() == learn(kind, trained.sentences, size=found).to_json()
+    assert f"The vocabulary has {found:,} subwords" in str(notes[-1])
+
+
+def test_by_default_there_are_8000_where_the_text_gives_more(english: list[str], chinese: list[str]):
+    notes: list[Any] = []
+    assert len(learn("bpe", english + chinese, report=notes.append).vocabulary) == 8000
+    assert not any("subwords, as" in str(each) for each in notes)
 
 
 def test_a_size_below_the_alphabet_is_refused(kind: str, trained: Any):

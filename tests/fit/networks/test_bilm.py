@@ -298,7 +298,10 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert card["outcome"]["marks"][-1]["held_out"] < math.log(20)
     assert load_model(folder).embed(["the cat", "猫睡觉"]).shape == (2, 48)
     assert cli.main(["inspect", str(folder)]) == 0
-    assert "2 layers in each direction" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "2 layers in each direction" in shown
+    assert "output layer: config not tied, names not tied, content no evidence; they agree" in shown
+    assert "head.table" in shown
 
 
 @pytest.mark.parametrize("flag", ["--heads", "--positions", "--norm", "--activation", "--tied"])
