@@ -68,8 +68,7 @@ class Drift:
         rows.append(("layer", *names))
         for number, layer in enumerate(self.layers):
             rows.append((layer, *(f"{column[number]:.3f}" for column in columns)))
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
