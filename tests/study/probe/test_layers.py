@@ -129,6 +129,8 @@ class TestSenses:
     def test_what_cannot_be_clustered(self, text: Path, english: Any):
         with pytest.raises(UnknownWord, match="does not occur"):
             inlaid.senses(PlantedModel(), "banana", corpus=text)
+        with pytest.raises(SettingError, match="The word is empty"):
+            inlaid.senses(PlantedModel(), " ", corpus=text)
         with pytest.raises(SettingError, match="the same in every sentence"):
             inlaid.senses(english[0], "apple", corpus=text)
         text.write_text("\n".join(["eat apple now"] + ["eat pear now"] * 50), "utf-8")
