@@ -45,7 +45,8 @@ TEXTS: dict[Language, dict[str, str]] = {
 
 
 def write_ablations(made: Ablations, output: Path, report: Report) -> None:
-    """Write the changes to a .png or .html file; in the language of the texts that were asked, or of the locale."""
+    """Write the changes to a .png or .html file, in the language of the texts that were asked, or of the
+    locale."""
     asked = [each.text for each in made.parts[0].answers] if made.parts else []
     language = language_of(asked) if asked else spoken_language()
     texts = TEXTS[language]
