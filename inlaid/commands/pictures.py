@@ -14,6 +14,9 @@ from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, valu
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import drawn, listed, print_json, print_rows
 from inlaid.config import settings_of
+from inlaid.messages import spoken_language
+
+LANG_HELP = "zh or en; by default that of the locale"
 
 
 def draw_command(words: list[str]) -> None:
@@ -34,7 +37,7 @@ def draw_command(words: list[str]) -> None:
             name,
             kind(**values_of_group(options.settings)),
             options.output,
-            lang=options.lang,
+            lang=options.lang or spoken_language(),
             overwrite=options.overwrite,
             report=report,
         )
@@ -53,7 +56,7 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     fields: list[Any] = [
         ("settings", type(settings), field(default=settings)),
         ("output", Annotated[Path | None, arg(aliases=["-o"], help=output_help)], field(default=None)),
-        ("lang", Annotated[Literal["en", "zh"], arg(help="language of the text")], field(default="en")),
+        ("lang", Annotated[Literal["en", "zh"] | None, arg(help=LANG_HELP)], field(default=None)),
         ("overwrite", Annotated[bool, arg(help=OVERWRITE_HELP)], field(default=False)),
         ("config", Annotated[Path | None, arg(help=config_help)], field(default=None)),
         ("json", Annotated[bool, arg(help="print the numbers as JSON")], field(default=False)),

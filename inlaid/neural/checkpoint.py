@@ -53,6 +53,11 @@ def load_model(
     """
     path = _path(path)
     _check_target(device, dtype)
+    if path.is_file():
+        raise SourceError(
+            "'{path}' is a file. A checkpoint is a folder with config.json and its weights: give the folder.",
+            path=path,
+        )
     if not path.is_dir():
         raise SourceError(
             "There is no folder '{path}'. A checkpoint is a folder with config.json and its weights.",

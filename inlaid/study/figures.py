@@ -90,6 +90,11 @@ def write(path: Path, content: str | bytes) -> None:
     files.write_bytes(path, places.sealed(content.encode() if isinstance(content, str) else content))
 
 
+def written(path: Path | str | None) -> list[str | Message]:
+    """The last rows of a result whose picture or page was written; none where it was not."""
+    return [] if path is None else ["", Message("written to {path}", path=path)]
+
+
 # --- drawing ------------------------------------------------------------------------------------------------
 
 

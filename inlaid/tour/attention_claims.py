@@ -36,9 +36,15 @@ def symmetric_attention(model: Any, sentences: Sequence[str], *, seed: int = 1) 
     value = f"{np.mean(found):.2f} ({interval.low:.2f}, {interval.high:.2f})"
     return Measured(
         (
-            Line(Message("trained model, mean over heads and sentences, 95 %"), value),
-            Line(Message("W_q = W_k: scores before the softmax"), f"{_asymmetry(scores):.2f}"),
-            Line(Message("W_q = W_k: weights after the softmax"), f"{_asymmetry(softmax(scores)):.2f}"),
+            Line(
+                Message("asymmetry (0: symmetric) of the trained model, mean over heads and sentences, 95 %"),
+                value,
+            ),
+            Line(Message("asymmetry with W_q = W_k: scores before the softmax"), f"{_asymmetry(scores):.2f}"),
+            Line(
+                Message("asymmetry with W_q = W_k: weights after the softmax"),
+                f"{_asymmetry(softmax(scores)):.2f}",
+            ),
         )
     )
 

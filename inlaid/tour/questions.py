@@ -45,6 +45,7 @@ TIED = 1e-6
 """Cosines closer than this are equal."""
 NO_VECTOR = Message("no vector: out of vocabulary")
 NO_BLANK = Message("cannot: it predicts no word")
+NO_BLANK_IN_SOURCE = Message("cannot: it predicts words of the other language only")
 NO_TRANSLATION = Message("cannot")
 
 
@@ -208,7 +209,7 @@ def _blank(models: Models, name: str, words: Asked) -> Found:
             "{words} (reads the left side only)", words=" ".join(each.token.strip() for each in made.tokens)
         ), True
     if not found:
-        return NO_BLANK, False
+        return (NO_BLANK_IN_SOURCE if name == "translation" else NO_BLANK), False
     return Message("{words}", words=" ".join(found)), True
 
 

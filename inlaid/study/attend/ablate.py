@@ -97,7 +97,7 @@ class Ablations:
     output: Path | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [] if self.output is None else [str(self.output)]
+        rows: list[Row] = []
         rows.append(
             str(
                 Message(
@@ -128,7 +128,7 @@ class Ablations:
         for each in self.parts:
             if len(self.parts) == 1 or any(one.before != one.after for one in each.answers):
                 rows += self._answers(each)
-        return rows
+        return [*rows, *figures.written(self.output)]
 
     def _answers(self, each: Ablation) -> list[Row]:
         if not each.answers:

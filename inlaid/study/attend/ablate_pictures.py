@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from inlaid.messages import spoken_language
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.ablate import Ablation, Ablations
@@ -44,9 +45,10 @@ TEXTS: dict[Language, dict[str, str]] = {
 
 
 def write_ablations(made: Ablations, output: Path, report: Report) -> None:
-    """Write the changes to a .png or .html file; Chinese where the texts that were asked are."""
+    """Write the changes to a .png or .html file, in the language of the texts that were asked, or of the
+    locale."""
     asked = [each.text for each in made.parts[0].answers] if made.parts else []
-    language = language_of(asked) if asked else "en"
+    language = language_of(asked) if asked else spoken_language()
     texts = TEXTS[language]
     png = ablations_picture(made, language, report)
     if output.suffix.lower() != ".html":

@@ -175,7 +175,9 @@
     const columns = part.keys.length;
     const scale = Math.max(1, Math.floor(76 / Math.max(rows, columns)));
     grid.style.gridTemplateColumns = `auto repeat(${part.heads}, auto)`;
-    grid.replaceChildren(document.createElement("span"));
+    const corner = document.createElement("span");
+    corner.textContent = `${data.captions.layer_name} \\ ${data.captions.head_name}`;
+    grid.replaceChildren(corner);
     for (let head = 0; head < part.heads; head++) {
       const name = document.createElement("span");
       name.textContent = head;

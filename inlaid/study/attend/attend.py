@@ -97,13 +97,11 @@ class Attended:
 
     def rows(self) -> list[Row]:
         rows: list[Row] = []
-        if self.output is not None:
-            rows.append(str(self.output))
         rows.append(str(self.shown.title()))
         rows += self._word_rows()
         rows.append("")
         rows += _head_rows(self.found.part(self.shown.part))
-        return rows
+        return [*rows, *figures.written(self.output)]
 
     def _word_rows(self) -> list[Row]:
         shown = self.shown

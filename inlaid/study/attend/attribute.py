@@ -98,7 +98,7 @@ class Attributions:
     output: Path | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [] if self.output is None else [str(self.output)]
+        rows: list[Row] = []
         rows.append(
             str(
                 Message(
@@ -144,7 +144,7 @@ class Attributions:
             )
         )
         rows.append(str(WARNING))
-        return rows
+        return [*rows, *figures.written(self.output)]
 
     def to_dict(self) -> dict[str, Any]:
         return {**plain(self), "warning": str(WARNING)}

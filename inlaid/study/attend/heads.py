@@ -128,7 +128,7 @@ class Heads:
         return len({(each.layer, each.head) for each in self.named}) / (self.layers * self.heads)
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [] if self.output is None else [str(self.output)]
+        rows: list[Row] = []
         header = (
             Message("layer"),
             Message("head"),
@@ -163,7 +163,7 @@ class Heads:
                 (f"{each.layer}.{each.head}", f"{one.words} {one.weight:.2f}".strip(), one.text)
                 for one in each.examples[:1]
             ]
-        return rows
+        return [*rows, *figures.written(self.output)]
 
     def _cells(self, each: NamedHead) -> tuple[str, ...]:
         name = f"{each.name} ({each.language})" if each.language else each.name

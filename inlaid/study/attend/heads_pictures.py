@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from inlaid.messages import spoken_language
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.heads import Heads, NamedHead, shown_name
@@ -48,8 +49,10 @@ TEXTS: dict[Language, dict[str, str]] = {
 
 
 def write_heads(made: Heads, output: Path, report: Report) -> None:
-    """Write them to a .png or .html file; in Chinese where only Chinese was asked."""
-    language: Language = "zh" if made.settings.language == "zh" else "en"
+    """Write them to a .png or .html file; in the language that was asked, or in that of the locale where both
+    were."""
+    asked = made.settings.language
+    language: Language = spoken_language() if asked == "both" else asked
     png = heads_picture(made, language, report)
     if output.suffix.lower() != ".html":
         figures.write(output, png)

@@ -86,8 +86,6 @@ class Steps:
 
     def rows(self) -> list[Row]:
         rows: list[Row] = []
-        if self.output is not None:
-            rows.append(str(self.output))
         rows.append(
             str(
                 Message(
@@ -108,7 +106,7 @@ class Steps:
         rows.append(
             str(Message("largest difference from the network's own result: {error:.1e}", error=self.error))
         )
-        return rows
+        return [*rows, *figures.written(self.output)]
 
     def _key_rows(self) -> list[Row]:
         scale = f"x {self.scale:.4g}"

@@ -51,8 +51,7 @@ class Drawn:
         return [header, *(tuple(map(_shown, row)) for row in rows)]
 
     def rows(self) -> list[Row]:
-        written = [] if self.file is None else [str(self.file)]
-        return [self.title, *self.sentences, "", *self.table(), *written]
+        return [self.title, *self.sentences, "", *self.table(), *figures.written(self.file)]
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -99,8 +99,7 @@ class Dimensions:
             rows += ["", (Message("trait"), *single, Message("all dimensions"))]
         for each in self.held[: self.settings.n]:
             rows.append((each.trait, f"{each.single:.3f}", f"{each.rotated:.3f}", f"{each.together:.3f}"))
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:

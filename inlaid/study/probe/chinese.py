@@ -53,6 +53,8 @@ CHINESE = {
     "with its input (dotted: with the layer before)": "与输入的余弦（点线：与上一层）",
     "in two sentences": "同一个词在两个句子中",
     "static vector": "静态词向量",
+    "{number}: layer 0": "{number}：与第 0 层",
+    "{number}: before": "{number}：与上一层",
     "cosine": "余弦相似度",
     "Words near the hidden states, layer by layer": "各层隐藏状态最接近的词（logit lens）",
     "token": "词元",

@@ -59,17 +59,17 @@ class Drift:
     def rows(self) -> list[Row]:
         rows: list[Row] = [f"{number} {each.text}" for number, each in enumerate(self.sentences, 1)]
         rows.append("")
-        names = [str(Message("{number}: layer 0", number=n + 1)) for n in range(len(self.sentences))]
-        names += [str(Message("{number}: before", number=n + 1)) for n in range(len(self.sentences))]
+        names: list[str | Message] = []
+        names += [Message("{number}: layer 0", number=n + 1) for n in range(len(self.sentences))]
+        names += [Message("{number}: before", number=n + 1) for n in range(len(self.sentences))]
         names += [f"{each.first} · {each.second}" for each in self.pairs]
         columns = [each.from_input for each in self.sentences]
         columns += [each.from_before for each in self.sentences]
         columns += [each.cosines for each in self.pairs]
-        rows.append(("layer", *names))
+        rows.append((Message("layer"), *names))
         for number, layer in enumerate(self.layers):
             rows.append((layer, *(f"{column[number]:.3f}" for column in columns)))
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:

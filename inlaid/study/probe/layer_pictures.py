@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from inlaid.messages import Message, render
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.figures import Language
@@ -42,11 +43,17 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
         said(language, "{word} through the layers", word=found.word),
         [
             pages.Picture(png, said(language, "Cosines by layer; layer 0 is the input of the first block.")),
-            pages.Table([(said(language, header[0]), *header[1:]), *rows]),
+            pages.Table([[_cell(cell, language) for cell in header], *rows]),
             *(pages.Text(f"{number} {each.text}") for number, each in enumerate(found.sentences, 1)),
         ],
         language=language,
     )
+
+
+def _cell(cell: str | Message, language: Language) -> str:
+    if isinstance(cell, str):
+        return cell
+    return render(cell.sentence, cell.values, CHINESE if language == "zh" else None)
 
 
 def _drift_picture(found: Drift, language: Language, report: Report) -> bytes:

@@ -46,8 +46,7 @@ class Lens:
         for place, token in enumerate(self.tokens):
             best = [layer[place][0] for layer in self.layers]
             rows.append((token, *(f"{each.token} {each.probability:.2f}" for each in best)))
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:

@@ -118,8 +118,7 @@ class Probes:
         rows: list[Row] = []
         for task in self.tasks:
             rows += [*([""] if rows else []), *task_rows(task)]
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:

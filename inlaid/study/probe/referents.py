@@ -22,10 +22,11 @@ from inlaid.config import Seed, check
 from inlaid.encode.tokenizers import Token, Word
 from inlaid.errors import SettingError
 from inlaid.messages import Message
-from inlaid.neural.kinds import AnyModel, check_use
+from inlaid.neural.kinds import AnyModel
 from inlaid.report import Progress, Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.attend.weights import with_attention
 from inlaid.study.evaluate.logistic import classify
 from inlaid.study.probe.probe import by_group
 from inlaid.study.probe.states import states_of
@@ -112,8 +113,7 @@ class Referents:
                 str(Message("{text}: attention by head {head}", text=self.text, head=self.heads[0].who)),
             ]
             rows += [(f"{each.weight:.3f}", each.word) for each in self.attention]
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,9 +153,7 @@ def referents(
         output: draw heads and layers, as .png, or as a page, as .html
     """
     settings = settings or ReferentsSettings()
-    loaded = check_use(model, "embed")
-    if loaded.config.kind == "bilm":
-        raise SettingError("A biLM has no attention to show.")
+    loaded = with_attention(model)
     if output is not None:
         figures.writable(output, Message("A picture of referents"), overwrite=overwrite)
     if text is not None:

@@ -140,8 +140,7 @@ class Senses:
         for each in self.layers:
             numbers = (each.separation, each.usual, each.high, each.same, each.other)
             rows.append((str(each.layer), *(f"{value:.3f}" for value in numbers)))
-        if self.output is not None:
-            rows += ["", str(Message("written to {path}", path=self.output))]
+        rows += figures.written(self.output)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,6 +210,8 @@ def senses(
     """
     settings = settings or SensesSettings()
     loaded = _contextual(model)
+    if not word.strip():
+        raise SettingError("The word is empty. Write one.")
     if settings.layer is not None:
         loaded.layer_number(settings.layer)
     if output is not None:

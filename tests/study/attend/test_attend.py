@@ -106,6 +106,7 @@ def test_a_seq2seq_shows_its_cross_attention(typed: Any):
             "Rollout is for self-attention",
         ),
         (("nowhere", "I"), "nowhere"),
+        ((__file__, "I"), "is a file. A checkpoint is a folder"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(typed: Any, words: tuple[str, ...], said: str):

@@ -134,6 +134,25 @@ def test_typed(typed: Any, made_by_hand: Any, text: Path, tmp_path: Path):
     assert "can read no sentence" in typed("heads", "seq2seq", code=2)
 
 
+@pytest.mark.parametrize(("locale", "language"), [("zh_CN.UTF-8", "zh"), ("C", "en")])
+def test_a_page_of_both_languages_is_in_that_of_the_locale(
+    typed: Any,
+    made_by_hand: Any,
+    text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    locale: str,
+    language: str,
+):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'inlaid[explore]'")
+    monkeypatch.setenv("LC_ALL", locale)
+    save_model(made_by_hand, tmp_path / "hand")
+    page = tmp_path / "heads.html"
+    shown = typed("heads", tmp_path / "hand", "--text", text, "--sentences", 20, "-o", page)
+    assert shown.splitlines()[-1] == f"written to {page}"
+    assert f'<html lang="{language}">' in page.read_text("utf-8")
+
+
 @pytest.mark.parametrize("suffix", [".png", ".html"])
 def test_pictures(made_by_hand: Any, text: Path, tmp_path: Path, suffix: str):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'inlaid[explore]'")

@@ -211,3 +211,12 @@ def test_bad_input_from_python():
         inlaid.draw("feed-forward", widths=())
     with pytest.raises(SettingError):
         inlaid.draw("dot-products", dims=())
+
+
+@pytest.mark.parametrize(("locale", "title"), [("zh_CN.UTF-8", "旋转位置"), ("C", "Rotary positions")])
+def test_the_language_is_that_of_the_locale(
+    locale: str, title: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LC_ALL", locale)
+    assert main(["draw", "rotary"]) == 0
+    assert capsys.readouterr().out.startswith(title)

@@ -129,6 +129,8 @@ class TestSenses:
     def test_what_cannot_be_clustered(self, text: Path, english: Any):
         with pytest.raises(UnknownWord, match="does not occur"):
             inlaid.senses(PlantedModel(), "banana", corpus=text)
+        with pytest.raises(SettingError, match="The word is empty"):
+            inlaid.senses(PlantedModel(), " ", corpus=text)
         with pytest.raises(SettingError, match="the same in every sentence"):
             inlaid.senses(english[0], "apple", corpus=text)
         text.write_text("\n".join(["eat apple now"] + ["eat pear now"] * 50), "utf-8")
@@ -322,6 +324,11 @@ def test_senses_and_drift_typed(trained: Path, tmp_path: Path, capsys: pytest.Ca
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["pairs"][0]["cosines"]) == 2
+    assert main([*words[:-1], str(tmp_path / "d.html")]) == 0
+    assert "1: layer 0" in capsys.readouterr().out
+    page = (tmp_path / "d.html").read_text("utf-8")
+    assert "1：与第 0 层" in page
+    assert "layer 0" not in page
     assert main(["drift", str(trained), "香蕉", "我喜欢吃苹果。"]) == 2
     assert "is not in the sentence" in capsys.readouterr().err
 
