@@ -41,6 +41,7 @@ TITLES = {
     "use": "texts and models",
     "explain": "explanations",
     "attend": "inside models",
+    "probe": "inside models",
     "compare": "several spaces",
     "map": "pictures",
     "pictures": "pictures",

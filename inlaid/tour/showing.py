@@ -54,7 +54,9 @@ def show(*values: Any) -> None:
 def _rows(value: Any, language: Language) -> Iterator[Row]:
     if hasattr(value, "rows"):
         for row in value.rows():
-            yield said(row, language) if isinstance(row, str) else tuple(said(cell, language) for cell in row)
+            yield (
+                tuple(said(cell, language) for cell in row) if isinstance(row, tuple) else said(row, language)
+            )
         return
     if hasattr(value, "detach"):
         value = value.detach().numpy()
