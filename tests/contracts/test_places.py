@@ -570,6 +570,7 @@ def test_every_command_that_writes_is_tested_here():
             offered.add(name)
     writing = {"train", "convert", "corpus", "phrases", "world", "map", "align", "embed", "translate"}
     writing |= {"attend", "attend_step", "heads", "ablate", "attribute"}  # tests/study/attend
+    writing |= {"probe", "senses", "drift", "lens", "referents"}  # tests/study/probe
     assert offered == writing
 
 

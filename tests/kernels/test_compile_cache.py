@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numba
@@ -33,7 +34,7 @@ def test_a_read_only_installation_uses_the_cache_of_the_user(tmp_path: Path, mon
 def test_without_a_home_a_private_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(compiling.os, "access", lambda *_: False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
-    monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     found = compiling.cache_folder(tmp_path)
     assert found == tmp_path / f"inlaid-{os.getuid()}"
     found.chmod(0o777)  # anyone could put code there: it is not used
