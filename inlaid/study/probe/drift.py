@@ -65,7 +65,7 @@ class Drift:
         columns = [each.from_input for each in self.sentences]
         columns += [each.from_before for each in self.sentences]
         columns += [each.cosines for each in self.pairs]
-        rows.append(("layer", *names))
+        rows.append((Message("layer"), *names))
         for number, layer in enumerate(self.layers):
             rows.append((layer, *(f"{column[number]:.3f}" for column in columns)))
         if self.output is not None:

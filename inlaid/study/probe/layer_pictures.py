@@ -42,7 +42,7 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
         said(language, "{word} through the layers", word=found.word),
         [
             pages.Picture(png, said(language, "Cosines by layer; layer 0 is the input of the first block.")),
-            pages.Table([(said(language, header[0]), *header[1:]), *rows]),
+            pages.Table([(said(language, str(header[0])), *header[1:]), *rows]),
             *(pages.Text(f"{number} {each.text}") for number, each in enumerate(found.sentences, 1)),
         ],
         language=language,
