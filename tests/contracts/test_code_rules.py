@@ -89,6 +89,7 @@ def words_in_rows(path: Path, tree: ast.Module) -> Iterator[int]:
         keys = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
         keys |= {id(each) for node in nodes if isinstance(node, ast.Compare) for each in ast.walk(node)}
         keys |= {id(node.value) for node in function.body[:1] if isinstance(node, ast.Expr)}
+        keys |= {id(each) for node in nodes for each in _names_in_code(node)}
         for node in nodes:
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
             if is_text and id(node) not in translated | keys and re.search("[A-Za-z]{2}", node.value):
@@ -98,6 +99,14 @@ def words_in_rows(path: Path, tree: ast.Module) -> Iterator[int]:
 def _shows_rows(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     returned = "" if function.returns is None else ast.unparse(function.returns)
     return re.search(r"\b(Row|Cell)\b", returned) is not None
+
+
+def _names_in_code(node: ast.AST) -> Iterator[ast.AST]:
+    """The name in `hasattr(value, "rows")`, the algorithm in `np.argsort(values, kind="stable")`."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
+        yield from node.args
+    if isinstance(node, ast.keyword) and node.arg == "kind":
+        yield node.value
 
 
 def _is_message(node: ast.AST) -> bool:

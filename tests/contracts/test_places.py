@@ -323,6 +323,17 @@ class TestTheFormatIsSettledFirst:
         assert inlaid.load("v.inlaid").dim == 4
 
 
+@pytest.fixture(autouse=True)
+def a_terminal_that_closes() -> Iterator[None]:
+    """SIGHUP ends a process, as it does unless the tests themselves run under nohup, which ignores it."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def interrupted(patch: pytest.MonkeyPatch, number: int = signal.SIGINT) -> None:
     """A signal arrives after the first checkpoint."""
     save = checkpoint.save
@@ -569,6 +580,7 @@ def test_every_command_that_writes_is_tested_here():
         if "--output" in helped(*words) or name == "convert":
             offered.add(name)
     writing = {"train", "convert", "corpus", "phrases", "world", "map", "align", "embed", "translate"}
+    writing |= {"dimensions", "tour"}  # tests/study/explain/test_dimensions.py, tests/tour
     writing |= {"attend", "attend_step", "heads", "ablate", "attribute"}  # tests/study/attend
     writing |= {"probe", "senses", "drift", "lens", "referents"}  # tests/study/probe
     assert offered == writing

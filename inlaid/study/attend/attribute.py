@@ -112,7 +112,7 @@ class Attributions:
         header = (
             Message("word"),
             Message("attention"),
-            "rollout",
+            Message("rollout"),
             Message("gradient x input"),
             Message("integrated gradients"),
             Message("effect"),

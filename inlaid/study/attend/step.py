@@ -110,7 +110,7 @@ class Steps:
 
     def _key_rows(self) -> list[Row]:
         scale = f"x {self.scale:.4g}"
-        header = ["", "q·k", scale, str(Message("+ bias")), "softmax", str(Message("value"))]
+        header = ["", "q·k", scale, str(Message("+ bias")), str(Message("softmax")), str(Message("value"))]
         if self.bias is None:
             del header[3]
         rows: list[Row] = [tuple(header)]

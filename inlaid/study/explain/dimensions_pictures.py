@@ -22,11 +22,11 @@ TEXTS: dict[Language, dict[str, str]] = {
         "random": "removed at random",
         "rotated": "{order}, rotated",
         "left": "dimensions left",
-        "caption": "Dotted: the same space after a random rotation. Bars: 95 % intervals. Where solid and dotted "
-        "lines of a random order agree, no dimension is special.",
+        "caption": "Dotted: the same space after a random rotation. Bars: 95 % intervals. Where solid and "
+        "dotted lines of a random order agree, no dimension is special.",
         "held": "trait|best dimension|after rotation|all dimensions",
-        "note": "A correlation of one dimension is the best of many, so some of it is chance. That all dimensions "
-        "together tell more is what distributed means.",
+        "note": "A correlation of one dimension is the best of many, so some of it is chance. That all "
+        "dimensions together tell more is what distributed means.",
     },
     "zh": {
         "title": "去掉一些维度之后还剩什么",

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from inlaid.messages import Message, render
+from inlaid.messages import render
 from inlaid.study.figures import Language
 
 CHINESE = {
@@ -58,8 +58,8 @@ CHINESE = {
     "cosine": "余弦相似度",
     "Words near the hidden states, layer by layer": "各层隐藏状态最接近的词（logit lens）",
     "token": "词元",
-    "Hidden states of inner layers were never trained to be read by the output layer, so early layers may show "
-    "words at random. What the lens does not show may still be there.": "中间层的隐藏状态并没有被训练成可由输出层读取，"
+    "Hidden states of inner layers were never trained to be read by the output layer, so early layers may "
+    "show words at random. What the lens does not show may still be there.": "中间层的隐藏状态并没有被训练成可由输出层读取，"
     "所以靠前的层可能显示无关的词。logit lens 没有显示的信息，也可能存在。",
     # senses
     "Senses of {word}": "{word}的词义",
@@ -68,17 +68,17 @@ CHINESE = {
     "It falls apart further than other words: in layer {layer} the separation is {value:.2f}, that of "
     "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}.": "它比其他词分得更开：第 {layer} "
     "层的分离度为 {value:.2f}，{references} 个其他词的中位数为 {usual:.2f}（95% 不超过 {high:.2f}）；p = {p:.3f}。",
-    "It does not fall apart further than other words: in layer {layer} the separation is {value:.2f}, that of "
-    "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. That alone shows no "
+    "It does not fall apart further than other words: in layer {layer} the separation is {value:.2f}, that "
+    "of {references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}. That alone shows no "
     "second sense.": "它并不比其他词分得更开：第 {layer} 层的分离度为 {value:.2f}，{references} 个其他词的中位数为 "
     "{usual:.2f}（95% 不超过 {high:.2f}）；p = {p:.3f}。仅凭这一点不能说明它有第二个词义。",
     "Left: each occurrence by the first two principal components of the words it is near. Right: how far the "
     "word falls apart into two, beside {count} other words of the text (line: median, band: up to their 95 % "
     "quantile).": "左：每次出现按其近邻词的前两个主成分画出。右：该词分成两簇的程度，与文本中另外 {count} 个词相比"
     "（线为中位数，灰带到 95% 分位数）。",
-    "Clusters are contexts that the model treats alike; whether they are senses is for a reader to say. Words "
-    "with one sense fall apart, too, by grammar and topic: that is why other words are beside it.": "一个簇是模型"
-    "同等对待的上下文；是不是词义，要由读者判断。只有一个词义的词也会因句式和话题而分开，所以要和其他词相比。",
+    "Clusters are contexts that the model treats alike; whether they are senses is for a reader to say. "
+    "Words with one sense fall apart, too, by grammar and topic: that is why other words are beside "
+    "it.": "一个簇是模型同等对待的上下文；是不是词义，要由读者判断。只有一个词义的词也会因句式和话题而分开，所以要和其他词相比。",
     "Cluster {number}: {count} occurrences": "第 {number} 簇：出现 {count} 次",
     "Nearest words: {words}": "最近的词：{words}",
     "Frequent around it: {words}": "上下文中常见：{words}",
@@ -106,5 +106,4 @@ CHINESE = {
 
 def said(language: Language, sentence: str, /, **values: object) -> str:
     """A sentence in one of the two languages, with its values; values that are sentences are said, too."""
-    message = Message(sentence, **values)
-    return render(message.sentence, message.values, CHINESE if language == "zh" else None)
+    return render(sentence, values, CHINESE if language == "zh" else None)

@@ -103,7 +103,8 @@ class Referents:
             language=self.language,
             patterns=", ".join(self.patterns),
         )
-        rows: list[Row] = [str(about), ("who", "right", "95 %", "as in the world", "other pronoun")]
+        compared = (Message("as in the world"), Message("other pronoun"))
+        rows: list[Row] = [str(about), (Message("who"), Message("right"), "95 %", *compared)]
         rows += [score_row(each) for each in (self.best_head, *self.probes)]
         rows += ["", str(Message("heads by all sentences, with hindsight"))]
         rows += [score_row(each) for each in self.heads[:SHOWN]]

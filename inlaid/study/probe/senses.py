@@ -135,8 +135,9 @@ class Senses:
                 rows.append(str(Message("  around it: {words}", words=" ".join(cluster.contexts))))
             rows += [f"  {shortened(text, WIDTH)}" for text in cluster.sentences]
             rows.append("")
-        rows.append(("layer", "separation", "other words", "95 % of them", "same word", "other word"))
-        rows.append(("static", "0.000", "0.000", "0.000", "1.000", "1.000"))
+        spread = (Message("separation"), Message("other words"), Message("95 % of them"))
+        rows.append((Message("layer"), *spread, Message("same word"), Message("other word")))
+        rows.append((Message("static"), "0.000", "0.000", "0.000", "1.000", "1.000"))
         for each in self.layers:
             numbers = (each.separation, each.usual, each.high, each.same, each.other)
             rows.append((str(each.layer), *(f"{value:.3f}" for value in numbers)))
@@ -160,18 +161,21 @@ def summary(found: Senses) -> Message:
 def verdict(found: Senses) -> Message:
     """Whether the word falls apart further than others do."""
     here = found.layers[found.layer]
-    sentence = (
-        "It falls apart further than other words: in layer {layer} the separation is {value:.2f}, that of "
-        "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}."
-    )
     if found.p > LEVEL:
-        sentence = (
+        return Message(
             "It does not fall apart further than other words: in layer {layer} the separation is "
             "{value:.2f}, that of {references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}."
-            " That alone shows no second sense."
+            " That alone shows no second sense.",
+            layer=here.layer,
+            value=here.separation,
+            references=found.references,
+            usual=here.usual,
+            high=here.high,
+            p=found.p,
         )
     return Message(
-        sentence,
+        "It falls apart further than other words: in layer {layer} the separation is {value:.2f}, that of "
+        "{references} other words {usual:.2f} (95 %: up to {high:.2f}); p = {p:.3f}.",
         layer=here.layer,
         value=here.separation,
         references=found.references,
