@@ -17,7 +17,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Cell, Row, analysis, plain
 from inlaid.study.attend.ablate import USE
 from inlaid.study.attend.prediction import Baseline, Prediction, prediction_of
 from inlaid.study.attend.weights import with_attention
@@ -123,17 +123,10 @@ class Attributions:
             gradients = (f"{each.gradient_x_input:+.3f}", f"{each.integrated_gradients:+.3f}")
             rows.append((each.word, f"{each.attention:.2f}", rolled, *gradients, f"{each.effect:+.3f}"))
         found = self.agreement
-        rolled = "" if found.rollout is None else f"{found.rollout:+.2f}"
-        gradients = (f"{found.gradient_x_input:+.2f}", f"{found.integrated_gradients:+.2f}")
-        rows.append(
-            (
-                str(Message("rank correlation with the effect")),
-                f"{found.attention:+.2f}",
-                rolled,
-                *gradients,
-                "",
-            )
-        )
+        rolled = "" if found.rollout is None else _correlation(found.rollout)
+        gradients = (_correlation(found.gradient_x_input), _correlation(found.integrated_gradients))
+        title = Message("rank correlation with the effect")
+        rows.append((title, _correlation(found.attention), rolled, *gradients, ""))
         rows.append(
             str(
                 Message(
@@ -148,6 +141,11 @@ class Attributions:
 
     def to_dict(self) -> dict[str, Any]:
         return {**plain(self), "warning": str(WARNING)}
+
+
+def _correlation(value: float) -> Cell:
+    """As it is shown; of one word, or of equal values, there is none."""
+    return Message("undefined") if value != value else f"{value:+.2f}"
 
 
 @analysis

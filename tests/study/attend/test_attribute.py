@@ -97,6 +97,8 @@ def test_typed(typed: Any):
     assert found["completeness_error"] < 0.2
     shown = typed("attribute", "decoder", "I", "--answer", "like")
     assert "like: probability 0.45" in shown
+    assert "undefined" in shown  # one word has no rank correlation
+    assert "nan" not in shown
     assert "is no single token" in typed("attribute", "decoder", "I", "--answer", "nothing at all", code=2)
     assert "holds 0 blanks" in typed("attribute", "masked", "我喜欢", code=2)
     assert "holds 2 blanks" in typed("attribute", "masked", "我___喜欢___", code=2)
