@@ -103,7 +103,7 @@ ENTRIES = (
     Entry("analysis", "senses", "study.probe.senses:senses", "the senses of a word in a text", "neural"),
     Entry("analysis", "drift", "study.probe.drift:drift", "one word through the layers, in sentences"),
     Entry("analysis", "lens", "study.probe.lens:lens", "words near hidden states, by layer", "neural"),
-    Entry("analysis", "referents", "study.probe.referents:referents", "whom pronouns mean", "neural"),
+    Entry("analysis", "referents", "study.probe.referents:referents", "what pronouns refer to", "neural"),
     Entry("analysis", "inspect", "study.explain.inspect:inspect", "tables and memory of a checkpoint"),
     Entry("analysis", "compare", "study.compare.compare:compare", "what changed between two spaces"),
     Entry("analysis", "changes", "study.compare.changes:changes", "neighbors kept, lost and gained"),

@@ -1,7 +1,7 @@
 """Sentences of the embedded world in which it is known which word belongs to which.
 
 object     the object of a verb, and the verb: 我 昨天 吃 了 一 个 苹果
-pronoun    a pronoun, and whom it refers to: 小明 告诉 小红，他 今天 很 高兴
+pronoun    a pronoun and its referent: 小明 告诉 小红，他 今天 很 高兴
 category   a word, and what it is a kind of: 苹果 是 一 种 很 甜 的 水果
 contrast   但, and the 虽然 that it answers: 虽然 天气 很 冷，但 我 还是 决定 出门
 """

@@ -1,6 +1,6 @@
 """Whom a pronoun means: which head attends to its referent, and whether its hidden state knows it.
 
-In the sentences of the embedded world the verb tells whom a pronoun means as well as its gender does
+In the sentences of the embedded world the verb tells what a pronoun refers to as well as its gender does
 (小明告诉安娜，他...). So each is asked twice, also with the other pronoun, which means the other person: only
 gender can answer both, and a guess by position or verb is right half of the time.
 """
@@ -76,7 +76,7 @@ class WordWeight(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Referents:
-    """Whom pronouns attend to, and whether hidden states know whom they mean."""
+    """What pronouns attend to, and whether hidden states hold their referents."""
 
     language: Language
     sentences: int
@@ -141,7 +141,7 @@ def referents(
     overwrite: bool = False,
     report: Report = silent,
 ) -> Referents:
-    """Whom pronouns attend to, head by head, and whether hidden states know whom they mean.
+    """What pronouns attend to, head by head, and whether hidden states hold their referents.
 
     Sentences of the embedded world with a man and a woman; patterns (tells, asks, is waiting for) are held
     out in turn. A head is right if the pronoun attends to its referent more than to the other person.

@@ -1,4 +1,4 @@
-"""Heads and layers by how often they know whom a pronoun means."""
+"""Heads and layers by how often they know what a pronoun refers to."""
 
 from __future__ import annotations
 
