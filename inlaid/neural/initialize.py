@@ -35,8 +35,9 @@ from inlaid.neural.positions import Positions
 
 STD = 0.02
 """Also of output tables that are not tied, in every scheme: logits of variance 1 add 0.5 to the loss."""
-OWN_LOGIT = 4.0
-"""The logit of a token for itself, at most, in a fresh network that is tied; it adds 1 % to the loss."""
+OWN_LOGIT = 6.0
+"""The logit of a token for itself, at most, in a fresh network that is tied; with 1,000 words it adds at most
+5 % to the loss."""
 CARRY = -2.0
 """The bias of the gate of a fresh highway: it lets 88 % of the input through (Srivastava et al. 2015)."""
 Scheme = Literal["normal", "fan-in", "lstm"]
@@ -72,10 +73,12 @@ def input_std(config: Config) -> float:
     std = STD if scheme_of(config) == "normal" else 1.0
     if config.head.kind != "linear" or not config.head.tied or not _keeps_input(config):
         return std
-    own_logit = config.dim * std
+    largest = OWN_LOGIT / config.dim
     if config.head.scaled:
-        own_logit *= config.dim**-0.5
-    return std * min(1.0, OWN_LOGIT / own_logit)
+        largest *= config.dim**0.5
+    if config.embedding_scale:  # as large as can be: positions of amplitude 1 are added to the token vectors
+        return largest
+    return min(std, largest)
 
 
 def _normal(network: nn.Module, config: Config) -> None:

@@ -4,6 +4,7 @@ answers through the command line, not only through Python."""
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import os
 import signal
@@ -270,6 +271,8 @@ def test_a_command_answers(name: str, typed: Any, tmp_path: Path):
     """In words; and for programs in JSON, where it offers that, as every analysis does."""
     if name not in EXAMPLES:
         pytest.fail(f"`inlaid {name}` has no example: add what a user would type to EXAMPLES")
+    if importlib.util.find_spec("torch") is None and any(word.endswith(".model") for word in EXAMPLES[name]):
+        pytest.skip("torch is not installed: pip install 'inlaid[neural]'")
     words = [word.replace("OUT", str(tmp_path / "out")) for word in EXAMPLES[name]]
     shown = typed(name, *words)
     assert shown.out.strip()

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
+
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError
 from inlaid.neural.checkpoint import load_model

@@ -187,6 +187,7 @@ class TestTyped:
         assert task["scores"][0]["low"] < task["majority"] + 0.05
 
     def test_pictures_and_pages(self, vectors: Vectors, capsys: pytest.CaptureFixture[str]):
+        pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'inlaid[explore]'")
         words = ["probe", "v.inlaid", "--task", "sense", "field", "--probes", "linear", "--examples", "600"]
         assert main([*words, "-o", "p.png"]) == 0
         assert Path("p.png").read_bytes().startswith(b"\x89PNG")
