@@ -59,7 +59,14 @@ BUDGETS: dict[Size, Budget] = {
             "bilm": {**NETWORK, "learning_rate": 0.006, "batch_tokens": 512, "epochs": 8},
             "masked": {**NETWORK, "layers": 2, "epochs": 10},
             "causal": {**NETWORK, "layers": 2, "epochs": 8},
-            "translation": {**NETWORK, "layers": 2, "batch_tokens": 512, "epochs": 8, "subwords": 1000},
+            "translation": {
+                **NETWORK,
+                "learning_rate": 0.0015,  # post-norm networks collapse at a higher one
+                "layers": 2,
+                "batch_tokens": 512,
+                "epochs": 8,
+                "subwords": 1000,
+            },
         },
     ),
     "tiny": Budget(
