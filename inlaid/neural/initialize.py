@@ -38,6 +38,8 @@ STD = 0.02
 OWN_LOGIT = 6.0
 """The logit of a token for itself, at most, in a fresh network that is tied; with 1,000 words it adds at most
 5 % to the loss."""
+LOGIT_STD = 0.5
+"""The standard deviation of the logits of other tokens, at most: half of its square is added to the loss."""
 CARRY = -2.0
 """The bias of the gate of a fresh highway: it lets 88 % of the input through (Srivastava et al. 2015)."""
 Scheme = Literal["normal", "fan-in", "lstm"]
@@ -77,7 +79,7 @@ def input_std(config: Config) -> float:
     if config.head.scaled:
         largest *= config.dim**0.5
     if config.embedding_scale:  # as large as can be: positions of amplitude 1 are added to the token vectors
-        return largest
+        return min(largest, LOGIT_STD * config.dim**-0.5)
     return min(std, largest)
 
 
