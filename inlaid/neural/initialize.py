@@ -10,9 +10,9 @@ Three schemes, and the config says which one a network follows:
 
 A tied network recognizes its own input at first: the vector of a token stays in the residual stream, and its
 product with itself is the largest logit, up to 28 at dim 768. So the table of a tied network starts small
-enough that a fresh network prefers no word. Two other ways learn slowly: a table of variance 1 / dim, as in
-the Transformer of 2017, and a small gain of the norm before the output table, which takes as many steps to
-grow as the learning rate is small (docs/model-results.md has the figures).
+enough that a fresh network prefers no word. A small gain of the norm before the output table would do the
+same for a larger one, but grows by no more than the learning rate in a step: with a table of variance
+1 / dim, as in the Transformer of 2017, and such a gain, translators learned slowly (docs/model-results.md).
 
 The layers by themselves start as those of torch do: this is for whole networks.
 """
