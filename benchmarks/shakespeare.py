@@ -5,7 +5,8 @@
 TEXT is tiny Shakespeare. Both train with the same sizes, batches, steps, learning rates and AdamW; steps are
 rounded to whole epochs. The plain loop is the usual short one: a network of nn.Linear and nn.Embedding,
 random windows, cross entropy. The loss is measured on the last tenth of the text, all of it. One line of JSON
-for each; `seconds` are those of training, without the evaluations on held-out text that our command makes.
+for each; `seconds` are those of training, without the evaluations on held-out text that our command makes;
+`step_ms` is the mean step after the first 100, so without compiling.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from step_clock import StepClock
 from torch import nn
 from torch.nn import functional
 
@@ -27,7 +28,6 @@ import inlaid
 from inlaid.encode.corpus import Corpus
 from inlaid.feed.token_stream import TokenStream
 from inlaid.fit.networks.losses import next_token_loss
-from inlaid.fit.networks.training import NetworkTraining
 
 BYTES = 256 + 5
 """Tokens of a byte-level tokenizer without merges: bytes, which are characters here, and special tokens."""
@@ -110,32 +110,17 @@ def main() -> None:
     epoch_steps = -(-stream(corpus, size, options.seed).windows // size.rows)
     epochs = max(round((options.steps or size.steps) / epoch_steps), 1)
     steps = epochs * epoch_steps
-    evaluation = timed_evaluation()
+    clock = StepClock()
+    clock.watch_trainings()
     for name, trained in (("inlaid", ours), ("plain loop", plain)):
-        began = time.perf_counter()
-        measure = trained(corpus, size, steps, options)
-        taken = time.perf_counter() - began - sum(evaluation)
-        evaluation.clear()
+        clock.start()
+        measure = trained(corpus, size, steps, options, clock)
+        clock.stop()
         loss = held_out_loss(corpus, size, measure)
-        line = {"who": name, "loss": round(loss, 4), "seconds": round(taken, 1), "steps": steps}
+        line = {"who": name, "loss": round(loss, 4), "seconds": round(clock.seconds, 1), "steps": steps}
+        line["step_ms"] = round(clock.step_ms, 2)
         about = {"size": options.size, "device": options.device, "threads": torch.get_num_threads()}
         print(json.dumps({"question": "shakespeare", **line, **about, "seed": options.seed}), flush=True)
-
-
-def timed_evaluation() -> list[float]:
-    """The seconds of each evaluation on held-out text from now on."""
-    found: list[float] = []
-    evaluate = NetworkTraining.held_out_loss
-
-    def timed(training: NetworkTraining) -> float | None:
-        began = time.perf_counter()
-        try:
-            return evaluate(training)
-        finally:
-            found.append(time.perf_counter() - began)
-
-    NetworkTraining.held_out_loss = timed
-    return found
 
 
 def stream(corpus: Corpus, size: Size, seed: int) -> TokenStream:
@@ -144,7 +129,7 @@ def stream(corpus: Corpus, size: Size, seed: int) -> TokenStream:
     )
 
 
-def ours(corpus: Corpus, size: Size, steps: int, options: Any) -> Any:
+def ours(corpus: Corpus, size: Size, steps: int, options: Any, clock: StepClock) -> Any:
     epoch_steps = -(-stream(corpus, size, options.seed).windows // size.rows)
     model = inlaid.train(
         corpus,
@@ -178,7 +163,7 @@ def held_out_loss(corpus: Corpus, size: Size, loss: Any) -> float:
     return total / (rows.shape[0] * size.length)
 
 
-def plain(corpus: Corpus, size: Size, steps: int, options: Any) -> Any:
+def plain(corpus: Corpus, size: Size, steps: int, options: Any, clock: StepClock) -> Any:
     torch.manual_seed(options.seed)
     text = stream(corpus, size, options.seed)
     data = torch.from_numpy(text.read(np.arange(text.training_tokens)))
@@ -193,6 +178,7 @@ def plain(corpus: Corpus, size: Size, steps: int, options: Any) -> Any:
     low = torch.autocast(options.device, dtype=torch.bfloat16, enabled=options.device == "cuda")
     network.train()
     for step in range(steps):
+        clock.step()
         starts = torch.randint(len(data) - size.length - 1, (size.rows, 1))
         rows = data[starts + torch.arange(size.length + 1)].to(options.device)
         with low:
@@ -203,6 +189,8 @@ def plain(corpus: Corpus, size: Size, steps: int, options: Any) -> Any:
             group["lr"] = 1e-3 * schedule(step, steps)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+    if options.device == "cuda":
+        torch.cuda.synchronize()
     network.eval()
 
     def measured(rows: np.ndarray) -> torch.Tensor:
