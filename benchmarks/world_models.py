@@ -17,7 +17,7 @@ import contextlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from random import Random
 from typing import Any, NamedTuple
 from unittest import mock
@@ -169,17 +169,19 @@ def score(who: str, direction: str, options: Any, **settings: Any) -> None:
         print(json.dumps({"question": "word order", "who": who, **answers}, ensure_ascii=False), flush=True)
 
 
-def split_by_pattern(words: int, seed: int) -> Split:
-    """No test sentence is in the training text, and no pattern of `new_patterns` either."""
+def split_by_pattern(words: int, seed: int, sections: Collection[str] | None = None) -> Split:
+    """No test sentence is in the training text, and no pattern of `new_patterns` either. With `sections`,
+    sentences are of these subjects of the world alone."""
     random = Random(seed)
     held_out = {
         number
         for number, frame in enumerate(grammar().frames)
         if random.random() < PATTERNS and not can_write(frame, KEPT)
     }
-    text = [pair for pair in sentences(words, seed) if pair.pattern not in held_out]
+    text = [pair for pair in sentences(words, seed, sections) if pair.pattern not in held_out]
     known = {side for pair in text for side in pair[:2]}
-    new = {pair.zh: pair for pair in sentences(TWIN_WORDS, seed + 1000) if not known & set(pair[:2])}
+    drawn_later = sentences(TWIN_WORDS, seed + 1000, sections)
+    new = {pair.zh: pair for pair in drawn_later if not known & set(pair[:2])}
     others = [pair for pair in new.values() if pair.pattern in held_out]
     same = [pair for pair in new.values() if pair.pattern not in held_out]
     return Split(text, same[:TEST], twins_among(same)[:TEST], others[:TEST])
@@ -198,13 +200,14 @@ def twins_among(pairs: list[Sentence]) -> list[Sentence]:
     return [pair for group in groups if group[0].en != group[1].en for pair in group]
 
 
-def sentences(words: int, seed: int) -> Iterator[Sentence]:
+def sentences(words: int, seed: int, sections: Collection[str] | None = None) -> Iterator[Sentence]:
     numbers = {id(frame): number for number, frame in enumerate(grammar().frames)}
     return until(
         words,
         (
             (Sentence(unspaced(zh), en, numbers[id(frame)]), length(en))
             for frame, (zh, en) in ((frame, write(frame, fillers)) for frame, fillers in drawn(Random(seed)))
+            if sections is None or frame.section in sections
         ),
     )
 

@@ -56,6 +56,9 @@ class Translation(TransformerMethod):
     as the model that training starts from has it."""
     reverse: bool = False
     """Translate the other way: from the target to the source."""
+    warmup: Fraction = 0.2
+    """Share of the run in which the learning rate rises linearly from 0. Long, because a network with norms
+    after its residual sums can stop learning in a short one."""
     label_smoothing: Fraction = 0.1
     """Share of the probability that the loss spreads over all tokens."""
 

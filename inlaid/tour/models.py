@@ -62,9 +62,10 @@ BUDGETS: dict[Size, Budget] = {
             "translation": {
                 **NETWORK,
                 "learning_rate": 0.0015,  # post-norm networks collapse at a higher one
+                "warmup": 0.1,
                 "layers": 2,
                 "batch_tokens": 512,
-                "epochs": 8,
+                "epochs": 12,
                 "subwords": 1000,
             },
         },

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inlaid.errors import UnknownWord
+from inlaid.errors import OutOfVocabulary
 from inlaid.tour.models import Models
 from inlaid.vectors import Vectors
 
@@ -25,11 +25,11 @@ def word_in_sentence(models: Models, name: str, sentence: str, word: str) -> np.
 
     start = sentence.lower().find(word.lower())
     if start < 0:
-        raise UnknownWord("'{word}' is not in the sentence '{sentence}'.", word=word, sentence=sentence)
+        raise OutOfVocabulary("'{word}' is not in the sentence '{sentence}'.", word=word, sentence=sentence)
     cut = _OneToken(Token(sentence[start : start + len(word)], start, start + len(word)))
     found = models[name].embed_words([sentence], tokenizer=cut, report=models.report)[0]
     if not len(found.table):
-        raise UnknownWord("'{word}' has no token in this model.", word=word)
+        raise OutOfVocabulary("'{word}' has no token in this model.", word=word)
     return found.table[0]
 
 
@@ -50,7 +50,7 @@ def nearest_of(vectors: Vectors, row: np.ndarray, words: Collection[str]) -> Nea
     """The one of some words whose vector is nearest to a contextual vector, by cosine."""
     known = [word for word in words if word in vectors]
     if not known:
-        raise UnknownWord("None of these words has a vector: {words}.", words=" ".join(words))
+        raise OutOfVocabulary("None of these words has a vector: {words}.", words=" ".join(words))
     cosines = vectors.unit[[vectors.id(word) for word in known]] @ (row / np.linalg.norm(row))
     return Near(known[int(cosines.argmax())], float(cosines.max()))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.errors import MissingExtra, SettingError, UnknownWord
+from inlaid.errors import MissingExtra, OutOfVocabulary, SettingError
 from inlaid.messages import Message
 from inlaid.study.explain.fill import fill
 from inlaid.study.search.analogy import analogy
@@ -117,7 +117,7 @@ def answer(models: Models, generation: str, question: str) -> Answer:
     """One question, put to one generation."""
     try:
         text, able = QUESTIONS[question](models, generation, asked(models.language))
-    except UnknownWord:
+    except OutOfVocabulary:
         text, able = NO_VECTOR, False
     except MissingExtra as error:
         text, able = Message("{error}", error=error), False
@@ -183,7 +183,7 @@ def _order(models: Models, name: str, words: Asked) -> Found:
 
 
 def _between(vectors: Vectors, one: str, two: str) -> float:
-    return similarity(vectors, one, two).pairs[0].cosine or 0.0  # None only for the pairs of a file
+    return float(similarity(vectors, one, two))
 
 
 def _bag(vectors: Vectors, words: Sequence[str]) -> np.ndarray:

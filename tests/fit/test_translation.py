@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -350,3 +351,18 @@ def test_what_does_not_fit_a_decoder_is_refused(typed: Typed, pairs: Path, tmp_p
     text.write_bytes(pairs.read_bytes())
     typed("train", "causal", text, "-o", tmp_path / "gpt", *TINY, *BPE)
     assert "A model of kind decoder cannot translate" in typed("translate", tmp_path / "gpt", "我", code=2)
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"), [("translation", "a file of pairs"), ("causal", "files or folders")]
+)
+def test_the_help_says_what_text_is(method: str, asked: str, capsys: pytest.CaptureFixture[str]):
+    with contextlib.suppress(SystemExit):
+        main(["train", method, "--help"])
+    assert asked in capsys.readouterr().out
+
+
+def test_warm_up_is_long_unless_it_is_set():
+    long = Translation(learning_rate=1.0).learning_rate_at(9, 100)
+    short = Translation(learning_rate=1.0, warmup=0.1).learning_rate_at(9, 100)
+    assert (long, short) == (0.5, 1.0)
