@@ -99,15 +99,13 @@ class Ablations:
     def rows(self) -> list[Row]:
         rows: list[Row] = []
         rows.append(
-            str(
-                Message(
-                    "whole network: loss {loss:.3f}, accuracy {accuracy:.3f} ({tokens:,} tokens of {n:,} "
-                    "sentences)",
-                    loss=self.loss,
-                    accuracy=self.accuracy,
-                    tokens=self.tokens,
-                    n=self.sentences,
-                )
+            Message(
+                "whole network: loss {loss:.3f}, accuracy {accuracy:.3f} ({tokens:,} tokens of {n:,} "
+                "sentences)",
+                loss=self.loss,
+                accuracy=self.accuracy,
+                tokens=self.tokens,
+                n=self.sentences,
             )
         )
         header = (
@@ -119,9 +117,9 @@ class Ablations:
             Message("answers changed"),
             Message("accuracy"),
         )
-        rows.append(tuple(map(str, header)))
+        rows.append(tuple(header))
         for each in self.parts:
-            head = str(Message("whole layer")) if each.head is None else str(each.head)
+            head = Message("whole layer") if each.head is None else str(each.head)
             range_ = f"{each.interval.low:+.3f} … {each.interval.high:+.3f}"
             cells = (f"{each.change:+.3f}", range_, f"{each.changed:.1%}", f"{each.accuracy:.3f}")
             rows.append((each.part, str(each.layer), head, *cells))
@@ -141,7 +139,7 @@ class Ablations:
                 layer=each.layer,
                 head=each.head,
             )
-        rows: list[Row] = ["", str(name)]
+        rows: list[Row] = ["", name]
         rows += [(one.text, f"{one.before} → {one.after}") for one in each.answers]
         return rows
 

@@ -97,7 +97,7 @@ class Attended:
 
     def rows(self) -> list[Row]:
         rows: list[Row] = []
-        rows.append(str(self.shown.title()))
+        rows.append(self.shown.title())
         rows += self._word_rows()
         rows.append("")
         rows += _head_rows(self.found.part(self.shown.part))
@@ -105,7 +105,7 @@ class Attended:
 
     def _word_rows(self) -> list[Row]:
         shown = self.shown
-        rows: list[Row] = [(str(Message("word")), str(Message("attends to")))]
+        rows: list[Row] = [(Message("word"), Message("attends to"))]
         for word, weights in zip(shown.queries, shown.weights, strict=True):
             best = np.argsort(-weights, kind="stable")[: self.settings.n]
             cells = [f"{shown.keys[place]} {weights[place]:.2f}" for place in best]
@@ -146,7 +146,7 @@ def _head_rows(part: Weights) -> list[Row]:
     distance = part.distance()
     by_layer = entropy.size > SHOWN_HEADS
     header = [Message("layer"), Message("head"), Message("entropy in bits"), Message("mean distance")]
-    rows: list[Row] = [tuple(map(str, header if distance is not None else header[:-1]))]
+    rows: list[Row] = [tuple(header if distance is not None else header[:-1])]
     for layer, head in np.ndindex(entropy.shape):
         if by_layer and head:
             continue
@@ -155,10 +155,10 @@ def _head_rows(part: Weights) -> list[Row]:
             for each in (entropy, distance)
             if each is not None
         ]
-        name = str(Message("mean")) if by_layer else str(head)
+        name = Message("mean") if by_layer else str(head)
         rows.append((str(layer), name, *(f"{value:.2f}" for value in values)))
     uniform = [part.uniform_entropy(), part.uniform_distance()]
-    rows.append(("", str(Message("uniform")), *(f"{each:.2f}" for each in uniform if each is not None)))
+    rows.append(("", Message("uniform"), *(f"{each:.2f}" for each in uniform if each is not None)))
     return rows
 
 

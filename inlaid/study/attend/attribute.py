@@ -100,13 +100,11 @@ class Attributions:
     def rows(self) -> list[Row]:
         rows: list[Row] = []
         rows.append(
-            str(
-                Message(
-                    "{answer}: probability {p:.4f}; with the baseline {b:.2e}",
-                    answer=self.answer,
-                    p=self.probability,
-                    b=self.baseline_probability,
-                )
+            Message(
+                "{answer}: probability {p:.4f}; with the baseline {b:.2e}",
+                answer=self.answer,
+                p=self.probability,
+                b=self.baseline_probability,
             )
         )
         header = (
@@ -117,7 +115,7 @@ class Attributions:
             Message("integrated gradients"),
             Message("effect"),
         )
-        rows.append(tuple(map(str, header)))
+        rows.append(tuple(header))
         for each in self.words:
             rolled = "" if each.rollout is None else f"{each.rollout:.2f}"
             gradients = (f"{each.gradient_x_input:+.3f}", f"{each.integrated_gradients:+.3f}")
@@ -128,12 +126,10 @@ class Attributions:
         title = Message("rank correlation with the effect")
         rows.append((title, _correlation(found.attention), rolled, *gradients, ""))
         rows.append(
-            str(
-                Message(
-                    "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}",
-                    error=self.completeness_error,
-                    baseline=self.baseline,
-                )
+            Message(
+                "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}",
+                error=self.completeness_error,
+                baseline=self.baseline,
             )
         )
         rows.append(str(WARNING))

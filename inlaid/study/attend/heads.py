@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.attend.pair_heads import measured_cross, measured_decoder, readable, translated
 from inlaid.study.attend.patterns import (
     AT_LEAST,
     Link,
@@ -30,9 +30,9 @@ from inlaid.study.attend.patterns import (
     measured_links,
     measured_places,
 )
-from inlaid.study.attend.reading import Reading, read_text
+from inlaid.study.attend.reading import Reading, is_punctuation, read_text
 from inlaid.study.attend.relations import Linked, relations
-from inlaid.study.attend.weights import Part, run, with_attention
+from inlaid.study.attend.weights import PARTS, Part, run, with_attention
 from inlaid.study.evaluate.false_discovery import benjamini_hochberg
 from inlaid.study.evaluate.statistics import Interval, interval, mean
 from inlaid.study.use.encoding import UNKNOWN, token_id
@@ -64,6 +64,10 @@ class HeadsSettings:
     """Sentences for each pattern."""
     language: Literal["zh", "en", "both"] = "both"
     """Languages of the embedded world that are asked."""
+    part: Part | None = None
+    """Of a model with encoder and decoder: the self-attention of one of them, or cross; by default encoder.
+    The decoder reads what the model itself generates, and is asked about places; cross-attention about
+    places and about translations of words."""
     at_least: Fraction = 0.3
     """A name needs a score that has gone this share of the way from chance to 1."""
     false_discovery: Fraction = 0.05
@@ -139,25 +143,24 @@ class Heads:
             Message("adjusted p"),
         )
         if self.named:
-            rows.append(tuple(map(str, header)))
+            rows.append(tuple(header))
         for each in self.named:
             rows.append((str(each.layer), str(each.head), *self._cells(each)))
         rows.append(
-            str(
-                Message(
-                    "{named} of {total} heads have a name; {tests:,} tests, false discovery rate "
-                    "{rate:g}, at "
-                    "least {at_least:.0%} of the way from chance to 1",
-                    named=len({(each.layer, each.head) for each in self.named}),
-                    total=self.layers * self.heads,
-                    tests=sum(each.p.size for each in self.measured),
-                    rate=self.settings.false_discovery,
-                    at_least=self.settings.at_least,
-                )
+            Message(
+                "{part}: {named} of {total} heads have a name; {tests:,} tests, false discovery rate "
+                "{rate:g}, at "
+                "least {at_least:.0%} of the way from chance to 1",
+                part=self.part,
+                named=len({(each.layer, each.head) for each in self.named}),
+                total=self.layers * self.heads,
+                tests=sum(each.p.size for each in self.measured),
+                rate=self.settings.false_discovery,
+                at_least=self.settings.at_least,
             )
         )
         if self.named:
-            rows += ["", str(Message("sentences that show it"))]
+            rows += ["", Message("sentences that show it")]
         for each in self.named:
             rows += [
                 (f"{each.layer}.{each.head}", f"{one.words} {one.weight:.2f}".strip(), one.text)
@@ -216,7 +219,7 @@ def heads(
     word and induction. A name says what a head attends to on these sentences, not what it is for.
 
     Args:
-        model: the folder of a model with attention; of a seq2seq, its encoder is asked
+        model: the folder of a model with attention; of a seq2seq, --part says which attention
         text: a file with one sentence a line, or world: the embedded world
         output: also write a picture (.png) or a page (.html)
     """
@@ -240,7 +243,7 @@ class _Sample:
         self.settings = settings
         self.text = text
         self.report = report
-        self.part: Part = "decoder" if model.config.kind == "decoder" else "encoder"
+        self.part: Part = _part_of(model, settings.part)
         self.unknown = {token_id(model.tokenizer, name) for name in UNKNOWN} - {None}
         self.words = Word(dictionary=world.dictionary(), force_dictionary=True)
         self.asked: tuple[Language, ...] = LANGUAGES
@@ -249,6 +252,29 @@ class _Sample:
         self.done = 0
 
     def heads(self, output: Path | None) -> Heads:
+        found = self._of_decoder() if self._writes else self._of_text()
+        if not found:
+            raise SettingError(
+                "No pattern could be measured: the text has too few sentences that this model can read; "
+                "{least} are needed.",
+                least=AT_LEAST,
+            )
+        return self._named(found, output)
+
+    @property
+    def _writes(self) -> bool:
+        """Whether the part reads what the model generates."""
+        return self.model.config.kind == "seq2seq" and self.part != "encoder"
+
+    def _of_decoder(self) -> list[tuple[Measured, Sequence[Any]]]:
+        count = self.settings.sentences
+        lines = itertools.islice(self._lines(), 50 * count)
+        sentences = translated(self.model, readable(lines, self._read), count, self.words, self.report)
+        if self.part == "decoder":
+            return measured_decoder(sentences)
+        return measured_cross(sentences, aligned=self.text == WORLD, seed=self.settings.seed)
+
+    def _of_text(self) -> list[tuple[Measured, Sequence[Any]]]:
         found: list[tuple[Measured, Sequence[Any]]] = []
         sentences = self._sentences()
         found += [(each, sentences) for each in measured_places(sentences)]
@@ -258,13 +284,7 @@ class _Sample:
                 found.append((measured, links))
         if self.text == WORLD:
             found += self._relations()
-        if not found:
-            raise SettingError(
-                "No pattern could be measured: the text has too few sentences that this model can read; "
-                "{least} are needed.",
-                least=AT_LEAST,
-            )
-        return self._named(found, output)
+        return found
 
     def _named(self, found: list[tuple[Measured, Sequence[Any]]], output: Path | None) -> Heads:
         flat = np.concatenate([each.p.ravel() for each, _ in found])
@@ -350,7 +370,7 @@ class _Sample:
                 left_out += 1
                 continue
             special = reading.special[reading.groups]
-            delimiter = special | np.array([_is_punctuation(token) for token in reading.tokens])
+            delimiter = special | np.array([is_punctuation(token) for token in reading.tokens])
             weights = self._weights(reading)
             found.append(Sentence(line, weights, special, delimiter, self.part == "decoder"))
             if len(found) == self.settings.sentences:
@@ -454,6 +474,17 @@ class _Sample:
         )
 
 
+def _part_of(model: Model, asked: Part | None) -> Part:
+    """The part that is asked for, if the model has it."""
+    known: dict[str, tuple[Part, ...]] = {"seq2seq": PARTS, "decoder": ("decoder",)}
+    parts = known.get(model.config.kind, ("encoder",))
+    if asked is not None and asked not in parts:
+        raise SettingError(
+            "This model has no {part} attention; it has: {known}.", part=asked, known=", ".join(parts)
+        )
+    return asked or parts[0]
+
+
 def _shown_p(p: float) -> str:
     """Tails far out are those of no real distribution."""
     return f"{p:.1e}" if p >= SMALLEST_P else f"< {SMALLEST_P:.0e}"
@@ -478,8 +509,3 @@ def _of_ids(model: Model, ids: list[int]) -> Reading:
     numbers = np.arange(len(ids))
     special = np.zeros(len(ids), bool)
     return Reading("", ids, [0] * len(ids), tokens, tokens, numbers, special, ((0, 0),) * len(ids))
-
-
-def _is_punctuation(token: str) -> bool:
-    bare = token.strip("▁Ġ# ")
-    return bool(bare) and all(unicodedata.category(each).startswith("P") for each in bare)

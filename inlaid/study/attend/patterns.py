@@ -72,6 +72,35 @@ class Sentence:
     """(token,): special, or punctuation."""
     causal: bool
 
+    def visible(self) -> np.ndarray:
+        """(query,): how many keys each token may see."""
+        count = len(self.special)
+        return np.arange(1, count + 1) if self.causal else np.full(count, count)
+
+    def masks(self) -> dict[str, np.ndarray]:
+        return place_masks(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Tokens of a target, and their attention to those of its source."""
+
+    text: str
+    weights: np.ndarray
+    """(layer, head, query, key)"""
+    asked: np.ndarray
+    """(query,): neither special nor punctuation."""
+    delimiter: np.ndarray
+    """(key,): special, or punctuation."""
+
+    def visible(self) -> np.ndarray:
+        return np.full(len(self.asked), len(self.delimiter))
+
+    def masks(self) -> dict[str, np.ndarray]:
+        places = np.arange(len(self.delimiter))
+        asked = self.asked[:, None]
+        return {"first token": asked & (places == 0), "delimiter": asked & self.delimiter & (places > 0)}
+
 
 def place_masks(sentence: Sentence) -> dict[str, np.ndarray]:
     """For each place pattern the keys that are meant: (query, key); a row without any is not asked."""
@@ -94,14 +123,13 @@ def place_masks(sentence: Sentence) -> dict[str, np.ndarray]:
     return found
 
 
-def measured_places(sentences: Sequence[Sentence]) -> list[Measured]:
+def measured_places(sentences: Sequence[Sentence | Crossing]) -> list[Measured]:
     """Every place pattern on all sentences that have it."""
     scores: dict[str, list[np.ndarray]] = {name: [] for name in PLACES}
     chances: dict[str, list[float]] = {name: [] for name in PLACES}
     for sentence in sentences:
-        count = len(sentence.special)
-        visible = np.arange(1, count + 1) if sentence.causal else np.full(count, count)
-        for name, mask in place_masks(sentence).items():
+        visible = sentence.visible()
+        for name, mask in sentence.masks().items():
             rows = mask.any(1) & (visible > 1)
             if rows.any():
                 scores[name].append((sentence.weights * mask).sum(-1)[..., rows].mean(-1))

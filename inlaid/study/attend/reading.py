@@ -8,6 +8,7 @@ over several words joins them, so that every token is in one word and nothing is
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -127,6 +128,11 @@ def added_tokens(encoding: Any) -> list[bool]:
     if special is not None:
         return [bool(each) for each in special]
     return [tuple(span) == (0, 0) for span in encoding.offsets]
+
+
+def is_punctuation(token: str) -> bool:
+    bare = token.strip("▁Ġ# ")
+    return bool(bare) and all(unicodedata.category(each).startswith("P") for each in bare)
 
 
 def spelled_spans(tokens: Sequence[str], text: str) -> list[Span]:

@@ -87,30 +87,28 @@ class Steps:
     def rows(self) -> list[Row]:
         rows: list[Row] = []
         rows.append(
-            str(
-                Message(
-                    "{part}, layer {layer}, head {head}: {token} attends",
-                    part=self.part,
-                    layer=self.layer,
-                    head=self.head,
-                    token=self.token,
-                )
+            Message(
+                "{part}, layer {layer}, head {head}: {token} attends",
+                part=self.part,
+                layer=self.layer,
+                head=self.head,
+                token=self.token,
             )
         )
         rows.append(f"q = {_vector(self.query)}")
         if self.rotated:
-            rows.append(str(Message("q and k are rotated by their positions (rotary)")))
+            rows.append(Message("q and k are rotated by their positions (rotary)"))
         rows += self._key_rows()
-        total = str(Message("weighted sum of the values: {vector}", vector=_vector(self.mixed)))
+        total = Message("weighted sum of the values: {vector}", vector=_vector(self.mixed))
         rows.append(total)
         rows.append(
-            str(Message("largest difference from the network's own result: {error:.1e}", error=self.error))
+            Message("largest difference from the network's own result: {error:.1e}", error=self.error)
         )
         return [*rows, *figures.written(self.output)]
 
     def _key_rows(self) -> list[Row]:
         scale = f"x {self.scale:.4g}"
-        header = ["", "q·k", scale, str(Message("+ bias")), str(Message("softmax")), str(Message("value"))]
+        header = ["", "q·k", scale, Message("+ bias"), Message("softmax"), Message("value")]
         if self.bias is None:
             del header[3]
         rows: list[Row] = [tuple(header)]
@@ -121,7 +119,7 @@ class Steps:
             cells = [name, f"{self.products[key]:+.3f}", f"{self.scaled[key]:+.3f}"]
             if self.bias is not None:
                 cells.append(f"{self.scaled[key] + self.bias[key]:+.3f}")
-            weight = f"{self.weights[key]:.4f}" if self.visible[key] else str(Message("masked"))
+            weight = f"{self.weights[key]:.4f}" if self.visible[key] else Message("masked")
             rows.append((*cells, weight, _vector(self.values[key])))
         return rows
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from inlaid.study.evaluate.categorization import kmeans
+
 RESTARTS = 6
-STEPS = 30
 SHARPNESS = 2.0
 """Inverse temperature of the softmax over cosines, in units of their spread."""
 
@@ -31,37 +32,10 @@ def profiles(rows: np.ndarray, types: np.ndarray, center: np.ndarray) -> np.ndar
 
 
 def k_means(rows: np.ndarray, clusters: int, *, seed: int) -> np.ndarray:
-    """The cluster of each row: the best of several runs of Lloyd's algorithm, the largest cluster first."""
-    random = np.random.Generator(np.random.Philox(seed))
-    best = (np.inf, np.zeros(len(rows), int))
-    squares = (rows**2).sum(axis=1)
-    for _ in range(RESTARTS):
-        centers = rows[_spread_start(rows, clusters, random)]
-        labels = np.full(len(rows), -1)
-        distances = np.zeros((len(rows), clusters))
-        for _ in range(STEPS):
-            distances = squares[:, None] - 2 * rows @ centers.T + (centers**2).sum(axis=1)
-            found = distances.argmin(axis=1)
-            if (found == labels).all():
-                break
-            labels = found
-            members = np.eye(clusters)[labels]
-            counts = members.sum(axis=0)[:, None]
-            centers = np.where(counts > 0, members.T @ rows / np.maximum(counts, 1), centers)
-        best = min(best, (float(distances.min(axis=1).sum()), labels), key=lambda each: each[0])
-    order = np.argsort(-np.bincount(best[1], minlength=clusters), kind="stable")
-    return np.argsort(order, kind="stable")[best[1]]
-
-
-def _spread_start(rows: np.ndarray, clusters: int, random: np.random.Generator) -> list[int]:
-    """Rows far from each other (k-means++, Arthur and Vassilvitskii 2007)."""
-    chosen = [int(random.integers(len(rows)))]
-    while len(chosen) < clusters:
-        distances = np.min([((rows - rows[place]) ** 2).sum(axis=1) for place in chosen], axis=0)
-        total = distances.sum()
-        even = np.full(len(rows), 1 / len(rows))
-        chosen.append(int(random.choice(len(rows), p=distances / total if total > 0 else even)))
-    return chosen
+    """The cluster of each row, the largest cluster first."""
+    labels = kmeans(rows.astype(np.float32), clusters, seed=seed, restarts=RESTARTS)
+    order = np.argsort(-np.bincount(labels, minlength=clusters), kind="stable")
+    return np.argsort(order, kind="stable")[labels]
 
 
 def silhouette(rows: np.ndarray, labels: np.ndarray) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from inlaid.collect.truth import Span, Usage
 from inlaid.encode.tokenizers import Word
-from inlaid.errors import SettingError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report, silent
@@ -108,7 +108,7 @@ def drift(
     others = [each for usage in usages for each in other_words(usage)]
     states = states_of(model, [*usages, *others], report)
     if not states.known[: len(usages)].all():
-        raise UnknownWord("'{word}' has no vector. Choose another word.", word=word)
+        raise OutOfVocabulary("'{word}' has no vector. Choose another word.", word=word)
     found = _drift(word, usages, others, states)
     if output is not None:
         from inlaid.study.probe.layer_pictures import draw_drift
@@ -128,7 +128,7 @@ def find_word(text: str, word: str) -> Span:
             return Span(token.start, token.end)
     start = text.lower().find(wanted)
     if start < 0:
-        raise UnknownWord("'{word}' is not in the sentence '{text}'.", word=word, text=shortened(text))
+        raise OutOfVocabulary("'{word}' is not in the sentence '{text}'.", word=word, text=shortened(text))
     return Span(start, start + len(word))
 
 

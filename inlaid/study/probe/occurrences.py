@@ -12,7 +12,7 @@ from inlaid.collect import sentences as splitting
 from inlaid.collect.truth import Span, Usage
 from inlaid.encode.corpus import Corpus, is_corpus, open_corpus
 from inlaid.encode.tokenizers import Token, Word
-from inlaid.errors import UnknownWord
+from inlaid.errors import OutOfVocabulary
 from inlaid.report import Progress, Report
 from inlaid.study.use.texts import texts_of
 
@@ -53,7 +53,7 @@ def sample_text(
         if usage is not None and len(usages) < most:
             usages[usage[1].sentence] = usage[1]
     if not usages:
-        raise UnknownWord(
+        raise OutOfVocabulary(
             "'{word}' does not occur in {corpus} as a word of its own. Check the spelling, or give a larger "
             "text.",
             word=word,

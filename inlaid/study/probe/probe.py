@@ -150,7 +150,7 @@ def task_rows(task: ProbedTask) -> list[Row]:
         by_word=task.by_word,
     )
     control = Message("control task: labels {control}", control=CONTROL_NAMES[task.control])
-    rows: list[Row] = [str(head), str(chance), str(control)]
+    rows: list[Row] = [head, chance, control]
     before = (Message("layer"), Message("probe"), Message("accuracy"), "95 %")
     rows.append((*before, Message("control"), Message("selectivity"), "95 %"))
     for each in task.scores:

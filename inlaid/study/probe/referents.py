@@ -104,14 +104,14 @@ class Referents:
             patterns=", ".join(self.patterns),
         )
         compared = (Message("as in the world"), Message("other pronoun"))
-        rows: list[Row] = [str(about), (Message("who"), Message("right"), "95 %", *compared)]
+        rows: list[Row] = [about, (Message("who"), Message("right"), "95 %", *compared)]
         rows += [score_row(each) for each in (self.best_head, *self.probes)]
-        rows += ["", str(Message("heads by all sentences, with hindsight"))]
+        rows += ["", Message("heads by all sentences, with hindsight")]
         rows += [score_row(each) for each in self.heads[:SHOWN]]
         if self.attention:
             rows += [
                 "",
-                str(Message("{text}: attention by head {head}", text=self.text, head=self.heads[0].who)),
+                Message("{text}: attention by head {head}", text=self.text, head=self.heads[0].who),
             ]
             rows += [(f"{each.weight:.3f}", each.word) for each in self.attention]
         rows += figures.written(self.output)

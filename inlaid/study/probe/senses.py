@@ -121,7 +121,7 @@ class Senses:
     output: str | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [str(summary(self)), str(verdict(self)), ""]
+        rows: list[Row] = [summary(self), verdict(self), ""]
         for number, cluster in enumerate(self.clusters, 1):
             head = Message(
                 "cluster {number}: {count} of {total} occurrences",
@@ -129,10 +129,10 @@ class Senses:
                 count=cluster.count,
                 total=self.occurrences,
             )
-            rows.append(str(head))
-            rows.append(str(Message("  near: {words}", words=" ".join(cluster.nearest))))
+            rows.append(head)
+            rows.append(Message("  near: {words}", words=" ".join(cluster.nearest)))
             if cluster.contexts:
-                rows.append(str(Message("  around it: {words}", words=" ".join(cluster.contexts))))
+                rows.append(Message("  around it: {words}", words=" ".join(cluster.contexts)))
             rows += [f"  {shortened(text, WIDTH)}" for text in cluster.sentences]
             rows.append("")
         spread = (Message("separation"), Message("other words"), Message("95 % of them"))

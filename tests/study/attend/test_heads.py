@@ -15,6 +15,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid
 import inlaid
 from inlaid.collect import world
 from inlaid.neural.checkpoint import save_model
+from inlaid.study.attend.pair_heads import NEXT, READ, Translated, alignments, measured_cross
 from inlaid.study.attend.patterns import Link, measured_links
 from inlaid.study.attend.relations import relations
 
@@ -159,3 +160,73 @@ def test_pictures(made_by_hand: Any, text: Path, tmp_path: Path, suffix: str):
     path = tmp_path / f"heads{suffix}"
     inlaid.heads(made_by_hand, text=str(text), sentences=20, output=path)
     assert path.stat().st_size > 1000
+
+
+def reading_of(words: list[str], special: list[int]) -> Any:
+    from inlaid.study.attend.reading import Reading
+
+    marked = np.array([place in special for place in range(len(words))])
+    ids = list(range(len(words)))
+    return Reading(
+        " ".join(words),
+        ids,
+        [0] * len(words),
+        tuple(words),
+        tuple(words),
+        np.arange(len(words)),
+        marked,
+        ((0, 0),) * len(words),
+    )
+
+
+def test_words_of_the_world_are_aligned_with_their_translations():
+    found = alignments(["小明", "喜欢", "苹果", "</s>"], ["<s>", "Xiaoming", "likes", "apples"])
+    assert (1, 0) in found
+    assert (3, 2) in found
+    assert alignments(["苹果", "和", "苹果"], ["<s>", "apples"]) == []
+
+
+def test_cross_attention_to_the_translation_of_the_next_word_gets_this_name():
+    """Head 0 attends to the source of the word that comes next, head 1 always to the first token."""
+    rng = Random(1)
+    fruits = [
+        ("苹果", "apple"),
+        ("香蕉", "banana"),
+        ("葡萄", "grape"),
+        ("西瓜", "watermelon"),
+        ("梨", "pear"),
+    ]
+    sentences = []
+    for _ in range(40):
+        chosen = rng.sample(fruits, 1)[0]
+        before = ["的"] * int(rng.random() * 5)
+        after = ["了"] * int(rng.random() * 5)
+        source = reading_of([*before, chosen[0], *after, "</s>"], [len(before) + len(after) + 1])
+        words = ["the"] * (1 + int(rng.random() * 5))
+        target = reading_of(["<s>", *words, chosen[1], "too"], [0])
+        weights = np.full((1, 2, len(target.words), len(source.words)), 0.01)
+        weights[0, 0, len(words), len(before)] = 1
+        weights[0, 1, :, 0] = 1
+        weights /= weights.sum(-1, keepdims=True)
+        sentences.append(Translated(source, target, {"cross": weights}))
+    found = {measured.pattern: measured for measured, _ in measured_cross(sentences, aligned=True, seed=1)}
+    following = found[NEXT]
+    assert following.above[0, 0] > 0.7
+    assert following.p[0, 0] < 1e-6
+    assert following.above[0, 1] < 0.1
+    assert found[READ].above[0, 0] < 0.1
+    assert found["first token"].above[0, 1] > 0.7
+
+
+@pytest.mark.parametrize("part", ["decoder", "cross"])
+def test_the_decoder_of_a_seq2seq(typed: Any, tmp_path: Path, part: str):
+    rng = Random(1)
+    text = tmp_path / "text.txt"
+    words = ["我", "你", "打", "好", "久", "不", "见"]
+    text.write_text("\n".join(" ".join(rng.sample(words, 4)) for _ in range(30)), "utf-8")
+    shown = typed("heads", "seq2seq", "--text", text, "--sentences", 20, "--part", part)
+    assert f"{part}: " in shown
+    found = json.loads(typed("heads", "seq2seq", "--text", text, "--sentences", 20, "--part", part, "--json"))
+    assert found["part"] == part
+    assert "first token" in {each["pattern"] for each in found["patterns"]}
+    assert "it has: decoder" in typed("heads", "decoder", "--part", "cross", code=2)

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 import inlaid  # noqa: E402
 from inlaid.cli import main  # noqa: E402
 from inlaid.collect.truth import Referent, Span  # noqa: E402
-from inlaid.errors import SettingError, UnknownWord  # noqa: E402
+from inlaid.errors import OutOfVocabulary, SettingError  # noqa: E402
 from inlaid.neural.kinds import AnyModel  # noqa: E402
 from inlaid.neural.words import merged_words  # noqa: E402
 from inlaid.report import silent  # noqa: E402
@@ -114,7 +114,7 @@ class TestSenses:
         one = [each for each in found if each.p > 0.05]
         assert len(one) >= 3
         assert all(len(each.clusters) == 1 for each in one)
-        assert "shows no second sense" in one[0].rows()[1]
+        assert "shows no second sense" in str(one[0].rows()[1])
         forced = inlaid.senses(PlantedModel(), one[0].word, corpus=text, clusters=2)
         assert len(forced.clusters) == 2
 
@@ -127,7 +127,7 @@ class TestSenses:
         json.dumps(found.to_dict(), allow_nan=False)
 
     def test_what_cannot_be_clustered(self, text: Path, english: Any):
-        with pytest.raises(UnknownWord, match="does not occur"):
+        with pytest.raises(OutOfVocabulary, match="does not occur"):
             inlaid.senses(PlantedModel(), "banana", corpus=text)
         with pytest.raises(SettingError, match="The word is empty"):
             inlaid.senses(PlantedModel(), " ", corpus=text)
@@ -193,7 +193,7 @@ class TestDrift:
         assert found.sentences[0].from_before[1] > 0.9
 
     def test_a_word_that_is_not_there(self):
-        with pytest.raises(UnknownWord, match="is not in the sentence"):
+        with pytest.raises(OutOfVocabulary, match="is not in the sentence"):
             inlaid.drift(PlantedModel(), "apple", ["eat pear"])
 
 
