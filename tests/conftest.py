@@ -4,14 +4,17 @@ printed with its reason at the end. With CI=true an omission fails the run, unle
 from __future__ import annotations
 
 import ast
+import builtins
 import csv
+import dataclasses
 import importlib.util
+import inspect
 import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 # Before NumPy is imported: the tests run in two processes, and BLAS threads that wait for a core spin on it.
 # The spaces of study/compare/test_align.py took 22 s of processor time with two threads and 6 s with one, on
@@ -19,10 +22,66 @@ from typing import Any, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads do the same
 
+import jaxtyping
 import pytest
-from jaxtyping import install_import_hook
+from beartype import BeartypeConf, beartype
 
-install_import_hook("inlaid", "beartype.beartype")
+_beartype: Any = beartype(conf=BeartypeConf(violation_type=jaxtyping.TypeCheckError))
+_jaxtyped: Any = jaxtyping.jaxtyped
+
+
+def _checked(function: Any) -> Any:
+    """The function with its types checked at each call, and its shapes where its annotations have any.
+
+    jaxtyping's own wrapper checks all arguments twice, and that at every call. beartype is given types, not
+    their names: to look up a name it keeps the variables of every function around it, for good, and with them
+    each file that they have opened.
+    """
+    if function.__module__.rpartition(".")[2] in vars(builtins):
+        return _jaxtyped(
+            function, typechecker=_beartype
+        )  # beartype's code calls `next`, and finds our analysis
+    written = function.__annotations__
+    types = {name: _type_of(annotation, function.__globals__) for name, annotation in written.items()}
+    function.__annotations__ = types
+    checked = _beartype(function)
+    function.__annotations__ = written
+    checked.__annotations__ = written
+    return _jaxtyped(checked, typechecker=None) if any(map(_has_shape, types.values())) else checked
+
+
+def _type_of(annotation: Any, scope: dict[str, Any]) -> Any:
+    """The type that an annotation names; a name that is only there for type checkers may be anything."""
+
+    def annotated() -> None: ...
+
+    annotated.__annotations__ = {"value": annotation}
+    try:
+        return get_type_hints(annotated, scope, include_extras=True)["value"]
+    except (NameError, TypeError, AttributeError):
+        return Any
+
+
+def _has_shape(annotation: Any) -> bool:
+    shaped = inspect.isclass(annotation) and issubclass(annotation, jaxtyping.AbstractArray)
+    return shaped or any(map(_has_shape, get_args(annotation)))
+
+
+def _check_calls(**settings: Any) -> Callable[[Any], Any]:
+    """What jaxtyping's import hook puts on every function and class, in place of its own decorator."""
+
+    def decorate(made: Any) -> Any:
+        if inspect.isfunction(made):
+            return _checked(made)
+        if dataclasses.is_dataclass(made) and "__init__" in vars(made):
+            made.__init__ = _checked(made.__init__)  # pyright: ignore[reportAttributeAccessIssue]
+        return made
+
+    return decorate
+
+
+jaxtyping.jaxtyped = _check_calls
+jaxtyping.install_import_hook("inlaid", None)
 
 # A process started in the background ignores Ctrl-C, and some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
