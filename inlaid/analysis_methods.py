@@ -8,6 +8,7 @@ and `vectors.py` would have to be written twice.
 
 from __future__ import annotations
 
+import importlib
 import types
 from typing import Any
 
@@ -15,11 +16,16 @@ from inlaid import registry
 from inlaid.errors import did_you_mean
 from inlaid.messages import Message
 
+VERBS = {"save": "storage:save"}
+"""What vectors can do and no analysis is, and where it lives."""
+
 
 class AnalysisMethods:
     """What `Vectors` inherits. Attributes that `Vectors` has of its own come first."""
 
     def __getattr__(self, name: str) -> Any:
+        if name in VERBS:
+            return types.MethodType(verb(name), self)
         if not name.startswith("_"):
             for entry in registry.entries("analysis"):
                 if entry.name == name and takes(entry, type(self)):
@@ -27,7 +33,13 @@ class AnalysisMethods:
         raise AttributeError(str(_no_attribute(self, name)))
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *method_names(type(self))})
+        return sorted({*super().__dir__(), *method_names(type(self)), *VERBS})
+
+
+def verb(name: str) -> Any:
+    """The function that a verb stands for."""
+    module, _, attribute = VERBS[name].partition(":")
+    return getattr(importlib.import_module(f"inlaid.{module}"), attribute)
 
 
 def method_names(kind: type) -> list[str]:

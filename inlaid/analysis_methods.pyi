@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, overload
 from inlaid.collect.grammar import Language
 from inlaid.config import Count, Fraction, Positive, Range, Seed, Window
 from inlaid.encode.corpus import Corpus
+from inlaid.formats.native import Dtype
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report
 from inlaid.study.compare.align import Alignment, AlignSettings
@@ -30,6 +31,7 @@ from inlaid.study.probe.probe import Probes, ProbeSettings
 from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
 from inlaid.study.probe.tasks import Split
 from inlaid.study.search.approximate import MAX_EF, MAX_M
+from inlaid.study.search.closer_than import CloserThanSettings
 from inlaid.study.search.csls import By
 from inlaid.study.search.formulas import Formula
 from inlaid.study.search.found import NeighborLists, Neighbors
@@ -37,7 +39,8 @@ from inlaid.study.search.geometry import Geometry, GeometrySettings
 from inlaid.study.search.neighbors import NeighborsSettings, SearchSettings
 from inlaid.study.search.odd_one_out import OddOneOut
 from inlaid.study.search.queries import Query
-from inlaid.study.search.similarity import Similarities
+from inlaid.study.search.rank import Rank
+from inlaid.study.search.similarity import Cosine, Similarities
 from inlaid.study.search.vector import VectorSettings, WordVector
 from inlaid.study.use.embed import Embedded, EmbedSettings
 from inlaid.study.use.masks import FilledMasks
@@ -111,7 +114,7 @@ class AnalysisMethods:
 
     def analogy(
         self,
-        formula: str | Formula,
+        formula: str | Formula = "",
         settings: SearchSettings | None = None,
         *,
         n: Positive = 10,
@@ -119,6 +122,8 @@ class AnalysisMethods:
         top: Positive | None = None,
         include: bool = False,
         int8: bool = False,
+        positive: Sequence[str] = (),
+        negative: Sequence[str] = (),
         report: Report = ...,
     ) -> Neighbors:
         """The words nearest to a sum of words, without the words of the formula: "king - man + woman"."""
@@ -136,6 +141,17 @@ class AnalysisMethods:
     @overload
     def similarity(
         self,
+        first: str,
+        second: str,
+        /,
+        *,
+        report: Report = ...,
+    ) -> Cosine:
+        """The cosine similarity of two words, of several words pair by pair, or of the pairs in a file."""
+
+    @overload
+    def similarity(
+        self,
         words: Sequence[str] = (),
         *,
         pairs: Path | None = None,
@@ -148,6 +164,7 @@ class AnalysisMethods:
         self,
         first: str,
         second: str,
+        third: str,
         /,
         *others: str,
         pairs: Path | None = None,
@@ -174,6 +191,26 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> OddOneOut:
         """The word that does not belong: the least similar to the others, by its mean cosine with them."""
+
+    def rank(
+        self,
+        word: str,
+        other: str,
+        *,
+        report: Report = ...,
+    ) -> Rank:
+        """The rank of a word among the neighbors of another, by cosine: 1 for the nearest."""
+
+    def closer_than(
+        self,
+        word: str,
+        other: str,
+        settings: CloserThanSettings | None = None,
+        *,
+        n: Positive | None = None,
+        report: Report = ...,
+    ) -> Neighbors:
+        """The words that are nearer to a word, by cosine, than another word is; nearest first."""
 
     def geometry(
         self,
@@ -304,6 +341,7 @@ class AnalysisMethods:
         first: str,
         second: str,
         settings: ExplainSettings | None = None,
+        /,
         *,
         n: Positive = 10,
         sentences: Positive = 3,
@@ -592,4 +630,18 @@ class AnalysisMethods:
     ) -> DrawnMap:
         """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""
 
+    def save(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        dtype: Dtype = "float32",
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> None:
+        """Write vectors in the format that is named, or that the suffix of `path` means."""
+
+VERBS: dict[str, str]
+
 def method_names(kind: type) -> list[str]: ...
+def verb(name: str) -> Any: ...

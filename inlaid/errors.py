@@ -56,7 +56,7 @@ class InlaidError(Exception):
         return _rebuilt, (type(self), self.sentence, self.values, self.__dict__)
 
 
-class SettingError(InlaidError):
+class SettingError(InlaidError, ValueError):
     """A setting outside what it may be."""
 
 
@@ -64,8 +64,9 @@ class UnknownName(InlaidError):
     """A method, format, tokenizer, flag or key that does not exist."""
 
 
-class UnknownWord(InlaidError):
-    """A word the vectors have no row for."""
+class OutOfVocabulary(InlaidError, KeyError):
+    """A word the vectors have no row for. A KeyError too, as a dict raises; it is shown as a sentence, where
+    KeyError alone would show the repr of it."""
 
 
 class SourceError(InlaidError):

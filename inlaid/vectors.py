@@ -3,93 +3,42 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 
 from inlaid.analysis_methods import AnalysisMethods
 from inlaid.arrays import row_numbers
-from inlaid.collect.normalize import nfkc, normalizer, simplified, traditional
+from inlaid.card import Card, Mark, Outcome, Reason
+from inlaid.collect.normalize import normalizer
+from inlaid.encode.ngrams import NGrams
 from inlaid.encode.subwords.spelling import follows_space, forms, mark_of
 from inlaid.encode.tokenizers import Char
 from inlaid.encode.vocabulary import Words
-from inlaid.errors import FormatError, SettingError, UnknownWord, did_you_mean
+from inlaid.errors import FormatError, MissingExtra, OutOfVocabulary, SettingError
 from inlaid.messages import Message
+from inlaid.notebook import html_of
 from inlaid.shapes import Counts, Int8Codes, LazyTable, Lengths, Rows, Table, Vector
+from inlaid.suggestions import suggestion
 
 if TYPE_CHECKING:
     from inlaid.encode.subwords.tokenizer import Subwords as Tokenizer
 
-Reason = Literal["finished", "stopped early", "interrupted", "out of time", "diverged"]
-SUGGESTED_FROM = 50_000
-"""How many words are searched for the one a user may have meant: the first ones, which are the most
-frequent."""
+__all__ = ["Card", "Int8Table", "Mark", "Outcome", "Reason", "Subwords", "Vectors", "lengths", "suggestion"]
+SHOWN_WORDS = 8
+"""Words that a representation shows."""
+FRAMES = ("pandas", "polars")
+"""Libraries that `to_frame` knows; the first that is installed is taken."""
 MARKED_AMONG = 10_000
 """How many words are searched for the marks of subwords."""
 BLOCK = 1 << 14
 """Rows converted at a time."""
-CHINESE = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]")
 LONGEST_SHOWN = 100
 """Characters of a word that an error shows."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mark:
-    """What was known at one point of a training."""
-
-    done: int
-    loss: float | None = None
-    """The moving average of the training loss per pair."""
-    held_out: float | None = None
-    """The loss per pair on held-out sentences."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """How a training ended."""
-
-    reason: Reason
-    done: int
-    """Units done."""
-    total: int
-    """Units of the whole run."""
-    kept: int
-    """Units after which the vectors are taken: `done`, or fewer where an earlier state was better."""
-    unit: str = "words"
-    seconds: float = 0.0
-    """Time it took, over all its parts if it was resumed."""
-    marks: tuple[Mark, ...] = ()
-    """The course of the losses, one mark every 5 % of the run."""
-    unmoved: int = 0
-    """Words whose vectors are as they were before training, although there were examples for them."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing left to resume."""
-        return self.reason in ("finished", "stopped early")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """How vectors were made, and what is known about them. Files keep it as JSON (`formats.cards`)."""
-
-    method: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    corpus: str = ""
-    """Hash of the corpus they were trained on."""
-    encoding: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """How text became words; a query goes through the same normalization. `spelling` is the mark of subwords:
-    Ġ or ▁ before a word, ## before a piece that continues one."""
-    version: str = ""
-    """The version of Inlaid that made them."""
-    scores: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    outcome: Outcome | None = None
-    """How the training ended; None for vectors that were not trained here."""
-    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -161,9 +110,33 @@ class Vectors(AnalysisMethods):
     """The subword tokenizer whose tokens are the words, as Hugging Face's tokenizer.json."""
 
     def __repr__(self) -> str:
-        method = f" by {self.card.method}" if self.card.method else ""
-        first = ", ".join(self.words[:3])
-        return f"<Vectors: {len(self.words):,} words x {self.stored.shape[1]}{method}: {first}, ...>"
+        return "\n".join(map(str, self._description()))
+
+    def _repr_html_(self) -> str:
+        some = list(zip(self.words[:SHOWN_WORDS], self.rows(range(min(SHOWN_WORDS, len(self)))), strict=True))
+        table = [(word, *(f"{value:.3f}" for value in row[:SHOWN_WORDS]), "…") for word, row in some]
+        return html_of([*self._description()[:2], *table])
+
+    def _description(self) -> list[Message]:
+        """What they are, how they were made, and the first words."""
+        parts = {"counts": self.counts, "contexts": self.contexts, "subwords": self.subwords}
+        beside = [name for name, part in parts.items() if part is not None]
+        if self.tokenizer_json is not None:
+            beside.append("tokenizer")
+        more = ", …" if len(self) > SHOWN_WORDS else ""
+        return [
+            Message("Vectors: {words:,} words x {dim} dimensions", words=len(self), dim=self.dim),
+            Message(
+                "method: {method}; beside the table: {parts}",
+                method=self.card.method or "not known",
+                parts=", ".join(beside) or "nothing",
+            ),
+            Message("words: {some}{more}", some=", ".join(self.words[:SHOWN_WORDS]), more=more),
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy, here or in another process, has the fields; what is computed from them is left behind."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     def __post_init__(self) -> None:
         self._refuse_other_types()
@@ -250,25 +223,146 @@ class Vectors(AnalysisMethods):
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: str) -> bool:
-        return self.find(word) is not None
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.find(word) is not None
 
-    def __getitem__(self, word: str) -> Vector:
-        """The vector of a word; for an out-of-vocabulary word composed of its subwords, if there are any."""
+    def __iter__(self) -> Iterator[str]:
+        """The words, in the order of their ids."""
+        return iter(self.words)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.table, dtype=dtype, copy=copy)
+
+    @overload
+    def __getitem__(self, word: str) -> Vector: ...
+    @overload
+    def __getitem__(self, word: Iterable[str]) -> Rows: ...
+    def __getitem__(self, word: Any) -> Vector | Rows:
+        """The vector of a word, or the vectors of several as rows of a matrix; for an out-of-vocabulary word
+        composed of its subwords, if there are any."""
+        if isinstance(word, str):
+            return self._vector(word)
+        if isinstance(word, (int, np.integer, slice)) or not isinstance(word, Iterable):
+            raise SettingError(
+                "Vectors are found by word: expected text, or a list of words; found {kind}. "
+                "vectors.table has the rows by number.",
+                kind=type(word).__name__,
+            )
+        rows = [self._vector(str(each)) for each in word]
+        return np.stack(rows) if rows else np.zeros((0, self.dim), np.float32)
+
+    def _vector(self, word: str) -> Vector:
         id = self.find(word)
         if id is None:
             composed = self.composed(word)
             if composed is not None:
                 return composed
-            id = self.id(word)  # raises UnknownWord
+            id = self.id(word)  # raises OutOfVocabulary
         return self.rows([id])[0]
+
+    def get(self, word: str, default: Any = None) -> Any:
+        """The vector of a word, as `vectors[word]` gives it; `default` where it has none.
+
+        >>> vectors.get("xyzzy") is None
+        True
+        """
+        try:
+            return self[word]
+        except OutOfVocabulary:
+            return default
+
+    def select(self, words: Iterable[str]) -> Vectors:
+        """New vectors of these words alone, in this order, each once. A word out of the vocabulary is
+        composed of its subwords, where there are any, and otherwise raises OutOfVocabulary.
+
+        >>> list(vectors.select(["queen", "king"]))
+        ['queen', 'king']
+        """
+        if isinstance(words, str):
+            raise SettingError("words is {words!r}; expected a list of words.", words=words)
+        asked = list(words)
+        found = [self.find(word) for word in asked]
+        if not any(
+            id is None and self._vector(word) is not None for id, word in zip(found, asked, strict=True)
+        ):
+            return self._with_rows(np.array([*dict.fromkeys(found)], np.int64))
+        ids = np.array([-1 if id is None else id for id in found], np.int64)
+        return self._with_composed(asked, ids)
+
+    def top(self, n: int) -> Vectors:
+        """New vectors of the first n words, which are the most frequent ones in most files. Only their rows
+        are read."""
+        if n < 1:
+            raise SettingError("n is {n}; expected at least 1.", n=n)
+        return self if n >= len(self) else self._with_rows(np.arange(n))
+
+    def _with_rows(self, ids: np.ndarray) -> Vectors:
+        """New vectors of the words with these ids."""
+        subwords = self.subwords
+        if isinstance(subwords, NGrams):
+            subwords = subwords.with_words(subwords.own_rows(ids))
+        return replace(
+            self,
+            words=Words.of_bytes([self.words.bytes_of(id) for id in ids.tolist()]),
+            stored=self.rows(ids),
+            counts=None if self.counts is None else self.counts[ids],
+            contexts=None if self.contexts is None else _rows_of(self.contexts, ids),
+            subwords=subwords,
+        )
+
+    def _with_composed(self, words: Sequence[str], ids: np.ndarray) -> Vectors:
+        """New vectors of words of which some (with id -1) are composed of subwords. They were not trained: so
+        there is no table of contexts, and they have count 0."""
+        names = [word if id < 0 else self.words[id] for word, id in zip(words, ids.tolist(), strict=True)]
+        first = {name: place for place, name in reversed([*enumerate(names)])}
+        places = sorted(first.values())
+        kept = ids[places]
+        composed = kept < 0
+        rows = self[[names[place] for place in places]]
+        subwords = self.subwords
+        if isinstance(subwords, NGrams):
+            own = subwords.own_rows(np.maximum(kept, 0)).copy()
+            own[composed] = rows[composed]  # the mean with the n-grams, whose mean it is, is the same
+            subwords = subwords.with_words(own)
+        counts = None if self.counts is None else np.where(composed, 0, self.counts[np.maximum(kept, 0)])
+        return replace(
+            self,
+            words=Words.of([names[place] for place in places]),
+            stored=rows,
+            counts=counts,
+            contexts=None,
+            subwords=subwords,
+        )
+
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """A data frame: in pandas the words are the index, in polars the column "word"; a column for each
+        dimension. Of the two libraries the one that is named, otherwise the one that is installed, pandas
+        first.
+
+        >>> vectors.to_frame().loc["king"]
+        """
+        names = FRAMES if library is None else (library,)
+        found = next((name for name in names if importlib.util.find_spec(name)), None)
+        if found is None:
+            raise MissingExtra(
+                "{libraries} is not installed: run `pip install {first}`, or use `np.asarray(vectors)`.",
+                libraries=" or ".join(names),
+                first=names[0],
+            )
+        frames = importlib.import_module(found)
+        words = list(self.words)
+        if found == "pandas":
+            index = frames.Index(words, name="word")
+            return frames.DataFrame(self.table, index=index, copy=True)
+        columns = {str(at): self.table[:, at] for at in range(self.dim)}
+        return frames.DataFrame({"word": words, **columns})
 
     def find(self, word: str) -> int | None:
         """The id of `word`: as written, otherwise normalized as the training text was. Among subwords, the id
         of the token that is the whole word, with or without the mark for the start of a word."""
         if not self.mark:
             found = self.words.find(word)
-            return self.words.find(self._normalize(word)) if found is None else found
+            return self.words.find(self.normalized(word)) if found is None else found
         found = self._ids_of_forms(word)
         return found[0] if found else None
 
@@ -281,7 +375,7 @@ class Vectors(AnalysisMethods):
         """A vector for an out-of-vocabulary word: from its n-grams, or the mean of its subword tokens or
         characters; None where there are none."""
         if self.subwords is not None:
-            return self.subwords.vector(forms(self.mark, self._normalize(word))[0])
+            return self.subwords.vector(forms(self.mark, self.normalized(word))[0])
         pieces = self.pieces(word)
         ids = [self.words.find(piece) for piece in pieces]
         known = [id for id in ids if id is not None]
@@ -292,8 +386,8 @@ class Vectors(AnalysisMethods):
     def pieces(self, word: str) -> list[str]:
         """The subword tokens of a word, or its characters where these are the words; otherwise none."""
         if self.tokenizer is not None:
-            return self.tokenizer.pieces(self._normalize(word))
-        return Char().words(self._normalize(word)) if self._are_characters else []
+            return self.tokenizer.pieces(self.normalized(word))
+        return Char().words(self.normalized(word)) if self._are_characters else []
 
     @property
     def composes(self) -> bool:
@@ -307,10 +401,10 @@ class Vectors(AnalysisMethods):
         return encoding.get("tokenizer") == "char" and not encoding.get("tokenizer_file")
 
     def id(self, word: str) -> int:
-        """Like `find`, but an out-of-vocabulary word raises UnknownWord, with the closest known word."""
+        """Like `find`, but an out-of-vocabulary word raises OutOfVocabulary, with the closest known word."""
         found = self.find(word)
         if found is None:
-            raise UnknownWord(
+            raise OutOfVocabulary(
                 "'{word}' is not among the {words:,} words.{suggestion}",
                 word=word if len(word) <= LONGEST_SHOWN else f"{word[: LONGEST_SHOWN - 1]}…",
                 words=len(self),
@@ -348,7 +442,7 @@ class Vectors(AnalysisMethods):
 
     def _ids_of_forms(self, word: str) -> list[int]:
         """The ids of all forms of a word among subwords, the whole word first."""
-        for text in (word, self._normalize(word)):
+        for text in (word, self.normalized(word)):
             ids = [self.words.find(form) for form in forms(self.mark, text)]
             found = [id for id in ids if id is not None]
             if found:
@@ -365,8 +459,12 @@ class Vectors(AnalysisMethods):
         counts = {id: int(self.counts[id]) for id in ids}
         return sorted(ids, key=lambda each: counts[each] == 0 if spaced else -counts[each])
 
+    def normalized(self, word: str) -> str:
+        """A word as the training text would have it."""
+        return self._normalizer(word)
+
     @functools.cached_property
-    def _normalize(self):
+    def _normalizer(self) -> Callable[[str], str]:
         return normalizer(self.card.encoding.get("normalize", ()))
 
     def _refuse_nan(self, rows: np.ndarray, ids: Sequence[int] | np.ndarray) -> None:
@@ -379,6 +477,10 @@ class Vectors(AnalysisMethods):
             word=self.words[row],
             row=row,
         )
+
+
+def _rows_of(table: Table | LazyTable, ids: np.ndarray) -> Rows:
+    return table[ids] if isinstance(table, np.ndarray) else table.rows(ids)
 
 
 def _is_table(value: object) -> bool:
@@ -404,53 +506,3 @@ def lengths(table: Table) -> Lengths:
 
 def _blocks(rows: int) -> list[slice]:
     return [slice(start, start + BLOCK) for start in range(0, rows, BLOCK)]
-
-
-def suggestion(word: str, vectors: Vectors) -> Message:
-    """A sentence that names known words a user may have meant by an unknown one; an empty message if none.
-
-    First the same word in another form (case, width, traditional or simplified, joined by _ or -); then,
-    for Chinese, words that share at least half their characters; for all others the closest in spelling.
-    """
-    for form in _forms(word):
-        if vectors.find(form) is not None:
-            return Message(" Did you mean '{word}'?", word=form)
-    frequent = vectors.words[:SUGGESTED_FROM]
-    if CHINESE.search(word):
-        return _any_of(_sharing_characters(word, frequent))
-    return did_you_mean(vectors._normalize(word), frequent)
-
-
-def _any_of(words: list[str]) -> Message:
-    """A suggestion of up to three words."""
-    if not words:
-        return Message("")
-    if len(words) == 1:
-        return Message(" Did you mean '{word}'?", word=words[0])
-    if len(words) == 2:
-        return Message(" Did you mean '{first}' or '{second}'?", first=words[0], second=words[1])
-    return Message(
-        " Did you mean '{first}' or '{second}' or '{third}'?", first=words[0], second=words[1], third=words[2]
-    )
-
-
-def _forms(word: str) -> list[str]:
-    """The same word in other forms that a text may have."""
-    plain = nfkc(word).strip()
-    forms = [plain, plain.lower(), plain.capitalize(), plain.title(), plain.upper()]
-    if not plain.isascii():
-        forms += [simplified(plain), traditional(plain)]
-    forms += [re.sub(r"[\s_-]+", joint, form) for form in forms[:2] for joint in ("_", "-", "", " ")]
-    return list(dict.fromkeys(forms))
-
-
-def _sharing_characters(word: str, known: list[str]) -> list[str]:
-    """Up to three words, by the share of characters in common (Dice coefficient, at least a half), then by
-    rank. The word asked for counts in simplified form."""
-    wanted = Counter(simplified(word))
-    shares: list[tuple[float, int]] = []
-    for rank, each in enumerate(known):
-        if not wanted.keys().isdisjoint(each):
-            common = sum((wanted & Counter(each)).values())
-            shares.append((-2 * common / (len(word) + len(each)), rank))
-    return [known[rank] for share, rank in sorted(shares)[:3] if share <= -0.5]

@@ -34,6 +34,7 @@ name `inlaid.neighbors`. The contract:
   the rows.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
 - The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
+  Notebooks show the rows too.
 - Annotations are resolved when the function is decorated, so its types are defined above it.
 """
 
@@ -57,10 +58,17 @@ from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
+from inlaid.notebook import html_of
 from inlaid.report import Report, silent
 from inlaid.vectors import Vectors
 
 R = TypeVar("R")
+
+
+class OneByOne(tuple[str, ...]):
+    """Words that a caller gave one by one, not as a list."""
+
+
 Cell = str | Message
 """A message where words are shown; a string for what comes from the data: words, names, numbers."""
 Row = Cell | tuple[Cell, ...]
@@ -160,6 +168,7 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
             return function(*inputs, **inputs_by_name)
         return function(*inputs, **named)
 
+    _show_in_notebooks(hints.get("return"))
     typing.cast("Any", called).__signature__ = _signature(function, kind)
     typing.cast("Any", called).analysis = Analysis(
         name=function.__name__,
@@ -173,6 +182,18 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
         gives_vectors=hasattr(hints.get("return"), "to_vectors"),
     )
     return called
+
+
+def _show_in_notebooks(returned: Any) -> None:
+    """Give the classes of results the HTML that notebooks ask for, made of their rows; a class that has its
+    own keeps it."""
+    for kind in _members(returned):
+        if isinstance(kind, type) and hasattr(kind, "rows") and not hasattr(kind, "_repr_html_"):
+            typing.cast("Any", kind)._repr_html_ = _html
+
+
+def _html(result: Result) -> str:
+    return html_of(result.rows())
 
 
 def analysis_of(function: Any) -> Analysis:
@@ -225,7 +246,7 @@ def _collected(inputs: tuple[Any, ...], first: int) -> tuple[Any, ...]:
     words = inputs[first:]
     if len(words) < 2 or not all(isinstance(each, str) for each in words):
         return inputs
-    return (*inputs[:first], words)
+    return (*inputs[:first], OneByOne(words))
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
@@ -313,6 +334,8 @@ def plain(value: Any) -> Any:
     null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if hasattr(value, "_asdict"):  # a NamedTuple
+        return plain(typing.cast("Any", value)._asdict())
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in typing.cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, (list, tuple)):

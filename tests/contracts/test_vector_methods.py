@@ -13,7 +13,7 @@ import pytest
 
 import inlaid
 from inlaid import registry
-from inlaid.analysis_methods import method_names
+from inlaid.analysis_methods import VERBS, method_names
 from inlaid.study.analysis import analysis_of
 from inlaid.vectors import Vectors
 
@@ -42,12 +42,13 @@ def test_every_analysis_of_vectors_is_a_method(vectors: Vectors):
 def test_a_method_answers_as_the_function_does(vectors: Vectors):
     assert vectors.neighbors("cat", n=1) == inlaid.neighbors(vectors, "cat", n=1)
     assert [each.word for each in vectors.neighbors("cat", n=1)] == ["dog"]
-    assert vectors.similarity("cat", "dog") == inlaid.similarity(vectors, ["cat", "dog"])
+    assert vectors.similarity("cat", "dog") == inlaid.similarity(vectors, "cat", "dog")
     assert vectors.compare(vectors).to_dict() == inlaid.compare(vectors, vectors).to_dict()
 
 
 def test_words_may_be_given_one_by_one(vectors: Vectors):
-    assert inlaid.similarity(vectors, "cat", "dog") == inlaid.similarity(vectors, ["cat", "dog"])
+    assert inlaid.similarity(vectors, "cat", "dog") == inlaid.similarity(vectors, ["cat", "dog"])[0].cosine
+    assert inlaid.similarity(vectors, "cat", "dog", "鱼") == inlaid.similarity(vectors, ["cat", "dog", "鱼"])
     assert vectors.odd_one_out("cat", "dog", "鱼").word == "鱼"
     assert [each.query for each in vectors.neighbors("cat", "鱼")] == ["cat", "鱼"]
 
@@ -91,7 +92,7 @@ def test_attributes_of_vectors_come_first(vectors: Vectors, monkeypatch: pytest.
 
 
 def test_no_analysis_has_the_name_of_an_attribute(vectors: Vectors):
-    assert not set(method_names(Vectors)) & set(object.__dir__(vectors))
+    assert not {*method_names(Vectors), *VERBS} & set(object.__dir__(vectors))
 
 
 def test_copies_have_the_methods_too(vectors: Vectors):

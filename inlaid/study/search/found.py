@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from inlaid.study.analysis import Row
 
 
-@dataclass(frozen=True)
-class Neighbor:
-    """A word and its score with the query: the cosine, unless `by` says otherwise."""
+class Neighbor(NamedTuple):
+    """A word and its score with the query: the cosine, unless `by` says otherwise. It unpacks:
+
+    >>> for word, score in vectors.neighbors("king"): ...
+    """
 
     word: str
     score: float

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inlaid.encode.subwords.spelling import WORDPIECE
-from inlaid.errors import SettingError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError
 from inlaid.messages import Advice, Message
 from inlaid.report import Note, Report
 from inlaid.study.search.formulas import Formula, parse
@@ -40,15 +40,15 @@ def asked_for(vectors: Vectors, query: Query, report: Report) -> Asked:
     id = vectors.find(query)
     if id is None:
         _point_to_analogy(vectors, query, report)
-    row = vectors[query] if id is None else vectors.table[id]  # from its subwords, or UnknownWord
+    row = vectors[query] if id is None else vectors.table[id]  # from its subwords, or OutOfVocabulary
     if id is None or vectors.mark:
         note_words(vectors, [query], report)
     return Asked(query, pointing(row, query), own_ids(vectors, query) if id is None else (id,))
 
 
 def _point_to_analogy(vectors: Vectors, query: str, report: Report) -> None:
-    """Where an out-of-vocabulary word reads as a formula, raise UnknownWord with what to type; vectors with
-    subwords answer it as one word, and a note says so."""
+    """Where an out-of-vocabulary word reads as a formula, raise OutOfVocabulary with what to type; vectors
+    with subwords answer it as one word, and a note says so."""
     if not _is_formula(vectors, query):
         return
     advice = Advice(
@@ -56,7 +56,7 @@ def _point_to_analogy(vectors: Vectors, query: str, report: Report) -> None:
         called=Message("analogy(vectors, {query!r})", query=query),
     )
     if vectors.composed(query) is None:
-        raise UnknownWord(
+        raise OutOfVocabulary(
             "'{query}' is not among the {words:,} words. It reads as a formula: `{advice}` finds the words "
             "nearest to its sum.",
             query=query,

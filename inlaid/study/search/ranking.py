@@ -98,6 +98,12 @@ def best(
     return found
 
 
+def all_scores(table: Table, lengths: Lengths, query: np.ndarray) -> np.ndarray:
+    """The cosine of one query with every word, as `best` scores them."""
+    block = _QueryBlock(table, lengths, _unit(query[None]), 1, [()], None)
+    return block.exact(np.zeros(len(table), np.int64), np.arange(len(table)))
+
+
 @dataclass(frozen=True)
 class _QueryBlock:
     """One block of unit queries in float64, and the table they are searched in."""

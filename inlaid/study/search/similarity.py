@@ -10,10 +10,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from inlaid.errors import FormatError, SettingError, SourceError, UnknownWord
+from inlaid.errors import FormatError, OutOfVocabulary, SettingError, SourceError
 from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
-from inlaid.study.analysis import Row, analysis
+from inlaid.study.analysis import OneByOne, Row, analysis
 from inlaid.study.search.queries import note_words, unit_rows
 from inlaid.vectors import Vectors
 
@@ -54,16 +54,49 @@ class Similarities(Sequence[Similarity]):
         return {"pairs": [vars(each) for each in self.pairs]}
 
 
+class Cosine(float):
+    """The cosine of two words: a number, which knows its words."""
+
+    first: str
+    second: str
+
+    def __new__(cls, cosine: float, first: str, second: str) -> Cosine:
+        made = super().__new__(cls, cosine)
+        made.first = first
+        made.second = second
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return float(self), self.first, self.second
+
+    def rows(self) -> Sequence[Row]:
+        return self._pairs().rows()
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._pairs().to_dict()
+
+    def _pairs(self) -> Similarities:
+        return Similarities((Similarity(self.first, self.second, float(self)),))
+
+
+@overload
+def similarity(vectors: Vectors, first: str, second: str, /, *, report: Report = silent) -> Cosine: ...
+@overload
+def similarity(
+    vectors: Vectors, words: Sequence[str] = (), *, pairs: Path | None = None, report: Report = silent
+) -> Similarities: ...
 @analysis
 def similarity(
     vectors: Vectors, words: Sequence[str] = (), *, pairs: Path | None = None, report: Report = silent
-) -> Similarities:
+) -> Cosine | Similarities:
     """The cosine similarity of two words, of several words pair by pair, or of the pairs in a file.
 
     A word out of the vocabulary is answered through its subwords, where the vectors have them. In a file, a
-    pair with a word that has no vector gets no cosine; a named word without one is an error.
+    pair with a word that has no vector gets no cosine; a named word without one is an error. In Python, two
+    words give a number, and a list of words gives one for each pair.
 
-    >>> similarity(vectors, ["cat", "dog"])[0].cosine
+    >>> similarity(vectors, "cat", "dog") > 0.5
+    >>> similarity(vectors, ["cat", "dog", "fish"])[0].cosine
 
     Args:
         vectors: a file of vectors
@@ -82,6 +115,8 @@ def similarity(
         raise SettingError("Only '{word}' was named; expected at least two words.", word=words[0])
     found = tuple(_cosine(vectors, one, two) for one, two in itertools.combinations(words, 2))
     note_words(vectors, words, report)
+    if isinstance(words, OneByOne) and len(words) == 2:
+        return Cosine(found[0].cosine or 0.0, *words)
     return Similarities(found)
 
 
@@ -90,7 +125,7 @@ def _of_file(vectors: Vectors, path: Path, report: Report) -> Similarities:
     for one, two in _read_pairs(path):
         try:
             found.append(_cosine(vectors, one, two))
-        except UnknownWord:
+        except OutOfVocabulary:
             found.append(Similarity(one, two, None))
     missing = sum(each.cosine is None for each in found)
     if missing:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from inlaid.errors import SettingError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError
 from inlaid.study.search.analogy import analogy
 from inlaid.study.search.found import Neighbor
 from inlaid.study.search.neighbors import nearest, neighbors
@@ -130,18 +130,18 @@ def test_a_formula_that_cancels_out(compass: Vectors):
 
 
 def test_an_unknown_word_in_a_formula(compass: Vectors):
-    with pytest.raises(UnknownWord, match="'nort' is not among the 6 words. Did you mean 'north'?"):
+    with pytest.raises(OutOfVocabulary, match="'nort' is not among the 6 words. Did you mean 'north'?"):
         analogy(compass, "east - nort")
 
 
 def test_a_word_that_reads_as_a_formula_points_to_analogy():
     typed = "king - man + woman"
     with pytest.raises(
-        UnknownWord, match="reads as a formula: `analogy\\(vectors, 'king - man \\+ woman'\\)`"
+        OutOfVocabulary, match="reads as a formula: `analogy\\(vectors, 'king - man \\+ woman'\\)`"
     ):
         neighbors(ROYAL, typed)
     for word in ("e-mails", "new york", "king -"):
-        with pytest.raises(UnknownWord) as caught:
+        with pytest.raises(OutOfVocabulary) as caught:
             neighbors(ROYAL, word)
         assert "formula" not in str(caught.value)
     own = Vectors.of([typed, "king", "man"], np.eye(3))
@@ -168,7 +168,7 @@ def test_a_formula_is_a_sum_of_unit_vectors():
 
 @pytest.mark.parametrize("formula", ["", "king man", "king - ", "+", "king - + man"])
 def test_a_formula_that_cannot_be_read_is_refused(formula: str):
-    with pytest.raises((SettingError, UnknownWord)):
+    with pytest.raises((SettingError, OutOfVocabulary)):
         analogy(ROYAL, formula)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import inlaid
-from inlaid.errors import FormatError, SettingError, UnknownWord
+from inlaid.errors import FormatError, OutOfVocabulary, SettingError
 from inlaid.messages import Message
 from inlaid.vectors import Vectors
 
@@ -27,7 +27,7 @@ def test_the_vector_of_a_word_is_its_row():
 def test_the_vector_of_a_formula():
     np.testing.assert_array_equal(inlaid.vector(COMPASS, "east - 2*(north + west)").values, [4, -6])
     np.testing.assert_allclose(inlaid.vector(COMPASS, "east + north", unit=True).values, [1, 1])
-    with pytest.raises(UnknownWord, match="Did you mean 'north'"):
+    with pytest.raises(OutOfVocabulary, match="Did you mean 'north'"):
         inlaid.vector(COMPASS, "east + nort")
 
 
@@ -39,7 +39,7 @@ def test_similarity_of_words():
         ("east", "west", -1),
         ("north", "west", 0),
     ]
-    with pytest.raises(UnknownWord):
+    with pytest.raises(OutOfVocabulary):
         inlaid.similarity(COMPASS, ["east", "sout"])
     for words in ([], ["east"]):
         with pytest.raises(SettingError, match="at least two words"):
