@@ -10,7 +10,7 @@ import inlaid
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.ngrams import NGrams
-from inlaid.errors import Diverged, SettingError, SourceError, UnknownWord
+from inlaid.errors import Diverged, OutOfVocabulary, SettingError, SourceError
 from inlaid.feed import subsampled
 from inlaid.fit.fasttext import CHINESE_LENGTHS, LENGTHS, Bags, FastText, FastTextTraining
 
@@ -132,7 +132,7 @@ def test_unseen_and_misspelt_words_are_near_what_they_are_spelt_like():
         made = vectors[word]
         near = [vectors.words[row] for row in np.argsort(-(vectors.unit @ made))[:3].tolist()]
         assert all(each.startswith(stem) for each in near), (word, near)
-    with pytest.raises(UnknownWord):
+    with pytest.raises(OutOfVocabulary):
         vectors["ζζζζζ"]  # no n-gram of it was ever seen
 
 
@@ -187,7 +187,7 @@ def test_a_misspelt_word_finds_the_word_it_was_meant_to_be(corpus: Corpus):
     assert vectors.find(misspelt) is None
     assert max_n in [each.word for each in inlaid.neighbors(vectors, misspelt, n=5)]
     assert inlaid.analogy(vectors, f"{misspelt} + {max_n}", n=1)[0].word != max_n
-    with pytest.raises(UnknownWord):
+    with pytest.raises(OutOfVocabulary):
         inlaid.neighbors(inlaid.Vectors.of(["cat"], [[1.0]]), "dog")
 
 

@@ -160,7 +160,7 @@ def embed(
     if output is not None:
         check_output(output)
         places.check_replaceable(output, overwrite=overwrite)
-    compute = _by_model(model, settings) if isinstance(model, AnyModel) else _by_words(model, settings)
+    compute = by_model(model, settings) if isinstance(model, AnyModel) else _by_words(model, settings)
     found = EmbeddedTexts(None if output is None else output.parent)
     for some in chunks(texts_of(texts, file, field, report), CHUNK):
         table, known = compute.vectors(some)
@@ -177,6 +177,11 @@ def _of_length_1(table: np.ndarray) -> np.ndarray:
 
 def _result(found: EmbeddedTexts, output: Path | None, report: Report) -> Embedded:
     """What was embedded, saved if there is an output. Texts without a vector are noted."""
+    if not found.count and found.done == 1:
+        raise SettingError(
+            "The text {text!r} has no vector: it is empty, or has no word that is known.",
+            text=shortened(found.without[0][1]),
+        )
     if not found.count:
         raise SettingError(
             "None of the {count:,} texts has a vector: they are empty, or have no word that is known.",
@@ -208,7 +213,7 @@ def _result(found: EmbeddedTexts, output: Path | None, report: Report) -> Embedd
     )
 
 
-def _by_model(model: Any, settings: EmbedSettings) -> _ByModel:
+def by_model(model: Any, settings: EmbedSettings) -> _ByModel:
     if not settings.subwords:
         raise SettingError("subwords is for word vectors; a model has no such setting. Leave it out.")
     return _ByModel(_in_precision(check_use(model, "embed"), settings.precision), settings)

@@ -222,3 +222,6 @@ class TestFiles:
         shown = typed("embed", file, "--file", tmp_path / "t.txt").splitlines()
         assert len(shown) == 11
         assert shown[-1] == "and 20 more; --output saves all of them"
+
+    def test_one_text_without_a_vector_is_named(self, file: Path, typed: Any):
+        assert "The text '' has no vector" in typed("embed", file, "", code=2)

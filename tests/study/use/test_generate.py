@@ -303,3 +303,13 @@ def test_tokens_show_the_spaces_before_them(token: str, shown: str):
     assert str(start) == f"start: {shown}"
     assert step[1] == f"{shown} 0.500"
     assert str(step[-1]) == f"-> {shown} 0.500 (end)"
+
+
+def test_what_a_model_cannot_do_is_said_in_words(typed: Any):
+    assert "encoder cannot predict the next token. Use `inlaid fill`" in typed("next", "masked", "我", code=2)
+
+
+def test_info_and_verify_know_the_folder_of_a_model(typed: Any):
+    found = json.loads(typed("info", "masked"))
+    assert (found["kind"], found["family"], found["network"]) == ("model", "inlaid", "encoder")
+    assert "is the folder of a model" in typed("verify", "masked", code=2)

@@ -1,0 +1,167 @@
+"""How good and how fast are classifiers? Inlaid and fastText on the same tokens, with one thread.
+
+    INLAID_DATA=/path/to/data python benchmarks/classify_quality.py [epochs: 10]
+
+SST-2 and TREC (English), ChnSentiCorp, THUCNews headlines and waimai_10k (Chinese). Where a set has no
+labelled test part, a fifth of it is held out. fastText reads the tokens that Inlaid made, from a file, in a
+random order; settings are the same. Time is from the tokens (fastText) or the texts (Inlaid, segmentation
+included) to the classifier. fastText stops with "Encountered NaN" in some runs: then the next lower learning
+rate is tried.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fasttext
+import numpy as np
+
+from inlaid.classification import quantized, train_classifier
+from inlaid.collect.sources import TextBlock
+from inlaid.feed.bags import cleaner_of
+from inlaid.feed.labelled import Labelled
+from inlaid.report import silent
+from inlaid.study.evaluate.statistics import mean, paired
+
+DATA = Path(os.environ["INLAID_DATA"])
+LEARNING_RATES = (0.5, 0.25, 0.1)
+
+
+class Parts(NamedTuple):
+    """A set: what to train on, and what to test on."""
+
+    train: Labelled
+    test: Labelled
+
+
+def lines(name: str, charset: str = "utf-8") -> list[str]:
+    return (DATA / name).read_text(charset).splitlines()
+
+
+def split(rows: Sequence[tuple[str, str]]) -> Parts:
+    """Rows of (text, label): four fifths to train on."""
+    mixed = random.Random(0).sample(list(rows), len(rows))
+    cut = len(mixed) * 4 // 5
+    return Parts(of(mixed[:cut]), of(mixed[cut:]))
+
+
+def of(rows: Sequence[tuple[str, str]]) -> Labelled:
+    return Labelled.of([text for text, _ in rows], [label for _, label in rows])
+
+
+def labelled_lines(name: str, charset: str = "utf-8") -> Labelled:
+    """Lines of a label, a space, and a text; of "NUM:dist" the part before the colon."""
+    cut = [line.split(" ", 1) for line in lines(name, charset)]
+    return of([(text, label.partition(":")[0]) for label, text in cut])
+
+
+def chnsenticorp() -> Parts:
+    """The texts of the development part that are not in the training part."""
+    train = [line.split("\t") for line in lines("cls_chnsenticorp/train.tsv")[1:]]
+    test = [line.split("\t") for line in lines("cls_chnsenticorp/dev.tsv")[1:]]
+    seen = {text for _, text in train}
+    return Parts(
+        of([(text, label) for label, text in train]),
+        of([(text, label) for _, label, text in test if text not in seen]),
+    )
+
+
+def waimai() -> Parts:
+    rows = list(csv.reader(lines("cls_waimai_10k/waimai_10k.csv")))[1:]
+    return split([(text, label) for label, text in rows])
+
+
+SETS: dict[str, Callable[[], Parts]] = {
+    "sst2": lambda: Parts(
+        labelled_lines("cls_sst2/stsa.binary.train"), labelled_lines("cls_sst2/stsa.binary.test")
+    ),
+    "trec": lambda: Parts(
+        labelled_lines("cls_trec/train.txt", "latin-1"), labelled_lines("cls_trec/test.txt", "latin-1")
+    ),
+    "chnsenticorp": chnsenticorp,
+    "thucnews": lambda: split(
+        [(text, label) for text, label in (line.split("\t") for line in lines("cls_thucnews_titles/dev.txt"))]
+    ),
+    "waimai": waimai,
+}
+
+
+def tokens(texts: Sequence[str], encoding: Any) -> list[str]:
+    """The tokens that Inlaid makes of each text, with spaces between them."""
+    data = "".join(" ".join(text.split()) + "\n" for text in texts).encode()
+    cleaned = cleaner_of(encoding).clean(TextBlock(data, "", 1))
+    found = cleaned.text[: cleaned.size].tobytes().decode().split("\n")
+    return [" ".join(line.split()) for line in found[: len(texts)]]
+
+
+class Peer(NamedTuple):
+    """What fastText got right, how long it took, and the learning rate that did not end in NaN."""
+
+    right: np.ndarray
+    seconds: float
+    learning_rate: float
+
+
+def peer(parts: Parts, encoding: Any, epochs: int) -> Peer:
+    cut = tokens(parts.train.texts, encoding)
+    order = random.Random(1).sample(range(len(cut)), len(cut))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.writelines(f"__label__{parts.train.labels[n]} {cut[n]}\n" for n in order)
+        file.flush()
+        for learning_rate in LEARNING_RATES:
+            start = time.perf_counter()
+            try:
+                model = fasttext.train_supervised(
+                    file.name, lr=learning_rate, epoch=epochs, wordNgrams=2, dim=100, thread=1, verbose=0
+                )
+            except RuntimeError:
+                continue
+            seconds = time.perf_counter() - start
+            found = [
+                model.f.predict(f"{text}\n", 1, 0.0, "strict") for text in tokens(parts.test.texts, encoding)
+            ]
+            labels = [each[0][1] if each else "" for each in found]
+            right = [one == f"__label__{two}" for one, two in zip(labels, parts.test.labels, strict=True)]
+            return Peer(np.array(right, float), seconds, learning_rate)
+    raise RuntimeError("fastText ended in NaN with every learning rate.")
+
+
+def main(epochs: int) -> None:
+    train_classifier(["a b", "c d"] * 5, [0, 1] * 5, report=silent)  # compiles the kernels
+    for name, read in SETS.items():
+        parts = read()
+        start = time.perf_counter()
+        made = train_classifier(parts.train, learning_rate=LEARNING_RATES[0], epochs=epochs, report=silent)
+        seconds = time.perf_counter() - start
+        small = quantized(made, parts.test.texts, silent)
+        right = np.array(made.predict(parts.test.texts)) == np.array(parts.test.labels)
+        right_int8 = np.array(small.predict(parts.test.texts)) == np.array(parts.test.labels)
+        other = peer(parts, made.card.encoding, epochs)
+        difference = paired(right[:, None].astype(float), other.right[:, None], mean, seed=1)
+        result = {
+            "set": name,
+            "texts": [len(parts.train), len(parts.test)],
+            "accuracy": round(float(right.mean()), 4),
+            "int8": round(float(right_int8.mean()), 4),
+            "fasttext": round(float(other.right.mean()), 4),
+            "difference": round(difference.difference, 4),
+            "interval": [round(difference.interval.low, 4), round(difference.interval.high, 4)],
+            "seconds": round(seconds, 2),
+            "fasttext_seconds": round(other.seconds, 2),
+            "times_faster": round(other.seconds / seconds, 1),
+            "fasttext_learning_rate": other.learning_rate,
+        }
+        print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)

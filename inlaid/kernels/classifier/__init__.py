@@ -1,0 +1,1 @@
+"""A linear classifier over bags of features, trained with softmax."""
