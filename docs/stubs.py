@@ -20,7 +20,7 @@ from typing import Any
 
 import inlaid
 from inlaid import registry
-from inlaid.analysis_methods import method_names
+from inlaid.analysis_methods import VERBS, method_names, verb
 from inlaid.study.analysis import Analysis, analysis_of
 from inlaid.vectors import Vectors
 
@@ -68,10 +68,12 @@ def methods() -> str:
         for name in method_names(Vectors)
         for method in _methods(analysis_of(registry.find("analysis", name)), imports)
     ]
+    written += [_verb(name, imports) for name in VERBS]
     body = textwrap.indent("\n".join(written), "    ")
     return _formatted(
         f"{HEAD}\nfrom __future__ import annotations\n{imports}\n\nclass AnalysisMethods:\n{body}\n"
-        "\ndef method_names(kind: type) -> list[str]: ...\n"
+        "\nVERBS: dict[str, str]\n\ndef method_names(kind: type) -> list[str]: ...\n"
+        "def verb(name: str) -> Any: ...\n"
     )
 
 
@@ -82,8 +84,16 @@ def _methods(study: Analysis, imports: Imports) -> list[str]:
     methods = [_method(study, each, imports) for each in variants]
     if study.variadic is not None:
         lists = [each for each in variants if _takes_several(each, study.variadic)]
-        methods += [_method(study, each, imports, one_by_one=study.variadic) for each in lists]
+        more = any(_takes_two(each) for each in variants)
+        methods += [_method(study, each, imports, study.variadic, more_than_two=more) for each in lists]
     return methods if len(methods) == 1 else [f"@overload\n{each}" for each in methods]
+
+
+def _verb(name: str, imports: Imports) -> str:
+    """A function whose first parameter is vectors, as a method."""
+    function = verb(name)
+    study = Analysis(name, function, inspect.getdoc(function).split("\n\n")[0], (), None)
+    return _method(study, function, imports)
 
 
 def _takes_several(function: Any, position: int) -> bool:
@@ -91,17 +101,35 @@ def _takes_several(function: Any, position: int) -> bool:
     return any(kind in annotation for kind in ("Sequence[", "list[", "tuple["))
 
 
-def _method(study: Analysis, function: Any, imports: Imports, one_by_one: int | None = None) -> str:
+def _takes_two(function: Any) -> bool:
+    """Whether two words, given one by one, have an answer of their own."""
+    return list(inspect.signature(function).parameters)[1:3] == ["first", "second"]
+
+
+def _method(
+    study: Analysis,
+    function: Any,
+    imports: Imports,
+    one_by_one: int | None = None,
+    *,
+    more_than_two: bool = False,
+) -> str:
     """A method; words that a list holds can be given one by one."""
     module = sys.modules[function.__module__]
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
-    positional = [each for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    positional = [
+        each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.POSITIONAL_ONLY)
+    ]
     keywords = [each for each in parameters if each.kind is each.KEYWORD_ONLY]
     given = ["self", *(_parameter(each, imports, module) for each in positional[1:one_by_one])]
     named = [*_settings(study, imports), *(_parameter(each, imports, module) for each in keywords)]
+    if _takes_two(function):
+        given.append("/")
     if one_by_one is not None:
-        given += ["first: str", "second: str", "/", "*others: str"]
+        given += ["first: str", "second: str"]
+        given += ["third: str"] if more_than_two else []
+        given += ["/", "*others: str"]
         given += [_parameter(each, imports, module) for each in positional[one_by_one + 1 :]]
         given += named
     elif named:

@@ -18,6 +18,7 @@ from inlaid.errors import did_you_mean
 from inlaid.messages import Message
 
 _HOMES = {
+    "Classifier": "classifier:Classifier",
     "Corpus": "encode.corpus:Corpus",
     "EvaluateSettings": "study.evaluate.evaluate:EvaluateSettings",
     "Vectors": "vectors:Vectors",
@@ -29,16 +30,20 @@ _HOMES = {
     "draw_map": "study.map.pictures:draw_map",
     "info": "storage:info",
     "load": "storage:load",
+    "load_classifier": "classification:load_classifier",
     "load_model": "neural.checkpoint:load_model",
     "map_words": "study.map.layout:map_words",
     "phrases": "pipeline:phrases",
     "plan": "pipeline:plan",
     "read_tasks": "study.evaluate.task_files:read_tasks",
     "save": "storage:save",
+    "save_classifier": "classification:save_classifier",
     "save_model": "neural.checkpoint:save_model",
     "summarize": "study.evaluate.evaluate:summarize",
     "tokenize": "encode.tokenize:tokenize",
+    "test_classifier": "classification:test_classifier",
     "train": "pipeline:train",
+    "train_classifier": "classification:train_classifier",
     "verify": "storage:verify",
     "world": "collect.world:",
 }
@@ -75,7 +80,11 @@ def _no_attribute(name: str) -> Message:
 
 def _hint(name: str) -> Message:
     meant = registry.suggestion(name, registry.entries("analysis"))
-    return meant if "close" in meant.values else did_you_mean(name, __all__)
+    aliases = [typed for alias in registry.ALIASES for typed in alias.typed.split()]
+    is_close = "close" in meant.values
+    if is_close and name in aliases:
+        return meant
+    return did_you_mean(name, __all__) or (meant if is_close else Message(""))
 
 
 def __dir__() -> list[str]:

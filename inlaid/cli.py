@@ -23,6 +23,7 @@ COMMANDS = {
     "corpus": "text",
     "phrases": "text",
     "train": "training",
+    "classify": "classify",
     "convert": "vectors",
     "info": "vectors",
     "verify": "vectors",
@@ -34,6 +35,7 @@ TITLES = {
     "tour": "start here",
     "text": "text",
     "training": "training",
+    "classify": "texts and models",
     "vectors": "files",
     "search": "words and their vectors",
     "evaluate": "quality",
@@ -49,7 +51,7 @@ TITLES = {
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 LONGEST = 1000
 """Characters of the longest error shown whole; what a user typed by mistake may be a whole file."""
-PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "convert", "info", "draw")
+PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "classify", "convert", "info", "draw")
 """Commands whose flags depend on what is asked for; they get the words as typed."""
 
 

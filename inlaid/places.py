@@ -103,14 +103,16 @@ def check_replaceable(path: Path, *, overwrite: bool) -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is empty, or shows that Inlaid wrote it: native vectors, or a map that nobody has edited
-    since. A checkpoint and the file of a corpus are no results, and do not count."""
+    """Whether a file is empty, or shows that Inlaid wrote it: native vectors, a classifier, or a map that
+    nobody has edited since. A checkpoint and the file of a corpus are no results, and do not count."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
         if HTML_MARK in head or SVG_MARK in head or head.startswith(PNG_MAGIC):
             return _is_sealed(path.read_bytes())
-        return not head or (head[SAFETENSORS_BRACE] == b"{" and "card" in open_arrays(path).metadata)
+        if not head or head[SAFETENSORS_BRACE] != b"{":
+            return not head
+        return not {"card", "classifier"}.isdisjoint(open_arrays(path).metadata)
     except (OSError, FormatError):
         return False
 

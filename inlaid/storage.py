@@ -18,11 +18,16 @@ from inlaid.config import settings_of
 from inlaid.encode.corpus import is_corpus, open_corpus
 from inlaid.errors import FormatError, SettingError, SourceError
 from inlaid.formats import native
+from inlaid.formats.cards import read_card
+from inlaid.formats.folder import CARD
 from inlaid.formats.native import Dtype
 from inlaid.formats.reading import Format, Part, Reading, check_compression
 from inlaid.formats.recognition import format_names, recognized
 from inlaid.messages import Advice, Message
-from inlaid.report import Note, Report, log
+from inlaid.neural.families import family_of
+from inlaid.neural.kinds import is_model_folder
+from inlaid.neural.sizes import parameters
+from inlaid.report import Note, Report, log, silent
 from inlaid.study.search.packing import loss_of_packing
 from inlaid.untrusted import check_regular
 from inlaid.vectors import Vectors
@@ -180,7 +185,7 @@ def _format_of(path: Path) -> str:
 
 
 def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str, Any]:
-    """What a file of vectors or a corpus contains, and how it was made."""
+    """What a file of vectors, a corpus or the folder of a model contains, and how it was made."""
     if is_corpus(Path(path)):
         manifest = dict(open_corpus(Path(path)).manifest)
         if "phrases" in manifest:  # there may be a million of them; `found` says how many
@@ -189,12 +194,32 @@ def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str,
                 for each in manifest["phrases"]
             ]
         return {"kind": "corpus", **manifest}
+    as_vectors = settings_of(Reading, reading) != Reading()
+    if not as_vectors and is_model_folder(Path(path)):
+        return _model_info(Path(path))
     vectors = load(path, report=report, **reading)
     return {
         "kind": "vectors",
         "words": len(vectors),
         "dim": vectors.dim,
         "card": dataclasses.asdict(vectors.card),
+    }
+
+
+def _model_info(path: Path) -> dict[str, Any]:
+    """What a model is, from its config and its card; its weights are not read."""
+    family = family_of(path)
+    config = family.read_folder(path)
+    card = path / CARD
+    return {
+        "kind": "model",
+        "family": family.model_type,
+        "network": config.kind,
+        "parameters": sum(parameters(config).values()),
+        "words": config.vocab_size,
+        "dim": config.dim,
+        "layers": config.layers,
+        "card": dataclasses.asdict(read_card(card, card.read_bytes(), silent)) if card.is_file() else None,
     }
 
 
@@ -207,6 +232,12 @@ def verify(path: str | Path) -> int:
     if is_corpus(path):
         corpus = open_corpus(path)
         return 0 if corpus.opened is None else corpus.opened.verify()
+    if is_model_folder(path):
+        raise FormatError(
+            "{path} is the folder of a model, whose files have no checksums. `inlaid inspect` reads its "
+            "weights.",
+            path=path,
+        )
     found = recognized(path)
     if found.name != "native":
         raise FormatError(

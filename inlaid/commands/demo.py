@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from inlaid.commands.terminal import drawn, print_rows
-from inlaid.errors import UnknownWord
+from inlaid.errors import OutOfVocabulary
 from inlaid.messages import spoken_language
 from inlaid.report import Progress, Report
 
@@ -131,7 +131,7 @@ def _answers(asked: Questions, spaces: Mapping[str, Vectors]) -> list[str | tupl
         for method, vectors in spaces.items():
             try:
                 answer = _listed(asked, question(vectors, about, n=shown))
-            except UnknownWord:  # a short text may lack any word
+            except OutOfVocabulary:  # a short text may lack any word
                 answer = asked.no_vector
             rows.append((f"    {asked.methods[method]}", answer))
 

@@ -16,6 +16,7 @@ from inlaid.config import field_help, read_toml
 from inlaid.errors import SettingError
 
 TEXT_HELP = "files or folders of text, or the folder of a corpus"
+PAIRS_HELP = "a file of pairs (tsv, csv, jsonl, parquet), two files of as many lines, or a corpus of pairs"
 Text = Positional[tuple[Path, ...]]
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 FLAGS = {"charset": "encoding"}
@@ -25,11 +26,11 @@ METAVARS = {"dictionary": "FILE|WORD..."}
 OVERWRITE_HELP = "replace the output even if nothing in it shows that Inlaid wrote it"
 
 
-def reading_options(*more: tuple[str, Any, Any], **groups: object) -> type:
+def reading_options(*more: tuple[str, Any, Any], text_help: str = TEXT_HELP, **groups: object) -> type:
     """Options of a command that reads text: input, output, other fields, and groups of settings with their
     defaults."""
     fixed = [
-        ("text", Annotated[Text, tyro.conf.arg(metavar="TEXT...", help=TEXT_HELP)]),
+        ("text", Annotated[Text, tyro.conf.arg(metavar="TEXT...", help=text_help)]),
         ("output", Annotated[Output, tyro.conf.arg(help="what to write")]),
         (
             "config",

@@ -13,6 +13,8 @@ import tyro
 from inlaid import registry
 from inlaid.commands import results
 from inlaid.commands.options import (
+    PAIRS_HELP,
+    TEXT_HELP,
     config_values,
     flagged,
     reading_options,
@@ -35,7 +37,7 @@ CHECKPOINT = ".checkpoint"
 
 
 def train_command(words: list[str]) -> None:
-    """Learn vectors from text with a method."""
+    """Learn vectors or a model from text with a method."""
     if not words or words[0] in ("-h", "--help"):
         print("usage: inlaid train METHOD TEXT... -o FILE [settings]\n\nmethods:")
         print(listed({entry.name: entry.summary for entry in registry.entries("method")}))
@@ -90,6 +92,7 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     """The flags of this method: its settings, those of the encoding, and whatever its abilities allow."""
     from inlaid.config import with_values
     from inlaid.jobs.arguments import default_encoding, method_of, split_settings
+    from inlaid.jobs.training import ReadsPairs
 
     if "--plan" in words and not {"-o", "--output"} & set(words):
         words = [*words, "--output", "-"]  # a plan writes nothing
@@ -102,7 +105,9 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     }
     program = f"inlaid train {name}"
     saving = [] if kind.abilities.model else saving_fields()
-    options: Any = parse(reading_options(*saving, **groups), words, program, inspect.getdoc(kind))
+    text_help = PAIRS_HELP if issubclass(kind, ReadsPairs) else TEXT_HELP
+    options_kind = reading_options(*saving, text_help=text_help, **groups)
+    options: Any = parse(options_kind, words, program, inspect.getdoc(kind))
     return dataclasses.replace(options, settings=kind(**values_of_group(options.settings)))
 
 

@@ -55,13 +55,16 @@ def convert_command(words: list[str]) -> None:
 
 
 def info_command(words: list[str]) -> None:
-    """What a file of vectors or a corpus holds, and where it comes from, as JSON."""
+    """What a file of vectors, a corpus or a model holds, and where it comes from, as JSON."""
     from inlaid import storage
 
     arg = tyro.conf.arg
     json_help = "accepted as by other commands; the output is JSON in any case"
     fields: list[Any] = [
-        ("path", Annotated[Positional[Path], arg(help="a file of vectors, or the folder of a corpus")]),
+        (
+            "path",
+            Annotated[Positional[Path], arg(help="a file of vectors, or the folder of a corpus or a model")],
+        ),
         *reading_fields(),
         ("json", Annotated[bool, arg(help=json_help)], dataclasses.field(default=False)),
     ]

@@ -131,10 +131,13 @@ class NGrams:
         kernels.mean_with_ngrams(rows, buckets, ids, bounds)
         return rows
 
-    def first(self, top: int) -> NGrams:
-        """Only the first `top` words, with all buckets."""
-        own = self.own[:top] if isinstance(self.own, np.ndarray) else self.own.rows(np.arange(top))
+    def with_words(self, own: Rows) -> NGrams:
+        """For other words, with these rows of their own, and the same buckets."""
         return replace(self, own=own)
+
+    def own_rows(self, ids: np.ndarray) -> Rows:
+        """The rows of some words, without their n-grams."""
+        return _rows(self.own, ids)
 
     def has_rows_for(self, words: Words) -> bool:
         """Whether every n-gram of these words has a row."""

@@ -85,6 +85,14 @@ class Words(Sequence[str]):
         packed._refuse_repeats()
         return packed
 
+    def __getstate__(self) -> dict[str, np.ndarray]:
+        """A copy, here or in another process, has its arrays in memory."""
+        return pack_words(self)
+
+    def __setstate__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._array = arrays.__getitem__
+        self._size = len(arrays["word_order"])
+
     def find(self, word: str) -> int | None:
         """The id of `word`, or None."""
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +19,6 @@ from inlaid import array_writer, arrays
 from inlaid.encode.corpus import refuse_misfit
 from inlaid.encode.ngrams import NGrams
 from inlaid.encode.vocabulary import (
-    Words,
     expect_counts,
     expect_words,
     pack_words,
@@ -55,7 +54,7 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     vectors = _vectors(arrays.open_arrays(path), report)
     if reading.top is None or reading.top >= len(vectors):
         return vectors
-    return _first_words(vectors, reading.top)
+    return vectors.top(reading.top)
 
 
 def verify(path: Path) -> int:
@@ -233,20 +232,6 @@ def _stored(
             largest=float(largest),
         )
     return {name: whole.astype(np.float16)}
-
-
-def _first_words(vectors: Vectors, top: int) -> Vectors:
-    """The first words; only their rows are ever read."""
-    ids = np.arange(top)
-    subwords = vectors.subwords
-    return replace(
-        vectors,
-        words=Words.of_bytes([vectors.words.bytes_of(id) for id in range(top)]),
-        stored=_rows(vectors.stored, ids),
-        counts=None if vectors.counts is None else vectors.counts[:top],
-        contexts=None if vectors.contexts is None else _rows(vectors.contexts, ids),
-        subwords=subwords.first(top) if isinstance(subwords, NGrams) else subwords,
-    )
 
 
 def _rows(table: Table | LazyTable, ids: np.ndarray) -> Rows:

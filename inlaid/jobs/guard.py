@@ -77,9 +77,11 @@ def checks_since_best(marks: Sequence[Mark]) -> int:
 
 
 class FiniteCheck:
-    """Checks the first rows after every step, and all rows every few seconds, or less often if that is slow.
+    """Checks all rows every few seconds, or less often if that is slow, and the first rows of tables in NumPy
+    after every step.
 
-    On a device each look costs a synchronisation, so there only the marks of the run are checked.
+    The weights of a network are not checked after every step: all of them enter its next loss, which is. On a
+    device each look costs a synchronisation, so there only the marks of the run are checked.
     """
 
     def __init__(self, interval: float = INTERVAL) -> None:
@@ -92,7 +94,7 @@ class FiniteCheck:
         if not everything and state.on_device:
             return None
         if not everything and now < self.next:
-            return state.problem(FIRST_ROWS)
+            return state.problem(FIRST_ROWS) if state.in_numpy else None
         found = state.problem()
         taken = time.monotonic() - now
         self.next = time.monotonic() + max(self.interval, 100 * taken)

@@ -29,6 +29,8 @@ class State(Mapping[str, Any]):
 
     def __init__(self, tensors: Mapping[str, Any]) -> None:
         self._tensors = dict(tensors)
+        self.in_numpy = all(isinstance(each, np.ndarray) for each in self._tensors.values())
+        """Whether every tensor is a NumPy array."""
 
     def __getitem__(self, name: str) -> Any:
         return self._tensors[name]
@@ -73,11 +75,21 @@ class State(Mapping[str, Any]):
 
     def problem(self, rows: int | None = None) -> Message | None:
         """The first NaN or infinity in the first `rows` rows of each tensor (None: all rows), or None."""
+        if not self.in_numpy and rows is None and self._all_finite():
+            return None
         for name, tensor in self.items():
             row = _first_bad_row(tensor, rows)
             if row is not None:
                 return Message("'{name}' holds NaN or infinity in row {row:,}", name=name, row=row)
         return None
+
+    def _all_finite(self) -> bool:
+        """Whether no tensor holds NaN or infinity; a device is waited for once."""
+        from inlaid.jobs import torch_tensors
+
+        arrays = [each for each in self.values() if isinstance(each, np.ndarray)]
+        tensors = [each for each in self.values() if not isinstance(each, np.ndarray)]
+        return torch_tensors.all_finite(tensors) and all(bad_row(each) is None for each in arrays)
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -22,6 +24,16 @@ def copy_into(tensor: torch.Tensor, array: np.ndarray) -> None:
     else:
         host = torch.from_numpy(np.array(array))
     tensor.copy_(host.reshape(tensor.shape))
+
+
+@torch.no_grad()
+def all_finite(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether none holds NaN or infinity. One synchronisation for each device."""
+    answers: dict[torch.device, list[torch.Tensor]] = {}
+    for tensor in tensors:
+        if tensor.is_floating_point():
+            answers.setdefault(tensor.device, []).append(torch.isfinite(tensor).all())
+    return all(bool(torch.stack(each).all()) for each in answers.values())
 
 
 @torch.no_grad()

@@ -21,6 +21,14 @@ USES = {
     "bilm": ("embed",),
 }
 """Commands for each kind of network, the one that fits it best first."""
+ABILITIES = {
+    "fill": "fill a blank",
+    "embed": "embed texts",
+    "generate": "generate text",
+    "next": "predict the next token",
+    "translate": "translate",
+}
+"""What a model does in each of these commands."""
 STATIC = ("StaticEmbedding", "model2vec")
 """What the folders of word vectors are called: by their first module, or by their model type."""
 
@@ -62,16 +70,16 @@ def check_use(model: Any, use: str) -> Model:
     kind = loaded.config.kind
     if use not in uses_of(loaded):
         raise SettingError(
-            "A model of kind {kind} cannot {use}. Use {instead} with it.",
+            "A model of kind {kind} cannot {ability}. Use {instead} with it.",
             kind=kind,
-            use=use,
+            ability=Message(ABILITIES[use]),
             instead=_instead(USES[kind][0]),
         )
     if use != "embed" and loaded.network.head is None:
         raise SettingError(
-            "This model was saved without an output layer for words, so it cannot {use}; it can {instead}. "
-            "Use the folder of the class that has the layer ({classes}).",
-            use=use,
+            "This model was saved without an output layer for words, so it cannot {ability}. Use {instead} "
+            "with it, or the folder of the class that has the layer ({classes}).",
+            ability=Message(ABILITIES[use]),
             instead=_instead("embed"),
             classes="ForMaskedLM" if kind == "encoder" else "LMHeadModel, ForCausalLM, MTModel",
         )

@@ -147,6 +147,16 @@ class Model(AnyModel):
         found = vectors.cpu().numpy()
         return found[0] if isinstance(texts, str) else found
 
+    def embed_ids(self, ids: Sequence[Sequence[int]], *, batch: int | None = None) -> np.ndarray:
+        """One vector for each list of ids (list, dim), pooled as the folder says and not scaled to length 1.
+
+        What the tokenizer puts around a text is not added: it belongs into the ids.
+        """
+        sentence = self.sentence or Sentence()
+        encoded = EncodedTexts([np.array(row, np.int32) for row in ids], [])
+        vectors = self._pooled(encoded, self.config.layers, sentence.poolings, 0, check_size(batch))
+        return sentence.finish(vectors, unit=False).cpu().numpy()
+
     def similarity(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Each vector of `one` with each of `other` by the similarity the model was trained for (cosine if
         it does not say); distances are negative, so that more is always closer."""

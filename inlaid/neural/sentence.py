@@ -90,11 +90,12 @@ class Sentence:
         return self.prompts[name]
 
     @torch.no_grad()
-    def finish(self, vectors: Tensor) -> Tensor:
-        """Pooled vectors (text, dim) after all layers."""
+    def finish(self, vectors: Tensor, *, unit: bool = True) -> Tensor:
+        """Pooled vectors (text, dim) after all layers; without `unit`, after those that do not normalize."""
         self.layers.to(vectors)  # pooled in float32, whatever the dtype of the network and of the layers
         for layer in self.layers:
-            vectors = layer(vectors)
+            if unit or not isinstance(layer, Normalize):
+                vectors = layer(vectors)
         return vectors if self.dim is None else vectors[:, : self.dim]
 
     def settings(self) -> dict[str, Any]:

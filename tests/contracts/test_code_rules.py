@@ -97,6 +97,20 @@ def words_in_rows(path: Path, tree: ast.Module) -> Iterator[int]:
                 yield node.lineno
 
 
+def formatted_rows(path: Path, tree: ast.Module) -> Iterator[int]:
+    """`str(Message("score"))` in rows: a message is formatted when it is shown, in the reader's language."""
+    for function in ast.walk(tree):
+        if not isinstance(function, FUNCTIONS) or not _shows_rows(function):
+            continue
+        for node in ast.walk(function):
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "str"
+                and any(map(_is_message, node.args))
+            ):
+                yield node.lineno
+
+
 def _shows_rows(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     returned = "" if function.returns is None else ast.unparse(function.returns)
     return re.search(r"\b(Row|Cell)\b", returned) is not None
@@ -127,6 +141,7 @@ def json_outside_untrusted(path: Path, tree: ast.Module) -> Iterator[int]:
 
 RULES: tuple[Rule, ...] = (
     words_in_rows,
+    formatted_rows,
     long_functions,
     many_parameters,
     parallel_assignments,
@@ -173,6 +188,8 @@ def test_every_exception_is_needed():
         (words_in_rows, 'def rows(self) -> list[Row]:\n    """Say."""\n    return [Message("score")]', []),
         (words_in_rows, 'def rows(self) -> list[Row]:\n    return f(hasattr(a, "rows"), kind="stable")', []),
         (words_in_rows, 'def rows(self) -> dict[str, Rows]:\n    return {"table": self.table}', []),
+        (formatted_rows, 'def rows(self) -> list[Row]:\n    return [str(Message("score"))]', [2]),
+        (formatted_rows, 'def rows(self) -> list[Row]:\n    return [Message("score"), str(self.n)]', []),
         (long_functions, "def f():\n" + "    pass\n" * 60, [1]),
         (long_functions, "def f():\n" + "    pass\n" * 59, []),
         (many_parameters, "def f(self, a, b, c, d, /, e, f, g, *, h, i): ...", [1]),

@@ -233,6 +233,7 @@ EXAMPLES: dict[str, list[str]] = {
     "doctor": ["a.inlaid", "--corpus", "corpus"],
     "draw": ["matrix", "-o", "OUT.png"],
     "drift": ["masked.model", "苹果", "我喜欢吃苹果", "苹果手机"],
+    "distill": ["masked.model"],
     "embed": ["a.inlaid", "the king eats an apple", "国王 吃 苹果"],
     "evaluate": ["a.inlaid", "pairs.txt"],
     "explain": ["a.inlaid", "king", "queen", "--corpus", "corpus", "-n", "2"],

@@ -38,6 +38,7 @@ TYPED: dict[str, list[str]] = {
     "doctor": [VECTORS],
     "draw": ["matrix"],
     "drift": [VECTORS, WORD, "the king eats"],
+    "distill": ["masked.model"],
     "embed": [VECTORS, "the king"],
     "evaluate": [VECTORS, "pairs.txt"],
     "explain": [VECTORS, WORD, "man"],

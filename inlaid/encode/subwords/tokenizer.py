@@ -16,7 +16,7 @@ from inlaid.encode.subwords.forking import prepare_for_forks
 from inlaid.encode.subwords.sentencepiece import SPACE
 from inlaid.encode.subwords.spelling import BYTE_LEVEL, WORDPIECE, follows_space, readable
 from inlaid.encode.tokenizers import Token
-from inlaid.errors import FormatError, SourceError, UnknownWord
+from inlaid.errors import FormatError, OutOfVocabulary, SourceError
 from inlaid.untrusted import library_errors, parse_json
 
 prepare_for_forks()
@@ -92,7 +92,7 @@ class Subwords:
         """The text of `ids`; for lossless tokenizers (bpe, unigram) exactly the text they were made from."""
         wrong = next((id for id in ids if not 0 <= id < len(self.vocabulary)), None)
         if wrong is not None:
-            raise UnknownWord(
+            raise OutOfVocabulary(
                 "No word has the id {id}: ids go from 0 to {last}.", id=wrong, last=len(self.vocabulary) - 1
             )
         with _naming_bad_text():

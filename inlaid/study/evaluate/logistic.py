@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,23 @@ SMALLEST_STEP = 1e-10
 """Below this step length the line search gives up: the values no longer differ within their precision."""
 
 
+class Linear(NamedTuple):
+    """A linear layer: the score of class k is weights[k] . row + bias[k]."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+
+
 def classify(
     train: np.ndarray, labels: np.ndarray, test: np.ndarray, *, classes: int, penalty: float = 1.0
 ) -> np.ndarray:
-    """The likeliest class of each row of `test` after fitting to `train`, both (text, dim); labels from 0.
+    """The likeliest class of each row of `test` after fitting to `train`, both (text, dim); labels from 0."""
+    fitted = fit(train, labels, classes=classes, penalty=penalty)
+    return (test @ fitted.weights.T + fitted.bias).argmax(axis=1)
+
+
+def fit(train: np.ndarray, labels: np.ndarray, *, classes: int, penalty: float = 1.0) -> Linear:
+    """The layer that fits rows (text, dim) to labels from 0.
 
     Minimizes the sum of log losses plus `penalty` / 2 times the squared weights (the bias is not penalized)
     by L-BFGS. Features are centered and divided by one common scale, so that neither the scale of a space nor
@@ -41,7 +55,7 @@ def classify(
         return float(loss), gradient.ravel()
 
     weights = minimize(loss_and_gradient, np.zeros(features.shape[1] * classes)).reshape(-1, classes)
-    return ((test - center) / scale @ weights[:-1] + weights[-1]).argmax(axis=1)
+    return Linear((weights[:-1] / scale).T, weights[-1] - center / scale @ weights[:-1])
 
 
 def minimize(

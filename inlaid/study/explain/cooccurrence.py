@@ -12,7 +12,7 @@ from inlaid.collect.normalize import normalizer
 from inlaid.config import Positive, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.subwords.spelling import forms
-from inlaid.errors import SettingError, UnknownWord, did_you_mean
+from inlaid.errors import OutOfVocabulary, SettingError, did_you_mean
 from inlaid.report import Note, Report, silent
 from inlaid.study.analysis import Row, analysis, plain
 
@@ -118,7 +118,7 @@ def _id(corpus: Corpus, word: str) -> int:
     written = [form for text in (word, normalized) for form in forms(mark, text)]
     found = next((id for form in written if (id := words.find(form)) is not None), None)
     if found is None:
-        raise UnknownWord(
+        raise OutOfVocabulary(
             "'{word}' is not among the {count:,} words of the corpus.{hint}",
             word=word,
             count=len(words),

@@ -88,7 +88,7 @@ class Dimensions:
                 interval = Message("{low:.3f} to {high:.3f}", low=each.low, high=each.high)
             task = f"{each.task} {each.language}"
             if each.rotated:
-                task = str(Message("{task}, rotated", task=task))
+                task = Message("{task}, rotated", task=task)
             rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", interval))
         titles = (Message("correlation"), "p", Message("dimension"), Message("correlates with"))
         rows += ["", titles]

@@ -18,7 +18,7 @@ from inlaid.collect.normalize import normalizer
 from inlaid.config import Positive, changed_from_default, check
 from inlaid.encode.dictionary import normalized, words_of
 from inlaid.encode.tokenizers import Word
-from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError, SourceError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
@@ -147,7 +147,7 @@ def _by_tables(vectors: Vectors, text: str, settings: FillSettings, dictionary: 
     left = _known(vectors, before)[-window:]
     right = _known(vectors, after)[:window]
     if not left and not right:
-        raise UnknownWord(
+        raise OutOfVocabulary(
             "No word around the blank of '{text}' has a vector. Write more of the sentence.", text=text
         )
     ids = np.array([id for _, id in left + right])

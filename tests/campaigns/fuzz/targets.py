@@ -19,7 +19,7 @@ import inlaid
 from fuzz import repack, samples, structure
 from fuzz.bytes import lines, raw
 from inlaid import registry
-from inlaid.errors import InlaidError, UnknownWord
+from inlaid.errors import InlaidError, OutOfVocabulary
 from inlaid.jobs.safety import Safety
 from inlaid.report import silent
 from inlaid.vectors import Vectors
@@ -83,7 +83,7 @@ def use_vectors(path: Path) -> Any:
     if found.subwords is not None:
         try:
             content.append(inlaid.vector(found, "wordless").to_dict())
-        except UnknownWord:
+        except OutOfVocabulary:
             content.append("unknown")
     return content
 

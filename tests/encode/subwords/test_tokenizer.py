@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inlaid.encode.subwords import tokenizer
 from inlaid.encode.subwords.tokenizer import SPECIAL, Subwords
-from inlaid.errors import FormatError, SourceError, UnknownWord
+from inlaid.errors import FormatError, OutOfVocabulary, SourceError
 
 
 @given(text=st.text() | st.text("我喜欢cat<0x4>[MASK] \t\n😀é\u0301\u200d"))
@@ -97,7 +97,7 @@ def test_what_cannot_be_encoded_or_decoded_is_refused(trained: Any):
     with pytest.raises(SourceError, match="half a character"):
         trained["bpe"].ids_of(["fine", "a\udc00"])
     for wrong in (-1, 500):
-        with pytest.raises(UnknownWord, match="from 0 to 499"):
+        with pytest.raises(OutOfVocabulary, match="from 0 to 499"):
             trained["bpe"].decode([wrong])
 
 

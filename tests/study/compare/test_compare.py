@@ -11,7 +11,7 @@ import pytest
 
 from inlaid import pipeline
 from inlaid.collect import world
-from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError, SourceError
 from inlaid.report import Event, Note, Progress, silent
 from inlaid.study.compare.changes import Ranked, changes, stability
 from inlaid.study.compare.compare import CompareSettings, compare
@@ -187,5 +187,5 @@ def test_too_few_runs():
         compare(space(rows()), space(rows()), seeds=[space(rows())] * 2)
     with pytest.raises(SettingError, match="two or more runs"):
         stability("w1", [space(rows())])
-    with pytest.raises(UnknownWord, match="x1"):
+    with pytest.raises(OutOfVocabulary, match="x1"):
         changes(space(rows()), space(rows()), "x1")

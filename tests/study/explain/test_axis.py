@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from inlaid.errors import SettingError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError
 from inlaid.study.explain import word_lists
 from inlaid.study.explain.axis import AxisSettings, axis
 from inlaid.vectors import Vectors
@@ -158,7 +158,7 @@ def test_mistakes(name: str):
 
 def test_more_mistakes():
     vectors = planted(3, apart=1)
-    with pytest.raises(UnknownWord, match="Did you mean 'from0'"):
+    with pytest.raises(OutOfVocabulary, match="Did you mean 'from0'"):
         axis(vectors, ["from0x"], ["to0"])
     with pytest.raises(SettingError, match="found 2 and 1 words"):
         axis(vectors, ["from0", "from1"], ["to0"], settings=AxisSettings(paired=True))

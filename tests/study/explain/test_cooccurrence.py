@@ -10,7 +10,7 @@ import pytest
 
 import inlaid
 from inlaid.cli import main
-from inlaid.errors import SettingError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError
 
 TEXT = "I like NLP.\nI like deep learning.\nI enjoy flying.\n"
 WORDS = ["I", "like", "enjoy", "NLP", "deep", "learning", "flying"]
@@ -66,7 +66,7 @@ def test_around_a_word(folder: Path):
 
 def test_mistakes(folder: Path):
     with pytest.raises(
-        UnknownWord, match="'lik' is not among the 7 words of the corpus. Did you mean 'like'?"
+        OutOfVocabulary, match="'lik' is not among the 7 words of the corpus. Did you mean 'like'?"
     ):
         inlaid.cooccurrence(inlaid.corpus("c"), ["lik"])
     with pytest.raises(SettingError, match="square needs words"):

@@ -9,7 +9,7 @@ import pytest
 
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
-from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError, SourceError
 from inlaid.study.explain.explain import ExplainSettings, cosine_shares, explain
 from inlaid.study.search.neighbors import neighbors
 from inlaid.vectors import Vectors
@@ -86,7 +86,7 @@ def test_without_subwords_there_are_no_n_grams(english: tuple[Vectors, Corpus]):
 
 def test_mistakes(english: tuple[Vectors, Corpus]):
     vectors, _ = english
-    with pytest.raises(UnknownWord, match="Did you mean 'banana'"):
+    with pytest.raises(OutOfVocabulary, match="Did you mean 'banana'"):
         explain(vectors, "apple", "bananna")
     with pytest.raises(SettingError, match="'b' has a zero vector"):
         explain(Vectors.of(["a", "b"], [[1, 0], [0, 0]]), "a", "b")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inlaid.encode.corpus import Corpus
-from inlaid.errors import SettingError, SourceError, UnknownWord
+from inlaid.errors import OutOfVocabulary, SettingError, SourceError
 from inlaid.feed.cooccurrence import Cells, cooccurrence
 from inlaid.fit.ppmi import PPMI
 from inlaid.study.explain.fill import fill
@@ -105,7 +105,7 @@ def test_mistakes_in_blanks(both: Vectors):
             fill(both, text)
     with pytest.raises(SourceError, match="no word around"):
         fill(both, "___。")
-    with pytest.raises(UnknownWord, match="No word around the blank"):
+    with pytest.raises(OutOfVocabulary, match="No word around the blank"):
         fill(both, "zzz ___ qqq")
     with pytest.raises(SettingError, match="n is 0"):
         fill(both, "这是___", n=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inlaid.errors import InlaidError, MissingExtra, SettingError, SourceError, UnknownName, UnknownWord
+from inlaid.errors import InlaidError, MissingExtra, OutOfVocabulary, SettingError, SourceError, UnknownName
 from inlaid.report import Event, Note, Progress
 from inlaid.study.map import layout as maps
 from inlaid.study.map.layout import map_words
@@ -156,8 +156,8 @@ MISTAKES: dict[str, tuple[list[str], dict[str, Any], type[InlaidError], str]] = 
     ),
     "umap too": (["cat", "dog", "猫咪"], {"method": "umap"}, SettingError, "umap needs at least 4"),
     "one direction": (["cat", "dog", "cow"], {"method": "pca"}, SourceError, "have the same direction"),
-    "unknown": (["cat", "dgo"], {}, UnknownWord, "'dgo' is not among the 5 words. Did you mean 'dog'?"),
-    "unknown zh": (["猫", "cat"], {}, UnknownWord, "Did you mean '猫咪'?"),
+    "unknown": (["cat", "dgo"], {}, OutOfVocabulary, "'dgo' is not among the 5 words. Did you mean 'dog'?"),
+    "unknown zh": (["猫", "cat"], {}, OutOfVocabulary, "Did you mean '猫咪'?"),
     "perplexity": ([], {"perplexity": 0.5}, SettingError, "perplexity is 0.5; expected at least 1"),
     "top": ([], {"top": 1_000_000}, SettingError, "from 1 to 100000"),
     "setting": ([], {"perplexty": 5.0}, UnknownName, "Did you mean 'perplexity'?"),
