@@ -222,6 +222,8 @@ def read_toml(path: Path) -> dict[str, Any]:
                 "{path}: a key has {parts:,} parts; expected a setting.", path=path, parts=parts
             )
         return tomllib.loads(text)
+    except SettingError:
+        raise
     except OSError as error:
         raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error.strerror) from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number too long, lists too deep

@@ -44,8 +44,8 @@ CHECKS = [
 ]
 """Checks that need no table of numbers, and that the tags leave out with those that do."""
 ESTIMATORS = {
-    "TextEmbedder": lambda _: TextEmbedder(vectors),
-    "WordEmbedder": lambda _: WordEmbedder(vectors),
+    "TextEmbedder": lambda vectors: TextEmbedder(vectors),
+    "WordEmbedder": lambda vectors: WordEmbedder(vectors),
     "TextClassifier": lambda _: TextClassifier(dim=4, epochs=3),
 }
 

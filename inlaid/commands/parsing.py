@@ -49,11 +49,24 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         if not stop.code:
             print(_fitted(shown.getvalue()), end="")
             raise
+        if refused := _refused_by_settings(stop):
+            raise refused from None
         raise SettingError(
             "{problem} (`{program} --help` lists all options)",
             problem=_problem(errors.getvalue(), program, option_names(kind)),
             program=program,
         ) from None
+
+
+def _refused_by_settings(stop: SystemExit) -> SettingError | None:
+    """What settings say of their values. It is a ValueError, so tyro takes it for one of its own errors,
+    shows its sentence without the values, and exits."""
+    cause: BaseException | None = stop
+    while cause is not None:
+        if isinstance(cause, SettingError):
+            return cause
+        cause = cause.__context__
+    return None
 
 
 def dashes_kept(words: list[str], kind: Any) -> list[str]:

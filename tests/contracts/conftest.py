@@ -69,6 +69,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, models: list[Path]) -> Pa
         both += world.sentences("zh", words=FIRST_WORDS, seed=seed)
         (folder / f"{name}.txt").write_text("\n".join(both), "utf-8")
     (folder / "words.txt").write_text("\n".join(world.dictionary()), "utf-8")
+    labelled = ["__label__en the king eats an apple", "__label__zh 国王 吃 苹果"] * 10
+    (folder / "labelled.txt").write_text("\n".join(labelled), "utf-8")
     (folder / "pairs.txt").write_text(
         "man\twoman\t9\nking\tman\t7\napple\tbananas\t8\nking\tapple\t1\n", "utf-8"
     )

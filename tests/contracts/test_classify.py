@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import inlaid
 from inlaid import registry
 from inlaid.collect import world
 from tests.contracts.conftest import Type
@@ -61,6 +62,18 @@ class TestClassifier:
         out = tmp_path / "v.inlaid"
         typed("train", "ppmi", files / "train.txt", "-o", out, "--min-count", "2", "--dim", "20")
         return ["--embedder", out]
+
+
+@pytest.mark.parametrize("alias", ["classifier", "fasttext", "supervised"])
+def test_an_alias_trains_what_it_names(alias: str, files: Path, typed: Type, tmp_path: Path):
+    words = ("classify", "train", files / "train.txt", "--epochs", "1", "--dim", "4")
+    typed(*words, "-o", tmp_path / "a", "--method", alias)
+    typed(*words, "-o", tmp_path / "b", "--method", "ngrams")
+    one = inlaid.load_classifier(tmp_path / "a")
+    other = inlaid.load_classifier(tmp_path / "b")
+    assert one.card.settings == other.card.settings
+    assert one.output.any()
+    assert one.output.tobytes() == other.output.tobytes()
 
 
 def test_a_table_without_labels_and_a_file_of_vectors_are_refused(files: Path, typed: Type, tmp_path: Path):

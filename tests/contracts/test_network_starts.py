@@ -151,7 +151,7 @@ def test_a_text_of_which_the_model_knows_nothing_has_no_vector(
     assert [each["number"] for each in found["without"]] == [0, 2, 4]
     assert "3 of 5 texts have no known word" in shown.err
     assert "1 of 5 texts have something that the tokenizer of this model does not know" in shown.err
-    assert "None of the 1 texts has a vector" in typed("embed", tmp_path / "bert", "☃☃", code=2).err
+    assert "has no vector: it is empty" in typed("embed", tmp_path / "bert", "☃☃", code=2).err
 
 
 def test_the_next_steps_are_in_the_language_of_the_text(

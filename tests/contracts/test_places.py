@@ -580,6 +580,7 @@ def test_every_command_that_writes_is_tested_here():
         if "--output" in helped(*words) or name == "convert":
             offered.add(name)
     writing = {"train", "convert", "corpus", "phrases", "world", "map", "align", "embed", "translate"}
+    writing |= {"distill"}  # tests/study/use/test_distill.py
     writing |= {"dimensions", "tour"}  # tests/study/explain/test_dimensions.py, tests/tour
     writing |= {"attend", "attend_step", "heads", "ablate", "attribute"}  # tests/study/attend
     writing |= {"probe", "senses", "drift", "lens", "referents"}  # tests/study/probe

@@ -18,7 +18,7 @@ from inlaid.study.analysis import analysis_of
 from inlaid.vectors import Vectors
 
 ROOT = Path(__file__).parents[2]
-NOT_METHODS = {"cooccurrence", "inspect", "stability", "next", "generate", "translate"}
+NOT_METHODS = {"cooccurrence", "inspect", "stability", "next", "generate", "translate", "distill"}
 NOT_METHODS |= {"attend", "attend_step", "heads", "ablate", "attribute", "lens", "referents"}
 """Analyses that start from something else, or from several spaces."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.errors import FormatError
+from inlaid.errors import FormatError, SettingError
 from inlaid.formats import elmo
 from inlaid.neural.config import CharacterConfig, Config, HeadConfig, LSTMConfig, PositionConfig
 from inlaid.neural.families.family import JSON, Family, Loaded
@@ -59,6 +59,8 @@ class Elmo(Family):
                     activation=cnn["activation"],
                 ),
             )
+        except SettingError:
+            raise
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(
                 "options.json: {reason} is missing or not what it should be.", reason=error

@@ -273,7 +273,7 @@ class TestReferents:
         assert found["sentences"] == 640
         assert len(found["patterns"]) >= 3
         assert 0.3 < found["best_head"]["accuracy"] < 0.9
-        assert found["attention"][0][0] == "小明"
+        assert found["attention"][0]["word"] == "小明"
         assert "代词指谁" in page.read_text("utf-8")
         assert main(["referents", str(trained), "--text", "没有代词"]) == 2
         assert "no pronoun" in capsys.readouterr().err

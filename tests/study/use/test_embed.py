@@ -55,7 +55,7 @@ class TestWordVectors:
         assert found.numbers.tolist() == [0, 3]
         assert [(each.number, each.text) for each in found.without] == [(1, "zebra"), (2, "")]
         assert any("2 of 4 texts have no known word" in str(note) for note in notes)
-        with pytest.raises(SettingError, match="None of the 1 texts has a vector"):
+        with pytest.raises(SettingError, match="has no vector: it is empty"):
             inlaid.embed(vectors, "zebra")
 
     def test_a_row_of_zeros_is_no_vector(self):

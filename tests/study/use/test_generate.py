@@ -211,10 +211,16 @@ class TestTranslate:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("generate", "masked", "我"), "A model of kind encoder cannot generate. Use `inlaid fill` with it."),
+        (
+            ("generate", "masked", "我"),
+            "A model of kind encoder cannot generate text. Use `inlaid fill` with it.",
+        ),
         (("translate", "decoder", "I"), "Use `inlaid generate` with it."),
         (("next", "masked", "我"), "Use `inlaid fill` with it."),
-        (("fill", "decoder", "I ___"), "A model of kind decoder cannot fill. Use `inlaid generate` with it."),
+        (
+            ("fill", "decoder", "I ___"),
+            "A model of kind decoder cannot fill a blank. Use `inlaid generate` with it.",
+        ),
         (("fill", "seq2seq", "我 ___"), "Use `inlaid translate` with it."),
         (("generate", "decoder"), "There is no text."),
         (("generate", "decoder", " "), "The text is empty."),
