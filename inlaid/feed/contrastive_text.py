@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import xxhash
@@ -48,6 +48,7 @@ class ContrastiveBatch(NamedTuple):
 class ContrastiveText:
     """Batches of about as many pairs each. Longer texts are cut to `max_length` tokens."""
 
+    one_shape: ClassVar[bool] = False
     corpus: Corpus
     padding: int
     before: tuple[int, ...] = ()

@@ -36,6 +36,7 @@ class PairBatch(NamedTuple):
 class PairText:
     """Batches of pairs. Pairs with a side of more than `max_length` tokens are left out."""
 
+    one_shape: ClassVar[bool] = False
     where: ClassVar[Message] = Message(" on a side")
     """Where tokens are counted."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ MOST_HELD_OUT = 64
 class SentenceBatches(ABC):
     """Batches of the sentences of a corpus; longer ones than `max_length` are cut into parts."""
 
+    one_shape: ClassVar[bool] = False
     corpus: Corpus
     max_length: int
     """Tokens of a sentence at most, with one before it and one after it."""

@@ -8,6 +8,7 @@ No token is padding: windows go across sentences. In each epoch they start elsew
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,6 +23,8 @@ MOST_HELD_OUT = 64
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TokenStream:
     """Batches of windows of a corpus. A window has one token more than `length`: the target of the last."""
+
+    one_shape: ClassVar[bool] = True
 
     corpus: Corpus
     end: int

@@ -7,7 +7,8 @@ d, and the softmax would saturate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +20,18 @@ from inlaid.errors import SettingError
 from inlaid.neural.cache import KeyValueCache
 from inlaid.neural.positions import Positions
 from inlaid.neural.products import apply, is_plain
+
+
+@contextlib.contextmanager
+def shapes_vary() -> Iterator[None]:
+    """Inside, attention on a GPU is left to kernels that take any shape. cuDNN's, which torch prefers on
+    recent GPUs, makes a plan for each new shape: 2 ms a call where batches are made by length."""
+    was = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(was)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from inlaid.fit.networks.method import HELD_OUT_FROM
 from inlaid.fit.networks.optimization import Optimization
 from inlaid.fit.networks.optimizers import Optimizers
 from inlaid.jobs.training import Queued, Step
+from inlaid.neural.attention import shapes_vary
 from inlaid.neural.lookup import without_waiting
 from inlaid.neural.model import Model
 from inlaid.vectors import Card
@@ -32,6 +33,9 @@ UNIT = "tokens"
 @runtime_checkable
 class Batches(Protocol):
     """The batches of a text: a fixed number each epoch, each a pure function of its epoch and number."""
+
+    one_shape: ClassVar[bool]
+    """Whether all batches have the same number of rows and of tokens."""
 
     def ends(self, epoch: int) -> np.ndarray:
         """Tokens of the epoch up to the end of each batch; the last is the same in every epoch."""
@@ -101,7 +105,7 @@ class NetworkTraining:
         batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
         self.network.train()
         self.optimizers.sparse_gradients(True)
-        with drawn_from(self.settings.seed, number, self.device), without_waiting():
+        with drawn_from(self.settings.seed, number, self.device), without_waiting(), self._kernels():
             loss = self._add_gradients(batches)
         norm = self.optimizers.step(learning_rate, loss.targets)
         after = place.epoch * self.epoch_tokens + int(self.ends(place.epoch)[place.last])
@@ -122,7 +126,7 @@ class NetworkTraining:
         if not held_out:
             return None
         self.network.eval()
-        with torch.no_grad(), self._precision(), without_waiting():
+        with torch.no_grad(), self._precision(), without_waiting(), self._kernels():
             losses = [self.loss(self.called, batch) for batch in held_out]
         targets = sum(loss.targets for loss in losses)
         return sum(torch.stack([loss.total for loss in losses]).tolist()) / max(targets, 1)
@@ -159,6 +163,9 @@ class NetworkTraining:
             total += loss.total.detach()
             targets += loss.targets
         return LossSum(total, targets)
+
+    def _kernels(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if self.batches.one_shape else shapes_vary()
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
         low = self.settings.precision == "bfloat16"

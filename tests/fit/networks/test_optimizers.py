@@ -25,6 +25,8 @@ LENGTH = 8
 class Rows:
     """Rows of the first `used` words, each of which is in every batch."""
 
+    one_shape = True
+
     def __init__(self, used: int) -> None:
         self.used = used
 

@@ -30,6 +30,8 @@ IDENTITY = identity_of("toy", {"learning_rate": 0.01}, "c0ffee")
 class Counting:
     """Rows that count upwards: the next word is always known."""
 
+    one_shape = True
+
     def __init__(self, batches: int = 6, rows: int = 4) -> None:
         self.sizes = np.full(batches, rows * LENGTH)
         self.rows = rows
@@ -138,6 +140,26 @@ def test_accumulated_batches_are_one_large_batch():
         run(each, Safety(), IDENTITY)
     for one, two in zip(copies[0].parameters(), copies[1].parameters(), strict=True):
         torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("one_shape", [True, False])
+def test_cudnn_plans_attention_only_where_all_batches_have_one_shape(one_shape: bool):
+    enabled: list[bool] = []
+
+    class Shaped(Counting):
+        pass
+
+    def watched(network: Any, batch: Tensor) -> Any:
+        enabled.append(torch.backends.cuda.cudnn_sdp_enabled())
+        return next_word_loss(network, batch)
+
+    Shaped.one_shape = one_shape
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    learned = NetworkTraining(make_network(small()), Shaped(), watched, Optimization(epochs=1))
+    learned.step(0)
+    learned.held_out_loss()
+    assert set(enabled) == {before and one_shape}
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
 
 
 def test_dropout_does_not_touch_the_random_numbers_of_the_caller():
