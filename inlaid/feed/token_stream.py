@@ -8,8 +8,8 @@ No token is padding: windows go across sentences. In each epoch they start elsew
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 
