@@ -114,6 +114,13 @@ def test_selected_words_keep_their_subwords(with_subwords: Vectors):
     assert with_subwords.top(1)["cats"].shape == (4,)
 
 
+def test_closer_than_the_nearest_there_is_no_word(vectors: Vectors):
+    nearest = vectors.neighbors("king", n=1)[0].word
+    found = vectors.closer_than("king", nearest)
+    assert len(found) == 0
+    assert [str(row) for row in found.rows()] == ["no such word"]
+
+
 def test_rank_and_closer_than_agree_with_neighbors(vectors: Vectors):
     found = vectors.neighbors("king", n=4)
     for place, (word, score) in enumerate(found, 1):

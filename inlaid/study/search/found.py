@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
+from inlaid.messages import Message
 from inlaid.study.analysis import Row
 
 
@@ -38,6 +39,8 @@ class Neighbors(Sequence[Neighbor]):
         return len(self.neighbors)
 
     def rows(self) -> Sequence[Row]:
+        if not self.neighbors:
+            return [Message("no such word")]
         return [(f"{each.score:.3f}", each.word) for each in self.neighbors]
 
     def to_dict(self) -> dict[str, Any]:
