@@ -10,7 +10,9 @@ Blocks are found by a Markdown parser, so those in lists and indented ones count
   In the READMEs, one after ```` ```python ```` is what the program prints.
 
 Outputs of the READMEs come from training, whose last digits depend on the processor: their words are compared
-exactly and their numbers nearly. Those of other pages are compared exactly. Commands that are not run here are listed in NOT_RUN, with who runs them.
+exactly and their numbers nearly. Those of other pages are compared exactly.
+
+Commands that are not run here are listed in NOT_RUN, with who runs them.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ NOT_RUN_BLOCKS = {
     "compare-and-align.md": "its figures are of 100 MB of Wikipedia; training takes minutes for each seed",
 }
 """Pages, by name, that have such blocks, and why."""
-COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz)\b|pip |python3? )")
+COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz|site|wheel)\b|pip |python3? )")
 READMES = (ROOT / "README.md", ROOT / "README.zh.md")
 NUMBER = re.compile(r"\d+\.\d+|\d+(?= %)")
 """A measured number: with a decimal point, or in percent."""
