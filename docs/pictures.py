@@ -19,6 +19,22 @@ WORDS: dict[Language, str] = {
     "zh": "猫 狗 苹果 橙子 国王 王后 男人 女人",
 }
 
+README_WORDS: dict[Language, str] = {
+    "en": "apple banana pear grape cat dog horse rabbit king queen prince princess "
+    "beijing tokyo paris london doctor teacher nurse farmer",
+    "zh": "苹果 香蕉 梨 葡萄 猫 狗 马 兔子 国王 王后 王子 公主 北京 东京 巴黎 伦敦 医生 老师 护士 农民",
+}
+
+
+def readme_map(language: Language) -> None:
+    """The map of the READMEs, of the vectors that their commands train."""
+    text = list(inlaid.world.sentences(language, words=300_000))
+    words = inlaid.world.dictionary() if language == "zh" else ()
+    vectors = inlaid.train(text, "sgns", epochs=10, dictionary=words, force_dictionary=bool(words))
+    drawn = inlaid.map_words(vectors, README_WORDS[language].split(), perplexity=4)
+    inlaid.draw_map(drawn, FOLDER / f"readme-map-{language}.png", overwrite=True)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     FOLDER.mkdir(exist_ok=True)
@@ -29,6 +45,7 @@ if __name__ == "__main__":
             overwrite=True,
         )
     for language in WORDS:
+        readme_map(language)
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():
             draw(FOLDER / f"{picture.__name__}-{language}.png", language, size, picture)
         for entry in registry.entries("picture"):

@@ -19,8 +19,8 @@ NAME_WIDTH = 26
 WORLD_WORDS = 700
 """English words of the embedded world that its page shows."""
 PAGES = {
-    "README.md": "en",
-    "README.zh.md": "zh",
+    "CONTRIBUTING.md": "en",
+    "CONTRIBUTING.zh.md": "zh",
     "docs/search.md": "en",
     "docs/zh/search.md": "zh",
     "docs/world.md": "en",

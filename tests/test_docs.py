@@ -7,6 +7,10 @@ Blocks are found by a Markdown parser, so those in lists and indented ones count
   follows a `$` line is its output and is compared;
 - ```` ```toml ```` or ```` ```json ````: it is parsed;
 - ```` ```text ````, without a name, or indented: a formula, a tree, an output. It must not look like code.
+  In the READMEs, one after ```` ```python ```` is what the program prints.
+
+Outputs of the READMEs come from training, whose last digits depend on the processor: their words are compared
+exactly and their numbers nearly. Those of other pages are compared exactly.
 
 Commands that are not run here are listed in NOT_RUN, with who runs them.
 """
@@ -40,7 +44,9 @@ NOT_RUN = {
     "make test": "it is what runs this test",
     "python3 -m venv .venv": "the tests run in an installation",
     ". .venv/bin/activate": "the tests run in an installation",
-    "pip install -c constraints.txt .": "the tests run in an installation",
+    "pip install -c constraints.txt .[explore]": "the tests run in an installation",
+    "uv venv": "the tests run in an installation",
+    "uv pip install -c constraints.txt .[explore]": "the tests run in an installation",
 }
 """Commands of the pages that are not run here, and why."""
 
@@ -64,7 +70,10 @@ NOT_RUN_BLOCKS = {
     "compare-and-align.md": "its figures are of 100 MB of Wikipedia; training takes minutes for each seed",
 }
 """Pages, by name, that have such blocks, and why."""
-COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz)\b|pip |python3? )")
+COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz|site|wheel)\b|pip |python3? )")
+READMES = (ROOT / "README.md", ROOT / "README.zh.md")
+NUMBER = re.compile(r"\d+\.\d+|\d+(?= %)")
+"""A measured number: with a decimal point, or in percent."""
 
 
 class CodeBlock(NamedTuple):
@@ -175,6 +184,10 @@ def test_python_runs(page: Path, folder: Path):
     if extras := re.findall(r"\S+ is not installed: run .*", ended.stderr):
         pytest.skip(extras[-1])
     assert ended.returncode == 0, ended.stderr
+    if page in READMES:
+        (shown,) = (BLOCKS[page][BLOCKS[page].index(block) + 1] for block in program)
+        assert shown.language == "text"
+        check_output(page, ended.stdout, shown.text)
     if len(runnable) < len(program):
         missing = modules[len(runnable)]
         pytest.skip(
@@ -208,7 +221,27 @@ def test_commands_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[st
             pytest.skip(shown.err.strip().removeprefix("error: "))
         assert ended == 0, f"{line}\n{shown.err}"
         if output is not None:
-            assert _without_end_blanks(shown.out) == _without_end_blanks(output)
+            check_output(page, shown.out, output)
+
+
+def check_output(page: Path, printed: str, shown: str) -> None:
+    """What a command or a program printed is what the page shows."""
+    printed, shown = map(_without_end_blanks, (printed, shown))
+    if page in READMES and printed != shown:
+        assert NUMBER.sub("0", printed) == NUMBER.sub("0", shown)
+        numbers = [[float(number) for number in NUMBER.findall(text)] for text in (printed, shown)]
+        assert numbers[0] == pytest.approx(numbers[1], rel=0.1, abs=0.02)
+        return
+    assert printed == shown
+
+
+def test_outputs_are_compared_by_words_and_nearly_by_numbers():
+    check_output(READMES[0], "0.91  queen\n29 % of 9", "0.90  queen\n30 % of 9")
+    for other in ("0.70  queen\n30 % of 9", "0.90  king\n30 % of 9", "0.90  queen\n30 % of 8", "0.90  queen"):
+        with pytest.raises(AssertionError):
+            check_output(READMES[0], "0.91  queen\n29 % of 9", other)
+    with pytest.raises(AssertionError):
+        check_output(ROOT / "docs" / "search.md", "0.91", "0.90")
 
 
 def _typed(words: list[str]) -> int:
@@ -286,8 +319,8 @@ def test_generated_parts_are_up_to_date(name: str):
     tree = _tree()
     text = (ROOT / name).read_text("utf-8")
     assert ("<!-- world -->" in text) == name.endswith("world.md")
-    assert ("<!-- analyses -->" in text) == (not name.endswith("world.md"))
-    assert ("<!-- tree -->" in text) == name.startswith("README")
+    assert ("<!-- analyses -->" in text) == name.endswith("search.md")
+    assert ("<!-- tree -->" in text) == name.startswith("CONTRIBUTING")
     assert text == tree.written(text, tree.PAGES[name]), "the package has changed: run `make docs`"
 
 
@@ -312,11 +345,14 @@ def test_every_module_has_a_docstring():
 
 def test_both_readmes_run_the_same_commands():
     """The two languages are twins: same commands, same calls, other words."""
-    typed = [
-        [command.line.split()[:2] for command in commands(ROOT / name)]
-        for name in ("README.md", "README.zh.md")
-    ]
+    typed = [[command.line.split()[:2] for command in commands(readme)] for readme in READMES]
     assert typed[0] == typed[1]
+
+
+def test_every_command_of_the_readmes_shows_its_output():
+    for readme in READMES:
+        for line, output in commands(readme):
+            assert output or " ".join(shlex.split(line)) in NOT_RUN, line
 
 
 def test_every_page_has_a_twin_in_the_other_language():
@@ -335,6 +371,9 @@ def test_links_lead_somewhere_and_every_page_and_picture_is_linked():
         targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
         linked[page] = {(page.parent / target).resolve() for target in targets}
         assert not [target for target in linked[page] if not target.exists()], page
-    assert set((ROOT / "docs").glob("*.md")) <= linked[ROOT / "README.md"]
-    assert set((ROOT / "docs" / "zh").glob("*.md")) <= linked[ROOT / "README.zh.md"]
+    decisions = set((ROOT / "docs" / "decisions").glob("*.md"))
+    for readme, folder in zip(READMES, (ROOT / "docs", ROOT / "docs" / "zh"), strict=True):
+        index = folder / "index.md"
+        assert index in linked[readme]
+        assert set(folder.glob("*.md")) | decisions <= linked[index] | {index}
     assert set((ROOT / "docs" / "pictures").iterdir()) <= set().union(*linked.values())

@@ -16,6 +16,11 @@ from inlaid.tour.showing import Output, Row, Runner, lines_of
 SEE = {"zh": "看什么：", "en": "What to see: "}
 """Before what there is to see in an output."""
 NOTEBOOK_FORMAT = {"nbformat": 4, "nbformat_minor": 5}
+NOTEBOOK_LANGUAGE = {
+    "zh": 'import os\n\nos.environ["LC_ALL"] = "zh_CN.UTF-8"  # 表格用中文显示',
+    "en": 'import os\n\nos.environ["LC_ALL"] = "C.UTF-8"  # tables are shown in English',
+}
+"""The first cell: what is shown is in the language of the notebook, whatever the locale of its reader is."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def markdown(chapters: Sequence[tuple[Chapter, Sequence[Sequence[Row] | None]]],
 
 def notebook(tour: Tour, language: Language) -> str:
     """The tour as a Jupyter notebook, without outputs."""
-    cells: list[dict[str, Any]] = [_cell("markdown", f"# {tour.title}", 0)]
+    cells = [_cell("markdown", f"# {tour.title}", 0), _cell("code", NOTEBOOK_LANGUAGE[language], 1)]
     for chapter in tour.chapters:
         cells.append(_cell("markdown", f"## {chapter.title}", len(cells)))
         for block in chapter.blocks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,21 +69,27 @@ def test_a_page_is_written_and_replaced_only_if_nobody_edited_it(
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_a_notebook_runs_cell_by_cell(
-    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_jupyter_executes_a_notebook(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """In a kernel, from top to bottom, in the language of the notebook on a system in the other one."""
     pytest.importorskip("torch")
-    assert main(["tour", "--lang", language, "-o", str(tmp_path / "tour.ipynb")]) == 0
-    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8" if language == "zh" else "C")
-    book = json.loads((tmp_path / "tour.ipynb").read_text("utf-8"))
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("nbclient")
+    path = tmp_path / "tour.ipynb"
+    assert main(["tour", "--lang", language, "-o", str(path)]) == 0
+    book = json.loads(path.read_text("utf-8"))
     assert book["nbformat"] == 4
     assert len({cell["id"] for cell in book["cells"]}) == len(book["cells"])
-    names: dict[str, object] = {}
-    capsys.readouterr()
-    for cell in book["cells"]:
-        if cell["cell_type"] == "code":
-            exec("".join(cell["source"]), names)
-    shown = capsys.readouterr().out
+    monkeypatch.setenv("LC_ALL", "C" if language == "zh" else "zh_CN.UTF-8")
+    execute = "import sys; from nbclient.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", execute, "--inplace", "--timeout=300", str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert {output["output_type"] for output in outputs} == {"stream"}
+    shown = "".join("".join(output["text"]) for output in outputs if output["name"] == "stdout")
     assert "0.011 0.036 0.942 0.011" in shown
     assert ("常见的说法" in shown) == (language == "zh")
 
