@@ -55,9 +55,9 @@ def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_fill(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert "sits" in said(capsys, "fill", "two.inlaid", "the zebra ___ on the mat", "-n", "20")
     assert "without a vector: zebra" in said(capsys, "fill", "two.inlaid", "the zebra ___ on the mat")
-    found = json.loads(said(capsys, "fill", "two.inlaid", "the ___ eats", "--json", "--no-prior"))
+    found = json.loads(said(capsys, "fill", "two.inlaid", "the ___ eats", "--json", "--prior", "0"))
     assert found["context"] == ["the", "eats"]
-    assert found["prior"] is False
+    assert found["prior"] == 0
 
 
 def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
