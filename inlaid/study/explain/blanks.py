@@ -22,13 +22,13 @@ ROW_BLOCK = 1 << 16
 Objective = Literal["cbow", "skipgram"]
 
 
-def context_weights(vectors: Vectors, ids: np.ndarray, left: int) -> np.ndarray:
+def context_weights(vectors: Vectors, ids: np.ndarray, left: int, sif: float = SIF) -> np.ndarray:
     """How much each word around a blank counts; the first `left` of them are before it."""
     distances = np.array([*range(left, 0, -1), *range(1, len(ids) - left + 1)])
     if vectors.counts is None:
         return 1 / distances
     frequencies = vectors.counts[ids] / max(int(vectors.counts.sum()), 1)
-    return SIF / (SIF + frequencies) / distances
+    return sif / (sif + frequencies) / distances
 
 
 def word_scores(
@@ -78,11 +78,11 @@ def _rows(table: np.ndarray | LazyTable, ids: np.ndarray) -> np.ndarray:
 
 
 def _times(table: np.ndarray | LazyTable, row: np.ndarray) -> np.ndarray:
-    """Each row of the table times one row, in float64, block by block."""
+    """Each row of the table times one row, block by block."""
     size = table.shape[0]
     out = np.empty(size)
     for start in range(0, size, ROW_BLOCK):
         stop = min(start + ROW_BLOCK, size)
         rows = table[start:stop] if isinstance(table, np.ndarray) else table.rows(np.arange(start, stop))
-        out[start:stop] = rows.astype(np.float64) @ row
+        out[start:stop] = rows @ row.astype(np.float32)
     return out
