@@ -103,10 +103,10 @@ def test_fill(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
     words = ("axis", "one.inlaid", "--from", "cat", "dog", "--to", "fish", "meat", "--words", "cow", "猫")
     out = said(capsys, *words)
-    assert out.splitlines()[0].split() == ["projection", "95", "%", "word"]
-    assert "(from)" in out
+    assert out.splitlines()[0] == "negative: cat dog   positive: fish meat"
+    assert out.splitlines()[2].split() == ["projection", "95", "%", "word", "nearer", "to"]
     assert "p = " in out
-    found = json.loads(said(capsys, *words, "--json", "--paired"))
+    found = json.loads(said(capsys, *words, "--json", "--paired", "yes"))
     assert {each["word"] for each in found["words"]} == {"cat", "dog", "fish", "meat", "cow", "猫"}
     assert len(found["direction"]) == 6
     assert "not tested" in said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish")
