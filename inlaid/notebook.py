@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from inlaid.marked import Marked
 from inlaid.messages import Message
 
 MOST_ROWS = 200
@@ -29,12 +30,18 @@ def html_of(rows: Iterable[Any]) -> str:
     parts: list[str] = []
     for is_table, run in itertools.groupby(rows, key=lambda row: isinstance(row, tuple)):
         lines = list(run)
-        parts += [_table(lines)] if is_table else [_paragraph(str(line)) for line in lines]
+        parts += [_table(lines)] if is_table else [_paragraph(line) for line in lines]
     return f"<div>{''.join(parts)}</div>"
 
 
-def _paragraph(text: str) -> str:
-    return f'<div style="white-space:pre-wrap">{html.escape(text)}</div>'
+def _paragraph(line: Any) -> str:
+    return f'<div style="white-space:pre-wrap">{_written(line)}</div>'
+
+
+def _written(cell: Any) -> str:
+    if isinstance(cell, Marked):
+        return cell.shown(html.escape, "<b>", "</b>")
+    return html.escape(str(cell))
 
 
 def _table(rows: Sequence[tuple[Any, ...]]) -> str:
@@ -48,9 +55,9 @@ def _table(rows: Sequence[tuple[Any, ...]]) -> str:
 
 
 def _row(cells: Sequence[Any], tag: str) -> str:
-    return f"<tr>{''.join(_cell(str(cell), tag) for cell in cells)}</tr>"
+    return f"<tr>{''.join(_cell(cell, tag) for cell in cells)}</tr>"
 
 
-def _cell(text: str, tag: str) -> str:
-    side = "right" if NUMBER.fullmatch(text.strip()) else "left"
-    return f'<{tag} style="{LINE}text-align:{side}">{html.escape(text)}</{tag}>'
+def _cell(cell: Any, tag: str) -> str:
+    side = "right" if NUMBER.fullmatch(str(cell).strip()) else "left"
+    return f'<{tag} style="{LINE}text-align:{side}">{_written(cell)}</{tag}>'

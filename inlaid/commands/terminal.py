@@ -7,6 +7,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import re
 import shlex
 import shutil
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inlaid.marked import Marked
 from inlaid.report import Event, Note, Progress, Report, compiling_note, hearing_compilations, time_in_words
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 """Colours and weights of a terminal's letters."""
+BOLD = "\x1b[1m"
+NOT_BOLD = "\x1b[22m"
 WIDE = "\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 """Characters of scripts without spaces, and their marks."""
 UNBROKEN = re.compile(
@@ -119,7 +123,14 @@ def print_rows(rows: Sequence[Any]) -> None:
     """Lines as they are; each run of tuples is a table, aligned by what a terminal shows (猫 is two wide)."""
     for is_table, run in itertools.groupby(rows, key=lambda row: isinstance(row, tuple)):
         for line in _aligned(list(run)) if is_table else run:
-            print(line)
+            print(_with_marks(line))
+
+
+def _with_marks(line: Any) -> Any:
+    """Marked parts are bold where a terminal shows them, unless it should show no styles (no-color.org)."""
+    if isinstance(line, Marked) and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        return line.shown(str, BOLD, NOT_BOLD)
+    return line
 
 
 def in_columns(rows: Sequence[str | tuple[str, ...]], indent: int = 0) -> str:

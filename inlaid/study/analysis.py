@@ -56,6 +56,7 @@ from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, runt
 from inlaid.config import field_help, settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
+from inlaid.marked import Marked
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.notebook import html_of
@@ -69,8 +70,9 @@ class OneByOne(tuple[str, ...]):
     """Words that a caller gave one by one, not as a list."""
 
 
-Cell = str | Message
-"""A message where words are shown; a string for what comes from the data: words, names, numbers."""
+Cell = str | Message | Marked
+"""A message where words are shown; a string for what comes from the data: words, names, numbers; marked text
+where some words of it matter."""
 Row = Cell | tuple[Cell, ...]
 INPUT_TYPES = (Vectors, AnyModel, Corpus, str, Path)
 """What an input may be. Where a union allows several, the first of them is read from the command line."""

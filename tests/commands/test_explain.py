@@ -44,7 +44,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]):
     out = said(capsys, "explain", "one.inlaid", "cat", "dog", "--corpus", "corpus", "-n", "3")
     assert out.startswith("cat ~ dog: cosine ")
-    for part in ("sits", "the cat sits on the mat", "sentences of dog", "dimensions"):
+    for part in ("sits", "the **cat** sits on the mat", "sentences of dog", "dimensions"):
         assert part in out
     found = json.loads(said(capsys, "explain", "one.inlaid", "cat", "dog", "--corpus", "corpus", "--json"))
     assert sum(each["share"] for each in found["dimensions"]) == pytest.approx(found["cosine"])
@@ -52,21 +52,61 @@ def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert json.loads(said(capsys, "explain", "one.inlaid", "cat", "dog", "--json"))["text"] is None
 
 
+ORIGINAL = """Banana bread is easy to make at home. An apple, a pear (and a banana): 5 fruits! Nothing more.
+我爱吃蘋果，也愛吃「香蕉」。
+The rest… the end.
+An apple or a pear.
+He ate a banana, or a pear!
+"""
+
+
+@pytest.mark.parametrize("sentences", ["line", "split"])
+def test_explain_shows_the_original_sentences(
+    sentences: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(ORIGINAL, "utf-8")
+    words = ("corpus", "text.txt", "-o", "corpus", "--min-count", "1", "--sentences", sentences)
+    said(capsys, *words, "--normalize", "nfc", "width", "lower", "simplified")
+    said(capsys, "train", "ppmi", "corpus", "-o", "v.inlaid", "--dim", "3")
+    out = said(capsys, "explain", "v.inlaid", "apple", "banana", "--corpus", "corpus", "--text", "text.txt")
+    assert "  An **apple**, a pear (and a **banana**): 5 fruits!\n" in out
+    assert "the corpus stores" not in out
+    assert "  He ate a **banana**, or a pear!\n" in out
+    typed = ("explain", "v.inlaid", "苹果", "香蕉", "--corpus", "corpus", "--text", "text.txt", "--json")
+    (found,) = json.loads(said(capsys, *typed))["text"]["of_both"]
+    assert found["text"] == "我爱吃蘋果，也愛吃「香蕉」。"
+    assert [found["text"][start:end] for start, end in found["marks"]] == ["蘋果", "香蕉"]
+    assert found["original"] is True
+
+
+def test_a_text_the_corpus_is_not_of(folder: Path, capsys: pytest.CaptureFixture[str]):
+    Path("other.txt").write_text("The cat, the dog.\n", "utf-8")
+    words = ["explain", "one.inlaid", "cat", "dog", "--corpus", "corpus", "--text", "other.txt"]
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert "sentences were not found in the text" in shown.err
+    assert "the **cat** sits on the mat" in shown.out
+    assert "--text FILE shows the original" in shown.out
+    assert main([*words[:4], "--text", "other.txt"]) == 2
+    assert "text is given without a corpus" in capsys.readouterr().err
+
+
 def test_fill(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert "sits" in said(capsys, "fill", "two.inlaid", "the zebra ___ on the mat", "-n", "20")
     assert "without a vector: zebra" in said(capsys, "fill", "two.inlaid", "the zebra ___ on the mat")
-    found = json.loads(said(capsys, "fill", "two.inlaid", "the ___ eats", "--json", "--no-prior"))
+    found = json.loads(said(capsys, "fill", "two.inlaid", "the ___ eats", "--json", "--prior", "0"))
     assert found["context"] == ["the", "eats"]
-    assert found["prior"] is False
+    assert found["prior"] == 0
 
 
 def test_axis(folder: Path, capsys: pytest.CaptureFixture[str]):
     words = ("axis", "one.inlaid", "--from", "cat", "dog", "--to", "fish", "meat", "--words", "cow", "猫")
     out = said(capsys, *words)
-    assert out.splitlines()[0].split() == ["projection", "95", "%", "word"]
-    assert "(from)" in out
+    assert out.splitlines()[0] == "negative: cat dog   positive: fish meat"
+    assert out.splitlines()[2].split() == ["projection", "95", "%", "word", "nearer", "to"]
     assert "p = " in out
-    found = json.loads(said(capsys, *words, "--json", "--paired"))
+    found = json.loads(said(capsys, *words, "--json", "--paired", "yes"))
     assert {each["word"] for each in found["words"]} == {"cat", "dog", "fish", "meat", "cow", "猫"}
     assert len(found["direction"]) == 6
     assert "not tested" in said(capsys, "axis", "one.inlaid", "--from", "cat", "--to", "fish")

@@ -160,8 +160,8 @@ def test_an_option_of_another_tool_leads_to_the_right_one(option: str, meant: st
 
 
 def test_a_switch_that_is_on_says_how_to_turn_it_off(typed: Any):
-    error = typed("fill", "v.inlaid", "a [MASK]", "--prior", code=2).err
-    assert "--prior is the default; --no-prior turns it off." in error
+    error = typed("corpus", "text.txt", "-o", "c", "--hmm", code=2).err
+    assert "--hmm is the default; --no-hmm turns it off." in error
 
 
 def test_an_option_is_suggested_only_where_the_command_has_it(typed: Any):

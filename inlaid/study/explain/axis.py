@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from inlaid.study.explain.permutation import permutation_test
 from inlaid.study.explain.word_lists import Side, Weights, WordLists
 from inlaid.vectors import Vectors
 
+FEWEST_PAIRS = 6
+"""Of fewer pairs, no permutation test can give a p-value below 0.05, so `auto` leaves them unpaired."""
 INTERVAL = (0.025, 0.975)
 """Quantiles of the 95 % confidence interval."""
 
@@ -32,9 +34,9 @@ INTERVAL = (0.025, 0.975)
 class AxisSettings:
     """How an axis is computed and tested."""
 
-    paired: bool = False
-    """The lists are pairs, word by word (man woman, king queen): the axis is the mean of their unit
-    differences."""
+    paired: Literal["auto", "yes", "no"] = "auto"
+    """Whether the lists are pairs, word by word (man woman, king queen): the axis is then the mean of their
+    unit differences. auto: where words are nearer to their partners than to the other words of that list."""
     draws: Positive = 1000
     """Bootstrap samples of the lists for the intervals, and permutations for the test."""
     seed: Seed = 1
@@ -58,12 +60,26 @@ class Projection:
     """`from` or `to` for words of the lists, which are projected on the axis of the other words."""
 
 
+@dataclass(frozen=True)
+class Pairing:
+    """Whether two lists of the same length are pairs: how much higher the cosine of partners is than that of
+    words that are not partners, with its 95 % confidence interval (bootstrap over pairs)."""
+
+    closer: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Axis:
     """A direction between two lists, words along it, and whether it is more than chance."""
 
+    start: tuple[str, ...]
+    """The words at the negative end."""
+    end: tuple[str, ...]
+    """The words at the positive end."""
     direction: Vector
-    """Of length 1."""
+    """Of length 1, from `start` to `end`."""
     words: tuple[Projection, ...]
     """Lowest value first."""
     accuracy: float
@@ -76,17 +92,23 @@ class Axis:
     smallest_p: float
     """The smallest p-value possible with so few words."""
     paired: bool
+    """Whether the lists were taken as pairs."""
+    pairing: Pairing | None
+    """By what that was decided; None where it was not in question."""
     draws: int
     seed: int
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [(Message("projection"), "95 %", Message("word"), "")]
+        ends = Message(
+            "negative: {start}   positive: {end}", start=" ".join(self.start), end=" ".join(self.end)
+        )
+        rows: list[Row] = [ends, "", (Message("projection"), "95 %", Message("word"), Message("nearer to"))]
         for each in self.words:
             interval = Message("none")
             if not math.isnan(each.low):
                 interval = Message("{low:+.3f} to {high:+.3f}", low=each.low, high=each.high)
-            member = f"({each.member})" if each.member else ""
-            rows.append((f"{each.value:+.3f}", interval, each.word, member))
+            rows.append((f"{each.value:+.3f}", interval, each.word, self._nearer_end(each)))
+        rows += self._pairing_rows()
         if math.isnan(self.p):
             untested = Message(
                 "One word on a side cannot be left out: whether the lists differ was not tested."
@@ -100,6 +122,31 @@ class Axis:
             smallest=self.smallest_p,
         )
         return [*rows, "", test]
+
+    def _nearer_end(self, word: Projection) -> Message:
+        """The end a word is nearer to, named by its first word; the interval may leave that open."""
+        end = self.start[0] if word.value < 0 else self.end[0]
+        if word.low <= 0 <= word.high:
+            return Message("uncertain")
+        if word.member:
+            return Message("{end} (in the list {list})", end=end, list=word.member)
+        return Message("{end}", end=end)
+
+    def _pairing_rows(self) -> list[Row]:
+        if self.pairing is None:
+            return []
+        sentence = Message(
+            "The lists are taken as pairs: the cosine of partners is higher than that of others by "
+            "{closer:.3f} ({low:.3f} to {high:.3f}).",
+            **vars(self.pairing),
+        )
+        if not self.paired:
+            sentence = Message(
+                "The lists are not taken as pairs: the cosine of partners differs from that of others by "
+                "{closer:.3f} ({low:.3f} to {high:.3f}).",
+                **vars(self.pairing),
+            )
+        return ["", sentence]
 
     def to_dict(self) -> dict[str, Any]:
         return plain(self)
@@ -129,9 +176,11 @@ def axis(
     start = tuple(from_ or ())
     end = tuple(to or ())
     start_ids, end_ids = _checked_ids(vectors, start, end, settings)
-    lists = WordLists.of(
-        _unit(vectors, start_ids, start), _unit(vectors, end_ids, end), paired=settings.paired
-    )
+    start_rows = _unit(vectors, start_ids, start)
+    end_rows = _unit(vectors, end_ids, end)
+    pairing = _pairing(start_rows, end_rows, settings)
+    paired = settings.paired == "yes" or (pairing is not None and pairing.low > 0)
+    lists = WordLists.of(start_rows, end_rows, paired=paired)
     axes = lists.axes(lists.full_weights())
     listed = {*start_ids, *end_ids}
     others = [word for word in dict.fromkeys(words) if vectors.id(word) not in listed]
@@ -143,16 +192,35 @@ def axis(
     if lists.testable:
         test = _tested(lists, settings)
     return Axis(
+        start=start,
+        end=end,
         direction=axes.directions[0].astype(np.float32),
         words=tuple(sorted(projections, key=lambda each: (each.value, each.word))),
         accuracy=test.accuracy,
         margin=test.margin,
         p=test.p,
         smallest_p=test.smallest_p,
-        paired=settings.paired,
+        paired=paired,
+        pairing=pairing,
         draws=settings.draws,
         seed=settings.seed,
     )
+
+
+def _pairing(start: np.ndarray, end: np.ndarray, settings: AxisSettings) -> Pairing | None:
+    """Whether the lists look like pairs. This does not look at the direction of the differences, so it does
+    not favor either test of the axis."""
+    size = len(start)
+    if settings.paired != "auto" or len(end) != size or size < FEWEST_PAIRS:
+        return None
+    cosines = start @ end.T
+    own = np.diag(cosines)
+    others = (cosines.sum(axis=0) + cosines.sum(axis=1) - 2 * own) / (2 * (size - 1))
+    closer = own - others
+    random = np.random.Generator(np.random.Philox(settings.seed))
+    means = closer[random.integers(0, size, (settings.draws, size))].mean(axis=1)
+    low, high = np.quantile(means, INTERVAL)
+    return Pairing(float(closer.mean()), float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -233,7 +301,7 @@ def _checked_ids(
         raise SettingError(
             "'{word}' is in both lists. A word can be on one side only.", word=vectors.words[min(both)]
         )
-    if settings.paired and len(start) != len(end):
+    if settings.paired == "yes" and len(start) != len(end):
         raise SettingError(
             "Pairs need two lists of the same length; found {start} and {end} words.",
             start=len(start),

@@ -3,28 +3,32 @@
 Every part adds up to something that can be checked: the shares of the dimensions to the cosine of the two
 vectors, those of the n-grams to the cosine of the vectors that the n-grams make, the weights of the shared
 contexts to the cosine of the two rows of positive PMI, which is the similarity that the text itself shows.
+PMI is discounted by how seldom a context was seen: a coincidence is not a reason.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from inlaid.config import Fraction, Positive, Window, check
 from inlaid.encode.corpus import Corpus
-from inlaid.errors import SettingError, SourceError
+from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Vector
 from inlaid.study.analysis import Row, analysis, plain
-from inlaid.study.explain.contexts import Sentence, cooccurring_sentences, count_contexts, heaviest_sentences
+from inlaid.study.explain.evidence import (
+    ExplainSettings,
+    TextEvidence,
+    evidence_with_originals,
+    text_evidence,
+)
 from inlaid.study.search.queries import note_words
 from inlaid.vectors import Vectors
-
-WINDOW = 5
-"""Used where neither the caller nor the card of the vectors gives a window."""
 
 
 @runtime_checkable
@@ -35,36 +39,6 @@ class HasParts(Protocol):
         """The n-grams of a word with their vectors, and its own row where `id` is given; the word's vector is
         their mean."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExplainSettings:
-    """How much to show, and what counts as a context."""
-
-    n: Positive = 10
-    """How many contexts, dimensions and n-grams to show."""
-    sentences: Positive = 3
-    """How many sentences to show, of each kind."""
-    window: Window | None = None
-    """Words on each side that count as contexts; as in training when not given."""
-    smoothing: Fraction = 0.75
-    """Exponent of the context counts in PMI; below 1 it lowers the PMI of rare contexts."""
-
-    def __post_init__(self) -> None:
-        check(self)
-
-
-@dataclass(frozen=True)
-class SharedContext:
-    """A context of both words."""
-
-    word: str
-    first_count: float
-    second_count: float
-    first_pmi: float
-    second_pmi: float
-    weight: float
-    """Its share of the cosine of the two rows of positive PMI."""
 
 
 @dataclass(frozen=True)
@@ -82,59 +56,6 @@ class NgramShare:
     first: str
     second: str
     share: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextEvidence:
-    """What the corpus says about two words."""
-
-    window: int
-    first_count: int
-    second_count: int
-    cosine: float
-    """Of the two rows of positive PMI: the weights of all shared contexts sum to it."""
-    shared: int
-    """Contexts with positive PMI with both words."""
-    contexts: tuple[SharedContext, ...]
-    cooccurrences: int
-    """Sentences that contain both words."""
-    of_both: tuple[Sentence, ...]
-    """Sentences that contain both words."""
-    of_first: tuple[Sentence, ...]
-    """Sentences of the first word whose contexts have the largest weights."""
-    of_second: tuple[Sentence, ...]
-
-    def rows(self, first: str, second: str) -> list[Row]:
-        counts = Message(
-            "counts in the text: {first} {first_count:,}, {second} {second_count:,}; both in one sentence "
-            "{both:,}",
-            first=first,
-            first_count=self.first_count,
-            second=second,
-            second_count=self.second_count,
-            both=self.cooccurrences,
-        )
-        shared = Message(
-            "shared contexts: {shared:,}, their weights sum to {cosine:.3f}",
-            shared=self.shared,
-            cosine=self.cosine,
-        )
-        columns = [Message("pmi {word}", word=word) for word in (first, second)]
-        columns += [Message("near {word}", word=word) for word in (first, second)]
-        rows: list[Row] = [counts, "", shared, (Message("  weight"), Message("context"), *columns)]
-        for each in self.contexts:
-            pmi = (f"{each.first_pmi:.2f}", f"{each.second_pmi:.2f}")
-            near = (f"{each.first_count:,.0f}", f"{each.second_count:,.0f}")
-            rows.append((f"  {each.weight:.3f}", each.word, *pmi, *near))
-        titles = {
-            Message("sentences of both"): self.of_both,
-            Message("sentences of {word}", word=first): self.of_first,
-            Message("sentences of {word}", word=second): self.of_second,
-        }
-        for title, sentences in titles.items():
-            if sentences:
-                rows += ["", title, *(f"  {each.text}" for each in sentences)]
-        return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +116,7 @@ def explain(
     settings: ExplainSettings | None = None,
     *,
     corpus: Corpus | None = None,
+    text: Sequence[Path] = (),
     report: Report = silent,
 ) -> Explanation:
     """Why two words are near: shared contexts, sentences, dimensions, n-grams.
@@ -206,17 +128,23 @@ def explain(
         first: a word
         second: another word
         corpus: the folder of the corpus they were trained on; without it there are no contexts and no
-        sentences
+            sentences
+        text: the files that the corpus was encoded from, to show sentences as they are written there; a
+            corpus stores ids alone
     """
     settings = settings or ExplainSettings()
     shares = cosine_shares(vectors[first], vectors[second], first, second)
     note_words(vectors, [first, second], report)
     order = np.argsort(-np.abs(shares), kind="stable")
-    text = None
+    evidence = None
     notes: tuple[Note, ...] = ()
+    if text and corpus is None:
+        raise SettingError("text is given without a corpus. Name the corpus that was encoded from it.")
     if corpus is not None:
-        text = _text_evidence(vectors, corpus, (first, second), settings, report)
-        notes = tuple(_notes(vectors, corpus, text))
+        evidence = text_evidence(vectors, corpus, (first, second), settings, report)
+        if text:
+            evidence = evidence_with_originals(evidence, corpus, text, report)
+        notes = tuple(_notes(vectors, corpus, evidence, asked=bool(text)))
     for note in notes:
         report(note)
     return Explanation(
@@ -225,7 +153,7 @@ def explain(
         cosine=float(shares.sum()),
         dimensions=tuple(DimensionShare(id, float(shares[id])) for id in order.tolist()),
         ngrams=_ngram_shares(vectors, first, second),
-        text=text,
+        text=evidence,
         notes=notes,
         settings=settings,
     )
@@ -251,7 +179,7 @@ def _scaled(row: np.ndarray) -> np.ndarray:
     return wide / np.abs(wide).max()
 
 
-def _notes(vectors: Vectors, corpus: Corpus, text: TextEvidence) -> list[Note]:
+def _notes(vectors: Vectors, corpus: Corpus, text: TextEvidence, *, asked: bool) -> list[Note]:
     notes = list[Note]()
     if vectors.card.corpus and vectors.card.corpus != corpus.manifest.get("hash"):
         notes.append(
@@ -261,6 +189,17 @@ def _notes(vectors: Vectors, corpus: Corpus, text: TextEvidence) -> list[Note]:
         )
     if text.cooccurrences == 0 and not text.shared:
         notes.append(Note("The corpus shows no reason: the words never co-occur and share no context."))
+    shown = (*text.of_both, *text.of_first, *text.of_second)
+    missed = sum(not each.original for each in shown)
+    if asked and missed:
+        notes.append(
+            Note(
+                "{missed} of {shown} sentences were not found in the text, and are shown as the corpus "
+                "stores them. Name all files that it was encoded from.",
+                missed=missed,
+                shown=len(shown),
+            )
+        )
     return notes
 
 
@@ -287,65 +226,3 @@ def _ngram_shares(vectors: Vectors, first: str, second: str) -> tuple[NgramShare
         NgramShare(first_ngrams[row][0], second_ngrams[column][0], float(products[row, column]))
         for row, column in cells
     )
-
-
-def _text_evidence(
-    vectors: Vectors, corpus: Corpus, pair: tuple[str, str], settings: ExplainSettings, report: Report
-) -> TextEvidence:
-    first = _corpus_id(corpus, vectors, pair[0])
-    second = _corpus_id(corpus, vectors, pair[1])
-    window = settings.window or _training_window(vectors, corpus)
-    found = count_contexts(corpus, [first, second], window=window, report=report)
-    pmi = found.positive_pmi(settings.smoothing)
-    norms = np.linalg.norm(pmi, axis=1)
-    weights = pmi[0] * pmi[1] / (norms.prod() or 1.0)
-    heaviest = np.argsort(-weights, kind="stable")[: settings.n].tolist()
-    contexts = [
-        SharedContext(
-            word=corpus.vocabulary.words[id],
-            first_count=float(found.counts[0, id]),
-            second_count=float(found.counts[1, id]),
-            first_pmi=float(pmi[0, id]),
-            second_pmi=float(pmi[1, id]),
-            weight=float(weights[id]),
-        )
-        for id in heaviest
-        if weights[id] > 0
-    ]
-    n = settings.sentences
-    cooccurrences, of_both = cooccurring_sentences(corpus, first, second, n=n, report=report)
-    return TextEvidence(
-        window=window,
-        first_count=int(corpus.vocabulary.counts[first]),
-        second_count=int(corpus.vocabulary.counts[second]),
-        cosine=float(weights.sum()),
-        shared=int((weights > 0).sum()),
-        contexts=tuple(contexts),
-        cooccurrences=cooccurrences,
-        of_both=of_both,
-        of_first=heaviest_sentences(corpus, first, weights, window=window, n=n, report=report),
-        of_second=heaviest_sentences(corpus, second, weights, window=window, n=n, report=report),
-    )
-
-
-def _corpus_id(corpus: Corpus, vectors: Vectors, word: str) -> int:
-    """The id in the corpus, which may differ from that in the vectors; looked up in the spelling of the
-    vectors."""
-    row = vectors.find(word)
-    found = corpus.vocabulary.words.find(word if row is None else vectors.words[row])
-    if found is None:
-        raise SourceError(
-            "'{word}' has a vector, but is not among the {count:,} words of the corpus. "
-            "Name the corpus the vectors were trained on, or leave the corpus out.",
-            word=word,
-            count=len(corpus.vocabulary),
-        )
-    return found
-
-
-def _training_window(vectors: Vectors, corpus: Corpus) -> int:
-    """The window of the training; the longest sentence where the whole sentence was used."""
-    window = vectors.card.settings.get("window", WINDOW)
-    if window is None:
-        return int(np.diff(corpus.offsets).max(initial=1))
-    return int(window)

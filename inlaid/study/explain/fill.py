@@ -9,28 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from inlaid.collect.charsets import AUTO
 from inlaid.collect.normalize import normalizer
-from inlaid.config import Positive, changed_from_default, check
+from inlaid.config import Fraction, Positive, changed_from_default, check
 from inlaid.encode.dictionary import normalized, words_of
+from inlaid.encode.subwords.spelling import plain as plain_word
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import OutOfVocabulary, SettingError, SourceError
+from inlaid.marked import Marked
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
 from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.explain.blanks import Objective, context_weights, strongest_contexts, word_scores
 from inlaid.study.use.masks import BLANK, FilledMasks, fill_masks
-from inlaid.vectors import LazyTable, Vectors
-
-WINDOW = 5
-"""Used where the card of the vectors gives no window."""
-ROW_BLOCK = 1 << 16
-
-Objective = Literal["cbow", "skipgram"]
+from inlaid.vectors import Vectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +36,9 @@ class FillSettings:
 
     n: Positive = 10
     """How many words to return."""
-    prior: bool = True
-    """Vectors: rank by fit and by the log frequency of a word, where counts are known. `--no-prior`: by fit
-    alone."""
+    prior: Fraction = 0.125
+    """Vectors: exponent of the frequency of a word, by which its fit is multiplied. 0 ranks by fit alone, and
+    rare words move up; with 1, function words are first."""
     include: bool = False
     """Vectors: let words of the text be answers."""
     objective: Objective | None = None
@@ -58,6 +55,8 @@ class Candidate:
     word: str
     score: float
     probability: float
+    reason: str
+    """The word of the text that adds most to the score; empty where none adds anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +64,23 @@ class Filled:
     """Words for a blank, the best first, and what they were scored by."""
 
     words: tuple[Candidate, ...]
+    sentence: Marked
+    """The text with the best word in the blank, marked."""
     context: tuple[str, ...]
     """Words around the blank that have a vector, in the order of the text."""
+    weights: tuple[float, ...]
+    """How much each of them counts."""
     unknown: tuple[str, ...]
     """Words of the text that are out of vocabulary."""
     objective: Objective
-    prior: bool
-    """Whether the frequency of a word counted."""
+    prior: float
+    """Exponent of the frequency of a word; 0 where counts are unknown."""
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [(f"{each.score:+.3f}", each.word) for each in self.words]
+        rows: list[Row] = []
+        if self.words:
+            rows += [self.sentence, "", (Message("score"), Message("word"), Message("mostly by"))]
+        rows += [(f"{each.score:+.3f}", each.word, each.reason) for each in self.words]
         if self.unknown:
             rows.append(Message("without a vector: {words}", words=" ".join(self.unknown)))
         return rows
@@ -100,12 +106,12 @@ def fill(
     Vectors fill a blank by the two tables of a method such as sgns:
 
     cbow      the weighted mean of the vectors of the context words, times each word's context vector
-    skipgram  each word's vector times the context vectors of the context words, summed
+    skipgram  each word's vector times the context vectors of the context words, and the other way round,
+              since skip-gram learns every pair in both directions; the mean of both, summed with weights
 
-    Nearer words have larger weights, as in training, where each center draws its own window. Negative
-    sampling learns how much better than chance a word fits; `prior` adds its log frequency, which gives its
-    probability at that position. No method with two tables knows word order: these are words of the
-    neighborhood.
+    A context word weighs less the farther it is from the blank (1/distance) and the more frequent it is.
+    Negative sampling learns how much better than chance a word fits; `prior` adds a part of its log
+    frequency. No method with two tables knows word order: these are words of the neighborhood.
 
     >>> fill(vectors, "这是一个___的苹果", n=3)
     >>> fill(model, "我喜欢吃[MASK]")
@@ -142,30 +148,50 @@ def _by_tables(vectors: Vectors, text: str, settings: FillSettings, dictionary: 
         )
     objective = settings.objective or _training_objective(vectors)
     before, after = _around_blank(vectors, text, dictionary)
-    window = int(vectors.card.settings.get("window") or WINDOW)
-    # A corpus drops unknown words before windows are drawn.
-    left = _known(vectors, before)[-window:]
-    right = _known(vectors, after)[:window]
+    # A corpus drops unknown words before windows are drawn, so they do not count for distances.
+    left = _known(vectors, before)
+    right = _known(vectors, after)
     if not left and not right:
         raise OutOfVocabulary(
             "No word around the blank of '{text}' has a vector. Write more of the sentence.", text=text
         )
+    context = tuple(word for word, _ in left + right)
     ids = np.array([id for _, id in left + right])
-    distances = np.array([*range(len(left), 0, -1), *range(1, len(right) + 1)])
-    weights = (window + 1 - distances) / window  # how often a window drawn from 1 to `window` reaches so far
-    scores = _scores(vectors, ids, weights, objective)
-    prior = settings.prior and vectors.counts is not None
-    if prior:
-        scores += _log_prior(vectors, objective)
+    weights = context_weights(vectors, ids, len(left))
+    prior = 0.0 if vectors.counts is None else settings.prior
+    scores = word_scores(vectors, ids, weights, objective, prior)
     if not settings.include:
         scores[ids] = -np.inf
+    best = _best(scores, settings.n)
+    reasons = strongest_contexts(vectors, ids, weights, objective, best)
+    probabilities = _softmax(scores)
+    words = tuple(
+        Candidate(
+            vectors.words[id],
+            float(scores[id]),
+            float(probabilities[id]),
+            "" if reason is None else context[reason],
+        )
+        for id, reason in zip(best.tolist(), reasons, strict=True)
+    )
     return Filled(
-        words=_best(vectors, scores, settings.n),
-        context=tuple(word for word, _ in left + right),
+        words=words,
+        sentence=_filled_in(vectors, text, words),
+        context=context,
+        weights=tuple(weights.tolist()),
         unknown=tuple(word for word in before + after if _find(vectors, word) is None),
         objective=objective,
         prior=prior,
     )
+
+
+def _filled_in(vectors: Vectors, text: str, words: tuple[Candidate, ...]) -> Marked:
+    """The text with the first word in its blank."""
+    start, end = next((found.span() for found in BLANK.finditer(text)), (0, 0))
+    if not words:
+        return Marked(text, ((start, end),))
+    word = plain_word(words[0].word) if vectors.mark else words[0].word
+    return Marked(text[:start] + word + text[end:], ((start, start + len(word)),))
 
 
 def _training_objective(vectors: Vectors) -> Objective:
@@ -181,52 +207,17 @@ def _find(vectors: Vectors, word: str) -> int | None:
     return vectors.words.find(word) if vectors.mark else vectors.find(word)
 
 
-def _scores(vectors: Vectors, ids: np.ndarray, weights: np.ndarray, objective: Objective) -> np.ndarray:
-    contexts = vectors.contexts if vectors.contexts is not None else vectors.stored
-    if objective == "cbow":
-        total = 1.0 if vectors.card.settings.get("cbow_combine") == "sum" else weights.sum()
-        return _times(contexts, weights @ vectors.rows(ids).astype(np.float64) / total)
-    rows = contexts[ids] if isinstance(contexts, np.ndarray) else contexts.rows(ids)
-    return _times(vectors.table, weights @ rows.astype(np.float64))
-
-
-def _times(table: np.ndarray | LazyTable, row: np.ndarray) -> np.ndarray:
-    """Each row of the table times one row, in float64, block by block."""
-    size = table.shape[0]
-    out = np.empty(size)
-    for start in range(0, size, ROW_BLOCK):
-        stop = min(start + ROW_BLOCK, size)
-        rows = table[start:stop] if isinstance(table, np.ndarray) else table.rows(np.arange(start, stop))
-        out[start:stop] = rows.astype(np.float64) @ row
-    return out
-
-
-def _log_prior(vectors: Vectors, objective: Objective) -> np.ndarray:
-    """What the frequency of a word adds to its score.
-
-    CBOW learns scores relative to the noise distribution, count^noise_exponent. In skip-gram the word is the
-    center, which is given, so its whole frequency is missing.
-    """
-    settings = vectors.card.settings
-    counts = vectors.counts if vectors.counts is not None else np.ones(len(vectors))
-    exponent = 1.0
-    if objective == "cbow":
-        softmax = settings.get("loss") == "softmax"
-        exponent = 0.0 if softmax else float(settings.get("noise_exponent", 0.75))
-    return exponent * np.log(np.maximum(counts, 1))
-
-
-def _best(vectors: Vectors, scores: np.ndarray, n: int) -> tuple[Candidate, ...]:
+def _best(scores: np.ndarray, n: int) -> np.ndarray:
+    """The ids of the `n` highest scores; of equal ones, the first."""
     order = np.lexsort((np.arange(len(scores)), -scores))[:n]
+    return order[scores[order] > -np.inf]
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
     if scores.max() == -np.inf:
-        return ()
-    probabilities = np.exp(scores - scores.max())
-    probabilities /= probabilities.sum()
-    return tuple(
-        Candidate(vectors.words[id], float(scores[id]), float(probabilities[id]))
-        for id in order.tolist()
-        if scores[id] > -np.inf
-    )
+        return np.zeros(len(scores))
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
 
 
 def _around_blank(vectors: Vectors, text: str, dictionary: tuple[str, ...]) -> tuple[list[str], list[str]]:

@@ -103,11 +103,37 @@ def test_pairs_share_a_direction_that_lists_hide():
     starts = 3 * random.standard_normal((8, DIM))
     rows = np.concatenate([starts, starts + 2 * np.eye(DIM)[0]])
     vectors = Vectors.of([f"from{id}" for id in range(8)] + [f"to{id}" for id in range(8)], rows)
-    found = axis(vectors, *lists(8), settings=AxisSettings(paired=True))
+    found = axis(vectors, *lists(8))
+    assert found.paired
+    assert found.pairing is not None
+    assert 0 < found.pairing.low < found.pairing.closer < found.pairing.high
+    same = axis(vectors, *lists(8), settings=AxisSettings(paired="yes"))
+    np.testing.assert_array_equal(found.direction, same.direction)
+    assert same.pairing is None
+    assert not axis(vectors, *lists(8), settings=AxisSettings(paired="no")).paired
     assert found.direction[0] > 0.9
     assert found.accuracy == 1
     assert found.p == pytest.approx(found.smallest_p)
     assert found.smallest_p == pytest.approx(2 / 2**8)
+
+
+def test_lists_that_are_not_pairs_are_not_taken_as_pairs():
+    """Two clusters: every word is as near to any word of the other list."""
+    found = axis(planted(20, apart=4), *lists(20))
+    assert not found.paired
+    assert found.pairing is not None
+    assert found.pairing.low < 0 < found.pairing.high
+    assert axis(planted(5, apart=4), *lists(5)).pairing is None  # too few to test as pairs
+
+
+def test_both_ends_are_named():
+    found = axis(planted(3, apart=4), *lists(3), words=["high", "low", "middle"])
+    assert found.to_dict()["start"] == ["from0", "from1", "from2"]
+    shown = [tuple(map(str, row)) if isinstance(row, tuple) else str(row) for row in found.rows()]
+    assert shown[0] == "negative: from0 from1 from2   positive: to0 to1 to2"
+    nearer = {row[2]: row[3] for row in shown if isinstance(row, tuple)}
+    assert (nearer["low"], nearer["high"], nearer["middle"]) == ("from0", "to0", "uncertain")
+    assert nearer["from1"] == "from0 (in the list from)"
 
 
 def test_one_word_a_side_makes_an_axis_but_no_test():
@@ -161,9 +187,9 @@ def test_more_mistakes():
     with pytest.raises(OutOfVocabulary, match="Did you mean 'from0'"):
         axis(vectors, ["from0x"], ["to0"])
     with pytest.raises(SettingError, match="found 2 and 1 words"):
-        axis(vectors, ["from0", "from1"], ["to0"], settings=AxisSettings(paired=True))
+        axis(vectors, ["from0", "from1"], ["to0"], settings=AxisSettings(paired="yes"))
     constant = Vectors.of(["a", "b", "c", "d"], np.ones((4, 3)))
     with pytest.raises(SettingError, match="no axis"):
         axis(constant, ["a", "b"], ["c", "d"])
     with pytest.raises(SettingError, match="same vector twice"):
-        axis(constant, ["a", "b"], ["c", "d"], settings=AxisSettings(paired=True))
+        axis(constant, ["a", "b"], ["c", "d"], settings=AxisSettings(paired="yes"))

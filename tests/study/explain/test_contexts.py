@@ -10,7 +10,9 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.feed.cooccurrence import Cells, cooccurrence
 from inlaid.fit.ppmi import PPMI
 from inlaid.study.explain import contexts as module
-from inlaid.study.explain.contexts import cooccurring_sentences, count_contexts, heaviest_sentences
+from inlaid.study.explain import sentences as sentences_module
+from inlaid.study.explain.contexts import count_contexts
+from inlaid.study.explain.sentences import cooccurring_sentences, heaviest_sentences
 
 
 def corpus_of(text: str) -> Corpus:
@@ -47,6 +49,24 @@ def test_positive_pmi_is_that_of_the_method():
     )
 
 
+def test_pmi_of_what_was_seen_once_is_discounted():
+    counts = count_contexts(drawn(1, words=30), [2, 5], window=5)
+    whole = counts.positive_pmi(0.75)
+    expected = whole * counts.counts / (counts.counts + 5)
+    np.testing.assert_allclose(counts.positive_pmi(0.75, 5), expected)
+
+
+def test_the_nearest_co_occurrences_come_first():
+    corpus = corpus_of("cat a b dog\ndog cat\ncat a dog\ncat b\nb dog")
+    words = corpus.vocabulary.words
+    cat, dog = (words.find(word) for word in ("cat", "dog"))
+    assert cat is not None
+    assert dog is not None
+    total, some = cooccurring_sentences(corpus, cat, dog, n=2)
+    assert total == 3
+    assert [each.text for each in some] == ["dog cat", "cat a dog"]
+
+
 def test_the_heaviest_sentences_come_first_and_each_once():
     corpus = corpus_of("cat sees dog\ncat eats fish\ncat eats fish\ncat eats raw fish\ncat sleeps")
     words = corpus.vocabulary.words
@@ -74,7 +94,7 @@ def test_cooccurrences_are_counted_by_sentence():
     assert dog is not None
     total, some = cooccurring_sentences(corpus, cat, dog, n=5)
     assert total == 3
-    assert [each.text for each in some] == ["cat dog cat", "dog and cat"]
+    assert [str(each.marked) for each in some] == ["**cat** **dog** cat", "**dog** and **cat**"]
     assert cooccurring_sentences(corpus, cat, cat, n=1)[0] == 4
 
 
@@ -86,4 +106,4 @@ def test_of_a_long_sentence_the_place_is_shown():
     assert dog is not None
     _, (only,) = cooccurring_sentences(corpus, cat, dog, n=1)
     assert "cat dog" in only.text
-    assert len(only.text.split()) == module.SHOWN
+    assert len(only.text.split()) == sentences_module.SHOWN

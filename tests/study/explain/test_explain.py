@@ -48,6 +48,28 @@ def test_contexts_of_the_world_say_why(english: tuple[Vectors, Corpus]):
     assert text.window == 5
 
 
+def test_a_context_seen_once_is_never_first():
+    """`odd` is near both words once and nowhere else, so its PMI is the highest; `often` is near them often,
+    and near others."""
+    sentences = [
+        "cat odd dog",
+        *["cat often"] * 6,
+        *["dog often"] * 6,
+        *["often cow"] * 30,
+        *["cow hay"] * 20,
+    ]
+    corpus = encode(sentences, Encoding(min_count=1))
+    vectors = Vectors.of(["cat", "dog"], [[1, 0], [1, 1]])
+    trusting = explain(vectors, "cat", "dog", corpus=corpus, settings=ExplainSettings(discount=0)).text
+    assert trusting is not None
+    assert max(trusting.contexts, key=lambda each: each.weight).word == "odd"
+    assert trusting.contexts[0].word == "often"
+    text = explain(vectors, "cat", "dog", corpus=corpus).text
+    assert text is not None
+    assert [each.word for each in text.contexts[:2]] == ["often", "odd"]
+    assert (text.contexts[0].first_count, text.contexts[0].second_count) == (6, 6)
+
+
 def test_a_word_is_nearer_in_the_text_to_its_own_field(english: tuple[Vectors, Corpus]):
     vectors, corpus = english
     cosines = [

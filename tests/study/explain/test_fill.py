@@ -36,11 +36,12 @@ def both(chinese: tuple[Vectors, Corpus]) -> Vectors:
 
 @pytest.mark.parametrize("text", ["这是一个___苹果", "这是一个___的苹果", "这是一个＿＿苹果。"])
 def test_the_world_says_what_apples_are(both: Vectors, text: str):
-    found = fill(both, text, n=10, prior=False)
-    first = [each.word for each in found.words[:2]]
-    assert first[0] == "红"  # the color that the world gives to nothing but fruit
-    assert set(first) <= ADJECTIVES
-    assert len(ADJECTIVES & {each.word for each in found.words}) >= 5
+    found = fill(both, text, n=10, prior=0.0)
+    words = [each.word for each in found.words]
+    assert set(words[:5]) <= ADJECTIVES
+    assert "红" in words[:3]  # the color that the world gives to nothing but fruit
+    assert len(ADJECTIVES & set(words)) >= 7
+    assert "的" not in [each.word for each in fill(both, text, n=5).words]  # the most frequent word
     assert found.context[:4] == ("这", "是", "一", "个")
     assert not set(found.context) & {each.word for each in found.words}
     assert found.unknown == ()
@@ -81,20 +82,66 @@ def test_nearer_words_have_larger_weights():
     vectors = planted("skipgram")
     assert fill(vectors, "___ apple sky", n=1).words[0].word == "red"
     assert fill(vectors, "___ sky apple", n=1).words[0].word == "blue"
-    scores = {each.word: each.score for each in fill(vectors, "___ sky apple").words}
-    assert scores == {
-        "blue": 1.0,
-        "red": 0.5,
-    }  # a window drawn from 1 and 2 reaches the second word half of the time
+    found = fill(vectors, "___ sky apple")
+    assert found.weights == (1, 1 / 2)  # 1 / distance
+    # The mean of both directions; these tables know only one of them.
+    assert {each.word: each.score for each in found.words} == {"blue": 1 / 2, "red": 1 / 4}
+
+
+def test_skipgram_is_asked_in_both_directions():
+    """`red` fits `apple` by one product of the two tables, `blue` by both."""
+    vectors = planted("skipgram")
+    table = vectors.table.copy()
+    contexts = np.array(vectors.contexts)
+    table[0, 3] = contexts[3, 3] = 1
+    table[3, 0] = 1
+    both = dataclasses.replace(Vectors.of(list(vectors.words), table, vectors.card), contexts=contexts)
+    assert {each.word: each.score for each in fill(both, "the ___ apple").words} == {
+        "blue": 1,
+        "red": 1 / 2,
+        "sky": 0,
+    }
 
 
 def test_the_prior_prefers_frequent_words():
-    for objective, power in (("skipgram", 1.0), ("cbow", 0.75)):
+    for objective, fit in (("skipgram", 1 / 2 * 0.01 / (0.01 + 8 / 117)), ("cbow", 1)):
         vectors = planted(objective, counted=True)
-        scores = {each.word: each.score for each in fill(vectors, "the ___ apple").words}
-        assert scores["blue"] == pytest.approx(power * np.log(100))
-        assert scores["red"] == pytest.approx(1)
-        assert fill(vectors, "the ___ apple", n=1, prior=False).words[0].word == "red"
+        for prior in (0.125, 1.0):
+            scores = {each.word: each.score for each in fill(vectors, "the ___ apple", prior=prior).words}
+            assert scores["blue"] == pytest.approx(prior * np.log(100))
+            assert scores["red"] == pytest.approx(fit)
+        assert fill(vectors, "the ___ apple", n=1, prior=0.0).words[0].word == "red"
+        assert fill(vectors, "the ___ apple", n=1, prior=1.0).words[0].word == "blue"
+
+
+def test_frequent_contexts_say_little():
+    """`the` fits `blue` as well as `apple` fits `red`, and is nearer, but it is everywhere."""
+    vectors = planted("skipgram")
+    words = ["apple", "the", "red", "blue"]
+    counts = np.array([10, 100_000, 10, 10])
+    common = dataclasses.replace(
+        Vectors.of(words, vectors.table, vectors.card), contexts=vectors.contexts, counts=counts
+    )
+    found = fill(common, "apple the ___", prior=0.0)
+    assert [(each.word, each.reason) for each in found.words] == [("red", "apple"), ("blue", "the")]
+    uncounted = dataclasses.replace(common, counts=None)
+    assert fill(uncounted, "apple the ___").words[0].word == "blue"
+
+
+@pytest.mark.parametrize("combine", ["mean", "sum"])
+def test_a_sum_of_contexts_is_scaled_as_in_training(combine: str):
+    vectors = planted("cbow")
+    card = dataclasses.replace(vectors.card, settings=vectors.card.settings | {"cbow_combine": combine})
+    found = fill(dataclasses.replace(vectors, card=card), "___ apple", n=1)
+    assert found.words[0].score == (1 if combine == "mean" else 3)  # a window of 2 has 3 words on average
+
+
+def test_the_answer_is_marked_in_the_text():
+    vectors = planted("skipgram")
+    found = fill(vectors, "An apple — so ___!")
+    assert str(found.sentence) == "An apple — so **red**!"
+    assert found.to_dict()["sentence"] == {"text": "An apple — so red!", "marks": [[14, 17]]}
+    assert found.rows()[0] == found.sentence
 
 
 def test_mistakes_in_blanks(both: Vectors):

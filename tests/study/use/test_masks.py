@@ -30,7 +30,7 @@ def test_each_of_several_masks(typed: Any):
     ("words", "said"),
     [
         (("我喜欢吃",), "The text holds no blank. Write it as [MASK] or ___"),
-        (("我吃___", "--no-prior"), "prior is for word vectors"),
+        (("我吃___", "--prior", "1"), "prior is for word vectors"),
         (("我吃___", "--dictionary", "苹果"), "dictionary is for word vectors"),
     ],
 )
