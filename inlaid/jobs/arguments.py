@@ -71,13 +71,14 @@ def _read_by_method(name: str, kind: Any, path: Path, freeze: bool) -> dict[str,
     return {"init_from": path, "freeze": freeze}
 
 
-def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_settings(settings: dict[str, Any], kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Settings of the method, and settings of the encoding; no name belongs to both."""
     of_method = {field.name for field in dataclasses.fields(kind)}
     of_encoding = {field.name for field in dataclasses.fields(Encoding)}
     for name in settings:
         if name not in of_method | of_encoding:
-            raise unknown_setting(name, of_method | of_encoding)
+            others = {"init_from", "freeze"} if kind.abilities.init_from else set[str]()
+            raise unknown_setting(name, of_method | of_encoding | others)
     return (
         {name: value for name, value in settings.items() if name in of_method},
         {name: value for name, value in settings.items() if name in of_encoding},
