@@ -18,7 +18,7 @@ from inlaid.errors import SettingError
 from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method, PreparesText, refusal
+from inlaid.jobs.training import Abilities, Method, PreparesText, refusal
 from inlaid.vectors import Vectors
 
 
@@ -77,7 +77,8 @@ def split_settings(settings: dict[str, Any], kind: Any) -> tuple[dict[str, Any],
     of_encoding = {field.name for field in dataclasses.fields(Encoding)}
     for name in settings:
         if name not in of_method | of_encoding:
-            others = {"init_from", "freeze"} if kind.abilities.init_from else set[str]()
+            continues = getattr(kind, "abilities", Abilities()).init_from
+            others = {"init_from", "freeze"} if continues else set[str]()
             raise unknown_setting(name, of_method | of_encoding | others)
     return (
         {name: value for name, value in settings.items() if name in of_method},

@@ -121,6 +121,10 @@ def test_a_classifier_answers_too(typed: Any):
     for theirs, answer in {"lr": "`learning_rate`", "wordNgrams": "`word_ngrams`", "minn": "`min_n`"}.items():
         with pytest.raises(UnknownName, match=f"`{theirs}` is called {answer} here"):
             inlaid.train_classifier(["good", "bad"], ["a", "b"], **{theirs: 1})
+    with pytest.raises(
+        UnknownName, match=r"No setting is called 'lr'. `learning_rate` is a setting of: sgns,"
+    ):
+        inlaid.train_classifier(["good", "bad"], ["a", "b"], "logistic", embedder="v.inlaid", lr=1)
     for theirs, answer in {"-lr": "--learning-rate", "-wordNgrams": "--word-ngrams"}.items():
         error = typed("classify", "train", "t.tsv", "-o", "c.classifier", theirs, "2", code=2).err
         assert f"{theirs} is called {answer} here." in error
