@@ -83,7 +83,7 @@ def _refuse_array(path: Path) -> None:
         if owner.is_file():
             refuse_pickle(Start.of(owner))
     raise FormatError(
-        "{path} is one NumPy array, and vectors have words, too. Save both as words and table of an .npz file.",
+        "{path} is one NumPy array, and vectors have words, too. Save both in an .npz file (words, table).",
         path=path,
     )
 
