@@ -53,6 +53,10 @@ def job_for(
     check_not_encoded(text, encoding, of_encoding)
     if isinstance(chosen, PreparesText) and not is_encoded(text):
         encoding = chosen.prepared(encoding or default_encoding(kind))
+    if encoding is not None and encoding.phrases is not None and kind.abilities.model:
+        raise SettingError(
+            "phrases is for word vectors, and {method} trains a network. Leave it out.", method=name
+        )
     chosen = cast("Method", chosen)
     return Job(name=name, method=chosen, safety=safety or Safety(), continuing=continuing), encoding
 
