@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from inlaid.encode.joining import JOINED
 from inlaid.messages import Message
 from inlaid.notebook import html_of
 
@@ -73,7 +74,7 @@ class Card:
             "method": self.method,
             "settings": _listed(self.settings),
             "corpus": self.corpus,
-            "encoding": _listed(self.encoding),
+            "encoding": _listed(brief(self.encoding)),
             "version": self.version,
             "scores": _listed(self.scores),
             "outcome": "" if outcome is None else f"{outcome.reason}, {outcome.seconds:,.0f} s",
@@ -84,6 +85,14 @@ class Card:
 
     def _repr_html_(self) -> str:
         return html_of(self.rows())
+
+
+def brief(encoding: Mapping[str, Any]) -> dict[str, Any]:
+    """An encoding to show: phrases, of which there may be a million, by their number."""
+    return {
+        name: [[len(each["first"]) for each in join["passes"]] for join in value] if name == JOINED else value
+        for name, value in encoding.items()
+    }
 
 
 def _listed(values: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
+from inlaid import habits, registry
 from inlaid.errors import SettingError, SourceError, UnknownName, did_you_mean
 from inlaid.messages import Message
 from inlaid.untrusted import check_regular
@@ -133,55 +134,39 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind, include_extras=True)
 
 
-SYNONYMS = {
-    "alpha": "learning_rate",
-    "lr": "learning_rate",
-    "eta": "learning_rate",
-    "size": "dim",
-    "vector_size": "dim",
-    "dimension": "dim",
-    "ws": "window",
-    "window_size": "window",
-    "negative": "negatives",
-    "neg": "negatives",
-    "sample": "subsample",
-    "t": "subsample",
-    "ns_exponent": "noise_exponent",
-    "iter": "epochs",
-    "epoch": "epochs",
-    "threads": "workers",
-    "thread": "workers",
-    "minn": "min_n",
-    "maxn": "max_n",
-    "bucket": "buckets",
-    "sg": "objective",
-    "cbow_mean": "cbow_combine",
-    "max_vocab_size": "max_size",
-    "max_final_vocab": "max_size",
-    "topn": "n",
-    "top_n": "n",
-    "top_k": "n",
-    "topk": "n",
-    "k": "n",
-    "encoding": "charset",
-    "charset": "encoding",
-}
-"""What other tools call a setting -> what it is called here."""
-
-
-def meant_setting(name: str, known: Iterable[str]) -> str:
-    """The setting that a user of another tool means by `name`; empty when none is known."""
-    meant = SYNONYMS.get(name.replace("-", "_"), "")
-    return meant if meant in set(known) else ""
-
-
 def unknown_setting(name: str, known: Iterable[str]) -> UnknownName:
+    """The error for a name that is no setting: its name here, who has it, or the closest one."""
     known = sorted(known)
-    meant = meant_setting(name, known)
-    hint = Message(" Did you mean '{close}'?", close=meant) if meant else did_you_mean(name, known)
+    habit = habits.habit_of(name, known)
+    if habit is not None and habit.setting:
+        return UnknownName(
+            "`{name}` is called `{ours}` here.{more}", name=name, ours=habit.setting, more=habit.more
+        )
+    if habit is not None:
+        return UnknownName("There is no `{name}` here.{more}", name=name, more=habit.more)
+    hint = setting_of_others(name, known) or did_you_mean(name, known)
     if not hint:
         hint = Message(" There are: {names}.", names=", ".join(known))
     return UnknownName("No setting is called '{name}'.{hint}", name=name, hint=hint)
+
+
+def setting_of_others(name: str, known: Iterable[str]) -> Message:
+    """Which methods have the setting that `name` means here or elsewhere, where a training with the `known`
+    settings has not; empty when no method has it."""
+    if habits.TRAINING not in set(known):
+        return NOTHING
+    owners = dict[str, list[str]]()
+    for entry in registry.entries("method", "classifier"):
+        for field in dataclasses.fields(entry.load()):
+            owners.setdefault(field.name, []).append(entry.name)
+    habit = habits.habit_of(name, [*owners, habits.TRAINING])
+    if habit is None or habit.setting not in owners:
+        return NOTHING
+    return Message(
+        " `{setting}` is a setting of: {methods}.",
+        setting=habit.setting,
+        methods=", ".join(owners[habit.setting]),
+    )
 
 
 def values_of(settings: object) -> dict[str, Any]:

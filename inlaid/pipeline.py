@@ -8,6 +8,7 @@ into Vectors; `formats` keep them; `study` asks them questions.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from inlaid.collect.sources import Text, places_of
 from inlaid.config import settings_of, with_values
 from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.inputs import check_not_encoded, places_read
+from inlaid.encode.joining import joins_of, write_phrases
 from inlaid.formats.recognition import refuse_vectors
 from inlaid.jobs.arguments import default_encoding, job_for
 from inlaid.jobs.paired_text import as_sentences, check_pairs
@@ -94,20 +96,32 @@ def corpus(
 
 
 def phrases(
-    text: Corpus | str | Path, out: str | Path | None = None, *, report: Report = log, **settings: Any
+    text: Corpus | str | Path,
+    out: str | Path | None = None,
+    *,
+    save: str | Path | None = None,
+    overwrite: bool = False,
+    report: Report = log,
+    **settings: Any,
 ) -> Corpus:
     """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into
-    a folder."""
+    a folder. With `save`, the phrases are saved for other texts: `corpus(text, phrases=FILE)`."""
     from inlaid.encode.phrases import Phrases, join  # it imports the kernels
 
     chosen = settings_of(Phrases, settings)
     read = text if isinstance(text, Corpus) else open_corpus(Path(text))
-    if out is None:
-        return join(read, chosen, report)
     reads = [] if isinstance(text, Corpus) else [Path(text)]
-    with places.claimed(Path(out), reads=reads, folder=True):
+    with contextlib.ExitStack() as held:
+        if save is not None:
+            held.enter_context(places.claimed(Path(save), reads=reads, overwrite=overwrite))
+        if out is not None:
+            others = {"phrases": None if save is None else Path(save)}
+            held.enter_context(places.claimed(Path(out), reads=reads, others=others, folder=True))
         joined = join(read, chosen, report)
-        joined.save(Path(out))
+        if save is not None:
+            write_phrases(Path(save), joins_of(joined.manifest["encoding"]))
+        if out is not None:
+            joined.save(Path(out))
     return joined
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from inlaid import files, places, registry
+from inlaid.card import brief
 from inlaid.collect.archives import file_of
 from inlaid.collect.compression import compression_of
 from inlaid.collect.decompressors import DECOMPRESSORS
@@ -188,12 +189,7 @@ def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str,
     """What a file of vectors, a corpus or the folder of a model contains, and how it was made."""
     if is_corpus(Path(path)):
         manifest = dict(open_corpus(Path(path)).manifest)
-        if "phrases" in manifest:  # there may be a million of them; `found` says how many
-            manifest["phrases"] = [
-                {name: value for name, value in each.items() if name != "passes"}
-                for each in manifest["phrases"]
-            ]
-        return {"kind": "corpus", **manifest}
+        return {"kind": "corpus", **manifest, "encoding": brief(manifest["encoding"])}
     as_vectors = settings_of(Reading, reading) != Reading()
     if not as_vectors and is_model_folder(Path(path)):
         return _model_info(Path(path))
@@ -202,7 +198,7 @@ def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str,
         "kind": "vectors",
         "words": len(vectors),
         "dim": vectors.dim,
-        "card": dataclasses.asdict(vectors.card),
+        "card": dataclasses.asdict(dataclasses.replace(vectors.card, encoding=brief(vectors.card.encoding))),
     }
 
 

@@ -324,7 +324,7 @@ def test_words_of_other_tools_get_the_right_name(corpus: Corpus):
         ("vector_size", "dim"),
         ("negative", "negatives"),
     ):
-        with pytest.raises(UnknownName, match=f"No setting is called '{theirs}'. Did you mean '{ours}'"):
+        with pytest.raises(UnknownName, match=f"`{theirs}` is called `{ours}` here"):
             inlaid.train(corpus, "sgns", **{theirs: 1})
 
 

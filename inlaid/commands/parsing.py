@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 import tyro
 
+from inlaid import habits
 from inlaid.commands.options import FLAGS
 from inlaid.commands.terminal import STYLES, places, wrapped
-from inlaid.config import meant_setting
+from inlaid.config import setting_of_others
 from inlaid.errors import SettingError, did_you_mean
 from inlaid.messages import Message
 
@@ -40,6 +41,7 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         tyro.conf.PositionalMetavarFromFieldName,
         tyro.conf.FlagCreatePairsOff,
     )
+    _refuse_single_dash(words, option_names(kind), program)
     shown = _Shown(sys.stdout)
     errors = io.StringIO()
     try:
@@ -51,11 +53,20 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
             raise
         if refused := _refused_by_settings(stop):
             raise refused from None
-        raise SettingError(
-            "{problem} (`{program} --help` lists all options)",
-            problem=_problem(errors.getvalue(), program, option_names(kind)),
-            program=program,
-        ) from None
+        raise _refused(_problem(errors.getvalue(), program, option_names(kind)), program) from None
+
+
+def _refused(problem: Message, program: str) -> SettingError:
+    return SettingError("{problem} (`{program} --help` lists all options)", problem=problem, program=program)
+
+
+def _refuse_single_dash(words: list[str], options: Sequence[str], program: str) -> None:
+    """Raise SettingError for an option of several letters with one dash, as fastText and GloVe have them: it
+    would be taken for the option of its first letter."""
+    for word in words[: words.index("--") if "--" in words else None]:
+        name = word.lstrip("-").partition("=")[0]
+        if len(name) > 1 and not word.startswith("--") and word.startswith("-") and name in options:
+            raise _refused(_unknown_option(word, options), program)
 
 
 def _refused_by_settings(stop: SystemExit) -> SettingError | None:
@@ -89,7 +100,7 @@ def _is_no_option(word: str, options: Sequence[str]) -> bool:
     if re.search(r"[\s+＋*＊×(（]", word):
         return True
     name = word[1:].partition("=")[0].replace("-", "_")
-    return len(name) > 1 and name not in options and not _meant(name, options)
+    return len(name) > 1 and habits.habit_of(name, options) is None and not _similar(name, options)
 
 
 def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
@@ -210,15 +221,26 @@ def _unknown_option(typed: str, options: Sequence[str]) -> Message:
         return Message("There is one argument too many: '{typed}'.", typed=typed)
     flag = typed.partition("=")[0]
     name = flag.lstrip("-").replace("-", "_")
-    if name in options:  # a switch that is on by default
+    if name in options and flag.startswith("--"):  # a switch that is on by default
         return Message("{typed} is the default; --no-{name} turns it off.", typed=flag, name=flag[2:])
-    meant = _meant(name, options)
-    if not meant:
+    habit = habits.habit_of(name, options)
+    if habit is not None and habit.setting:
+        ours = _spelled(habit.setting)
+        return Message("{typed} is called {ours} here.{more}", typed=flag, ours=ours, more=habit.more)
+    if habit is not None:
+        return Message("There is no option {typed}.{more}", typed=flag, more=habit.more)
+    if of_others := setting_of_others(name, options):
+        return Message("There is no option {typed}.{hint}", typed=flag, hint=of_others)
+    close = _similar(name, options)
+    if not close:
         return Message("There is no option {typed}.", typed=flag)
-    close = f"-{meant}" if len(meant) == 1 else f"--{meant.replace('_', '-')}"
-    return Message("There is no option {typed}. Did you mean {close}?", typed=flag, close=close)
+    return Message("There is no option {typed}. Did you mean {close}?", typed=flag, close=_spelled(close))
 
 
-def _meant(name: str, options: Sequence[str]) -> str:
-    """The option that was meant by a name; empty when none is like it."""
-    return meant_setting(name, options) or did_you_mean(name, options).values.get("close", "")
+def _spelled(name: str) -> str:
+    """An option as it is typed."""
+    return f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+
+
+def _similar(name: str, options: Sequence[str]) -> str:
+    return did_you_mean(name, options).values.get("close", "")

@@ -109,11 +109,26 @@ def phrases_command(words: list[str]) -> None:
     from inlaid.config import settings_of
     from inlaid.encode.phrases import Phrases
 
-    kind = reading_options(settings=flagged(settings_of(Phrases, config_values(words))))
+    save = (
+        "save",
+        Annotated[Path | None, tyro.conf.arg(help="also save the phrases, for --phrases of other commands")],
+        dataclasses.field(default=None),
+    )
+    overwrite = (
+        "overwrite",
+        Annotated[bool, tyro.conf.arg(help="replace the file of --save even if it exists")],
+        dataclasses.field(default=False),
+    )
+    kind = reading_options(save, overwrite, settings=flagged(settings_of(Phrases, config_values(words))))
     options: Any = parse(kind, words, "inlaid phrases", phrases_command.__doc__)
     with drawn() as report:
         made = pipeline.phrases(
-            one_of(options), options.output, report=report, **values_of_group(options.settings)
+            one_of(options),
+            options.output,
+            save=options.save,
+            overwrite=options.overwrite,
+            report=report,
+            **values_of_group(options.settings),
         )
     print_report(str(options.output), dict(made.manifest))
 

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from inlaid.collect.normalize import normalizer
 from inlaid.collect.sources import Text
 from inlaid.config import Positive, check, settings_of
 from inlaid.encode.dictionary import normalized, words_of
+from inlaid.encode.joining import JOINED, check_record, joining, read_phrases
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError, UnknownName
@@ -79,8 +80,10 @@ class Encoding:
     sentences: Literal["line", "split", "document"] = "line"
     """Where sentences end: at line ends only, or also at sentence-final punctuation inside lines, or, for
     subwords, not before the end of a document, so that line ends are tokens, too."""
+    phrases: Path | None = None
+    """Join the phrases of this file, which `inlaid phrases --save` wrote, into one word each."""
     min_count: Positive = 5
-    """Words that occur less often are dropped."""
+    """Words that occur less often are dropped; phrases are counted after joining."""
     max_size: Positive | None = None
     """Largest vocabulary size; the most frequent words are kept."""
     special: tuple[str, ...] = ()
@@ -211,11 +214,12 @@ class Corpus:
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer it was encoded with."""
+        encoding = self.manifest["encoding"]
         if self.tokenizer_json is None:
-            return tokenizer_of(self.manifest["encoding"])
+            return tokenizer_of(encoding, self.vocabulary.words)
         from inlaid.encode.subwords.tokenizer import Subwords  # imports the tokenizers library
 
-        return Subwords.from_json(self.tokenizer_json)
+        return joining(Subwords.from_json(self.tokenizer_json), encoding, self.vocabulary.words)
 
     def save(self, folder: Path) -> None:
         """Write the corpus as a folder that `open_corpus` opens."""
@@ -243,10 +247,12 @@ def open_corpus(folder: Path) -> Corpus:
     return Corpus(opened.whole("ids"), opened.whole("offsets"), vocabulary, manifest, tokenizer, opened)
 
 
-def tokenizer_of(recorded: Mapping[str, Any]) -> Tokenizer:
+def tokenizer_of(recorded: Mapping[str, Any], words: Container[str] | None = None) -> Tokenizer:
     """The tokenizer that a manifest or a card records, other than that of subwords. Its dictionary is the
-    words themselves, as they were when the text was encoded."""
-    return encoding_of(recorded).tokenizer_with(tuple(recorded.get("dictionary", ())))
+    words themselves, as they were when the text was encoded. It joins the phrases of the corpus, whose
+    vocabulary is `words`."""
+    tokenizer = encoding_of(recorded).tokenizer_with(tuple(recorded.get("dictionary", ())))
+    return joining(tokenizer, recorded, words)
 
 
 def encoding_of(recorded: Mapping[str, Any]) -> Encoding:
@@ -277,6 +283,7 @@ def _read_manifest(opened: arrays.Arrays) -> dict[str, Any]:
     """What commands and analyses rely on must be there; the rest may be anything."""
     manifest = parse_json_part(opened.path, "manifest", opened.metadata["manifest"])
     refuse_misfit(opened.path, "manifest", manifest, MANIFEST)
+    check_record(opened.path, manifest["encoding"].get(JOINED, []))
     return manifest
 
 
@@ -365,7 +372,20 @@ def encode(
     """
     from inlaid.encode.encoder import encode_text  # imports Numba, which opening a corpus does not need
 
-    return encode_text(text, encoding or Encoding(), report, workers, out)
+    encoding = encoding or Encoding()
+    if encoding.phrases is None:
+        return encode_text(text, encoding, report, workers, out)
+    from inlaid.encode.phrases import join_again
+
+    joins = read_phrases(encoding.phrases)
+    if out is not None:
+        files.can_write(out, folder=True)
+    plain = encode_text(text, dataclasses.replace(encoding, phrases=None), report, workers, None)
+    joined = join_again(plain, joins)
+    if out is None:
+        return joined
+    joined.save(out)
+    return open_corpus(out)
 
 
 def write_corpus(

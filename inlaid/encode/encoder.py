@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -26,7 +26,7 @@ from inlaid.encode.vocabulary import Vocabulary, Words, by_count
 from inlaid.errors import InlaidError, SettingError, SourceError
 from inlaid.kernels.text import hash_table
 from inlaid.report import Report
-from inlaid.shapes import Ids
+from inlaid.shapes import Counts, Ids
 
 VERSION = 1
 LONG_WORD = 100
@@ -62,7 +62,7 @@ def encode_text(
         selected = _all_words(scanned, tokenizer.vocabulary)
     else:
         scanned, encoding, cleaner = _scan_words(source, encoding, workers or os.cpu_count() or 1, folder)
-        selected = _select_words(scanned, encoding)
+        selected = select_words(scanned.counts, scanned.words, encoding)
     note_scripts(encoding, selected.vocabulary, report)
     renumbered = _renumber(scanned, selected.ids, folder)
     manifest = _manifest(encoding, source, scanned, selected, renumbered)
@@ -157,7 +157,7 @@ def _check_token_lists(batch: list[Any], first: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Selected:
+class Selected:
     """The vocabulary, and the words that are not part of it."""
 
     vocabulary: Vocabulary
@@ -167,22 +167,21 @@ class _Selected:
     """Tokens dropped, by reason."""
 
 
-def _all_words(scanned: Scanned, words: list[str]) -> _Selected:
+def _all_words(scanned: Scanned, words: list[str]) -> Selected:
     """The fixed vocabulary of a subword tokenizer: every id stays, nothing is dropped."""
     if not scanned.counts.any():
         raise _no_words()
     ids = np.arange(len(words), dtype=np.int32)
-    return _Selected(Vocabulary(Words.of(words), scanned.counts), ids, {})
+    return Selected(Vocabulary(Words.of(words), scanned.counts), ids, {})
 
 
-def _select_words(scanned: Scanned, encoding: Encoding) -> _Selected:
-    """The words that are frequent enough, in the order of their ids."""
-    counts = scanned.counts
+def select_words(counts: Counts, words_of: Callable[[Any], list[bytes]], encoding: Encoding) -> Selected:
+    """The words that are frequent enough, in the order of their ids; `words_of` has the UTF-8 of words."""
     if not len(counts):
         raise _no_words()
     special = _special_ids(encoding)
     frequent = np.flatnonzero(counts >= encoding.min_count)
-    words = scanned.words(frequent)
+    words = words_of(frequent)
     ranked = by_count(words, counts[frequent])
     seen_special = [place for place, word in enumerate(words) if word in special] if special else []
     if seen_special:
@@ -191,7 +190,7 @@ def _select_words(scanned: Scanned, encoding: Encoding) -> _Selected:
     kept = ranked[:most]
     beyond = ranked[most:]
     if not len(kept) and not seen_special:
-        raise _no_words_left(scanned, encoding, len(special))
+        raise _no_words_left(counts, words_of, encoding, len(special))
     unknown = -1 if encoding.unknown is None else special[encoding.unknown.encode()]
     ids = np.full(len(counts), unknown, np.int32)
     ids[frequent[kept]] = np.arange(len(special), len(special) + len(kept))
@@ -204,7 +203,7 @@ def _select_words(scanned: Scanned, encoding: Encoding) -> _Selected:
         dropped["beyond_max_size"] = int(counts[frequent[beyond]].sum())
     if encoding.unknown is not None:
         dropped = dict.fromkeys(dropped, 0)  # they are used, as the unknown word
-    return _Selected(vocabulary, ids, dropped)
+    return Selected(vocabulary, ids, dropped)
 
 
 def _special_ids(encoding: Encoding) -> dict[bytes, int]:
@@ -227,9 +226,11 @@ def _no_words() -> SourceError:
     )
 
 
-def _no_words_left(scanned: Scanned, encoding: Encoding, special: int) -> InlaidError:
-    most = int(scanned.counts.argmax())
-    if scanned.counts[most] >= encoding.min_count:
+def _no_words_left(
+    counts: Counts, words_of: Callable[[Any], list[bytes]], encoding: Encoding, special: int
+) -> InlaidError:
+    most = int(counts.argmax())
+    if counts[most] >= encoding.min_count:
         return SettingError(
             "max_size is {max_size}, and {special} special words leave no place for words of the text. "
             "Raise max_size.",
@@ -239,10 +240,10 @@ def _no_words_left(scanned: Scanned, encoding: Encoding, special: int) -> Inlaid
     return SourceError(
         "All {words:,} words occur less than {min_count} times (the most frequent, '{word}', {count} times). "
         "Lower min_count, or add more text.",
-        words=len(scanned.counts),
+        words=len(counts),
         min_count=encoding.min_count,
-        word=scanned.words([most])[0].decode("utf-8", "replace"),
-        count=int(scanned.counts[most]),
+        word=words_of([most])[0].decode("utf-8", "replace"),
+        count=int(counts[most]),
     )
 
 
@@ -279,7 +280,7 @@ def _renumber(scanned: Scanned, new_ids: Ids, folder: Path | None) -> _Renumbere
 
 
 def _manifest(
-    encoding: Encoding, source: Source, scanned: Scanned, selected: _Selected, renumbered: _Renumbered
+    encoding: Encoding, source: Source, scanned: Scanned, selected: Selected, renumbered: _Renumbered
 ) -> dict[str, Any]:
     tokens = {
         "read": int(scanned.counts.sum()),

@@ -20,7 +20,7 @@ def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | N
     if encoding is None:
         return [*named]
     dictionaries = [Path(each) for each in parts_of(encoding.dictionary) if names_file(each)]
-    return [*named, *dictionaries, encoding.tokenizer_file]
+    return [*named, *dictionaries, encoding.tokenizer_file, encoding.phrases]
 
 
 def is_encoded(text: Text | Corpus) -> bool:

@@ -6,18 +6,17 @@ new_york, 苹果 手机 -> 苹果手机. Each pass joins pairs; a second pass al
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from inlaid.config import Positive, check, settings_of, values_of
-from inlaid.encode.chinese import HAN
-from inlaid.encode.corpus import Corpus, content_hash
-from inlaid.encode.tokenizers import Token
-from inlaid.encode.vocabulary import Vocabulary
+from inlaid.config import Positive, check, values_of
+from inlaid.encode.corpus import Corpus, Encoding, content_hash, encoding_of
+from inlaid.encode.encoder import select_words
+from inlaid.encode.joining import JOINED, Join, Pass, values_of_joins
 from inlaid.errors import SettingError
 from inlaid.kernels.text import adjacent_pairs
 from inlaid.report import Note, Progress, Report, silent
@@ -25,8 +24,6 @@ from inlaid.shapes import Counts, Ids, Offsets
 
 BLOCK = 1 << 25
 """Pairs counted at a time: 128 MB of ids. Every block reads the whole corpus once."""
-
-_TWO_HAN = re.compile(f"[{HAN}]{{2}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +73,9 @@ class Collocations:
 def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silent) -> Corpus:
     """The same sentences with phrases as words. Pairs are joined within sentences, from left to right.
 
-    A phrase spelled like a word of the vocabulary becomes that word. The manifest records how many tokens
-    were joined to the one before.
+    A phrase spelled like a word of the vocabulary becomes that word. Words are counted again after joining,
+    and those below the `min_count` of the corpus are dropped. The manifest records the phrases, and how many
+    tokens were joined to the one before.
 
     >>> corpus = encode(["new york is new", "in new york", "york"], Encoding(min_count=1))
     >>> joined = join(corpus, Phrases(min_count=1, threshold=0.1))
@@ -85,19 +83,19 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
     (['new_york', 'in', 'is', 'new', 'york'], [0, 2, 3, 1, 0, 4])
     """
     settings = settings or Phrases()
-    text = _Text(corpus.ids, corpus.offsets, {word: id for id, word in enumerate(corpus.vocabulary.words)})
-    passes: list[dict[str, list[str]]] = []
+    text = _text_of(corpus)
+    passes: list[Pass] = []
     for _ in range(settings.passes):
         corpus.refuse_changed()
-        pairs = collocations(text.ids, text.offsets, len(text.words), settings, report)
+        pairs = _without(_never_joined(corpus), text, _collocations(text, settings, report))
         words = list(text.words)
         first = [words[id] for id in pairs.first.tolist()]
         second = [words[id] for id in pairs.second.tolist()]
-        passes.append({"first": first, "second": second})
+        passes.append(Pass(settings.joiner, settings.chinese_joiner, first, second))
         if not len(pairs):
             break
-        text = _joined(text, pairs, settings)
-    found = [len(each["first"]) for each in passes]
+        text = _joined(text, pairs.first, pairs.second, passes[-1])
+    found = [len(each.first) for each in passes]
     if not any(found):
         report(
             Note(
@@ -106,44 +104,49 @@ def join(corpus: Corpus, settings: Phrases | None = None, report: Report = silen
                 threshold=settings.threshold,
             )
         )
-    return _renumbered(corpus, text, {"settings": values_of(settings), "found": found, "passes": passes})
+    return _counted_again(corpus, text, passes, {"settings": values_of(settings), "found": found})
 
 
-def join_tokens(tokens: Sequence[Token], corpus: Corpus) -> list[Token]:
-    """The tokens of a sentence with phrases as one token, as they are in `corpus`. Words that the corpus
-    dropped do not keep their neighbors apart."""
-    passes = [
-        (settings_of(Phrases, record["settings"]), {*zip(each["first"], each["second"], strict=True)})
-        for record in corpus.manifest.get("phrases", ())
-        for each in record["passes"]
-    ]
-    drops = corpus.manifest["encoding"].get("unknown") is None
-    in_phrases = {word for _, pairs in passes for pair in pairs for word in pair}
-    known = [
-        token
-        for token in tokens
-        if not drops or token.text in in_phrases or token.text in corpus.vocabulary.words
-    ]
-    for settings, pairs in passes:
-        known = list(_joined_tokens(known, pairs, settings))
-    dropped = [
-        token
-        for token in tokens
-        if not any(each.start <= token.start and token.end <= each.end for each in known)
-    ]
-    return sorted([*known, *dropped], key=lambda token: token.start)
+def join_again(corpus: Corpus, joins: Sequence[Join]) -> Corpus:
+    """The corpus with phrases that were learned from another one, or from the same: then the result is the
+    same, too."""
+    for join in joins:
+        text = _text_of(corpus)
+        for each in join.passes:
+            known = [
+                (text.words[first], text.words[second])
+                for first, second in zip(each.first, each.second, strict=True)
+                if first in text.words and second in text.words
+            ]
+            pairs = np.array(sorted(known), np.int32).reshape(-1, 2)
+            if len(pairs):
+                text = _joined(text, pairs[:, 0].copy(), pairs[:, 1].copy(), each)
+        found = [len(each.first) for each in join.passes]
+        corpus = _counted_again(corpus, text, join.passes, {"settings": {}, "found": found})
+    return corpus
 
 
-def _joined_tokens(tokens: list[Token], pairs: set[tuple[str, str]], settings: Phrases) -> Iterator[Token]:
-    here = 0
-    while here < len(tokens):
-        first, second = tokens[here], tokens[min(here + 1, len(tokens) - 1)]
-        if second is not first and (first.text, second.text) in pairs:
-            yield Token(_spelled(first.text, second.text, settings), first.start, second.end)
-            here += 2
-        else:
-            yield first
-            here += 1
+def _text_of(corpus: Corpus) -> _Text:
+    words = {word: id for id, word in enumerate(corpus.vocabulary.words)}
+    return _Text(corpus.ids, corpus.offsets, words)
+
+
+def _never_joined(corpus: Corpus) -> set[str | None]:
+    """Special words, and the one that replaces others: they are no part of any phrase."""
+    encoding = corpus.manifest["encoding"]
+    return {*encoding.get("special", ()), encoding.get("unknown")}
+
+
+def _collocations(text: _Text, settings: Phrases, report: Report) -> Collocations:
+    return collocations(text.ids, text.offsets, len(text.words), settings, report)
+
+
+def _without(never: set[str | None], text: _Text, pairs: Collocations) -> Collocations:
+    ids = [text.words[word] for word in never if word is not None and word in text.words]
+    if not ids:
+        return pairs
+    kept = ~(np.isin(pairs.first, ids) | np.isin(pairs.second, ids))
+    return Collocations(pairs.first[kept], pairs.second[kept], pairs.counts[kept], pairs.scores[kept])
 
 
 def collocations(
@@ -232,53 +235,59 @@ def _blocks(bounds: np.ndarray) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def _joined(text: _Text, pairs: Collocations, settings: Phrases) -> _Text:
+def _joined(text: _Text, first: Ids, second: Ids, how: Pass) -> _Text:
+    """The text with these pairs, in ascending order, as words."""
     names = list(text.words)
     words = dict(text.words)
-    spelled = (
-        _spelled(names[a], names[b], settings)
-        for a, b in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
-    )
+    spelled = (how.spelled(names[a], names[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True))
     phrases = np.array([words.setdefault(phrase, len(words)) for phrase in spelled], np.int32)
-    starts = np.searchsorted(pairs.first, np.arange(len(names) + 1))
+    starts = np.searchsorted(first, np.arange(len(names) + 1))
     ids = np.empty_like(text.ids)
     offsets = np.empty_like(text.offsets)
-    filled = adjacent_pairs.join_pairs(text.ids, text.offsets, starts, pairs.second, phrases, ids, offsets)
+    filled = adjacent_pairs.join_pairs(text.ids, text.offsets, starts, second, phrases, ids, offsets)
     return _Text(ids[:filled].copy(), offsets, words)
 
 
-def _spelled(first: str, second: str, settings: Phrases) -> str:
-    both_chinese = _TWO_HAN.match(first[-1:] + second[:1])
-    joiner = settings.chinese_joiner if both_chinese else settings.joiner
-    return first + joiner + second
-
-
-def _renumbered(corpus: Corpus, text: _Text, phrases: dict[str, Any]) -> Corpus:
-    """The joined text and its vocabulary in the usual order, without words that occur only in phrases now."""
+def _counted_again(corpus: Corpus, text: _Text, passes: Sequence[Pass], record: dict[str, Any]) -> Corpus:
+    """The joined text and its vocabulary, counted after joining: a word that occurs less often than
+    `min_count` now is dropped as others are, and so is one that occurs only in phrases."""
     counts = _count_words(text.ids, len(text.words))
-    vocabulary = Vocabulary.of(dict(zip(text.words, counts.tolist(), strict=True)))
-    new = np.full(len(text.words), -1, np.int32)
-    new[[text.words[word] for word in vocabulary.words]] = np.arange(len(vocabulary), dtype=np.int32)
-    ids = new[text.ids]
-    manifest = _manifest(corpus, ids, text.offsets, vocabulary, phrases)
-    return Corpus(ids, text.offsets, vocabulary, manifest, corpus.tokenizer_json)
+    words = [word.encode() for word in text.words]
+    encoding = encoding_of(corpus.manifest["encoding"])
+    if encoding.has_subwords:  # they have no min_count
+        encoding = Encoding(min_count=1)
+    selected = select_words(counts, lambda ids: [words[id] for id in ids], encoding)
+    ids = selected.ids[text.ids]
+    kept = ids >= 0
+    offsets = np.concatenate([[0], np.cumsum(kept)])[text.offsets]
+    offsets = offsets[np.concatenate([[True], np.diff(offsets) > 0])]
+    fallen = [word for id, word in enumerate(text.words) if counts[id] and selected.ids[id] < 0]
+    joined = len(corpus.ids) - len(text.ids)
+    made = Corpus(ids[kept], offsets, selected.vocabulary, corpus.manifest, corpus.tokenizer_json)
+    dropped = {**selected.dropped, "joined": joined}
+    return dataclasses.replace(made, manifest=_manifest(made, corpus, Join(passes, fallen), dropped, record))
 
 
 def _manifest(
-    corpus: Corpus, ids: Ids, offsets: Offsets, vocabulary: Vocabulary, phrases: dict[str, Any]
+    made: Corpus, corpus: Corpus, join: Join, dropped: Mapping[str, int], record: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """How the joined corpus was made from another."""
     before = corpus.manifest
-    joined = len(corpus.ids) - len(ids)
-    dropped = before["tokens"]["dropped"]
-    dropped = {**dropped, "joined": dropped.get("joined", 0) + joined}
+    in_all = dict(before["tokens"]["dropped"])
+    for reason, count in dropped.items():
+        in_all[reason] = in_all.get(reason, 0) + count
     made_from = {
         "of": before["hash"],
-        "tokens": {"read": len(corpus.ids), "used": len(ids), "joined": joined},
+        "tokens": {"read": len(corpus.ids), "used": len(made.ids), "joined": dropped["joined"]},
+        "fallen": len(join.fallen),
     }
+    joins = [*before["encoding"].get(JOINED, []), *values_of_joins([join])]
     return {
         **before,
-        "tokens": {**before["tokens"], "used": len(ids), "dropped": dropped},
-        "words": {**before["words"], "used": len(vocabulary)},
-        "phrases": [*before.get("phrases", []), {**phrases, **made_from}],
-        "hash": content_hash([ids], [offsets], vocabulary),
+        "encoding": {**before["encoding"], JOINED: joins},
+        "sentences": {**before["sentences"], "used": len(made.offsets) - 1},
+        "tokens": {**before["tokens"], "used": len(made.ids), "dropped": in_all},
+        "words": {**before["words"], "used": len(made.vocabulary)},
+        "phrases": [*before.get("phrases", []), {**record, **made_from}],
+        "hash": content_hash([made.ids], [made.offsets], made.vocabulary),
     }

@@ -7,6 +7,7 @@ from typing import Any
 from inlaid.collect.normalize import normalizer, original_span, origins
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, Encoding, encoding_of
+from inlaid.encode.joining import JoiningTokenizer, read_phrases
 from inlaid.encode.tokenizers import HasIds, Tokenized
 from inlaid.errors import SettingError, SourceError
 
@@ -26,15 +27,12 @@ def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tok
     _refuse_surrogates(text)
     encoding = settings_of(Encoding, settings) if corpus is None else encoding_of(corpus.manifest["encoding"])
     tokenizer = encoding.make_tokenizer() if corpus is None else corpus.tokenizer()
+    if encoding.phrases is not None:
+        tokenizer = JoiningTokenizer(tokenizer, read_phrases(encoding.phrases))
     normalized = normalizer(encoding.steps)(text)
     places = origins(text, encoding.steps)
     tokens = tokenizer.tokenize(normalized)
     ids = tokenizer.ids(normalized) if isinstance(tokenizer, HasIds) else None
-    if corpus is not None and "phrases" in corpus.manifest:
-        from inlaid.encode.phrases import join_tokens  # it imports the kernels
-
-        tokens = join_tokens(tokens, corpus)
-        ids = None
     original = None
     if places is not None:
         original = [original_span(places, token.start, token.end) for token in tokens]

@@ -149,7 +149,7 @@ class Bags:
 
     @functools.cached_property
     def numbering(self) -> Numbering:
-        return Numbering(self.words, cleaner_of(self.encoding))
+        return Numbering(self.words, cleaner_of(self.encoding, self.words))
 
     @functools.cached_property
     def _subwords(self) -> Subwords:
@@ -200,10 +200,10 @@ class Bags:
         )
 
 
-def cleaner_of(recorded: Mapping[str, Any]) -> Cleaner:
-    """What cleans texts as a recorded encoding did. Without a record: words, as they are written."""
+def cleaner_of(recorded: Mapping[str, Any], words: Words) -> Cleaner:
+    """What cleans texts as a recorded encoding of these words did. Without a record: words as they are."""
     encoding = encoding_of(recorded)
-    tokenizer = tokenizer_of(recorded)
+    tokenizer = tokenizer_of(recorded, words)
     return Cleaner(tokenizer, encoding.steps if recorded else (), "line", "replace")
 
 

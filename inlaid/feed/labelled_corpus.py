@@ -105,6 +105,8 @@ def _tokens(texts: Any, cleaner: Cleaner, numbering: FastNumbering, report: Repo
 
 
 def _refuse_encoding(encoding: Encoding) -> None:
+    if encoding.phrases is not None:
+        raise SettingError("phrases is for word vectors; a classifier has word_ngrams. Leave it out.")
     if encoding.has_subwords:
         raise SettingError(
             "A classifier reads words, and {tokenizer} makes subwords. Use the tokenizer word, whitespace or "

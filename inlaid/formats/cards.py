@@ -10,6 +10,7 @@ from typing import Any
 
 from inlaid.config import check, settings_of
 from inlaid.encode.corpus import refuse_misfit
+from inlaid.encode.joining import JOINED, check_record
 from inlaid.errors import InlaidError
 from inlaid.report import Note, Report
 from inlaid.untrusted import parse_json, parse_json_part
@@ -70,3 +71,4 @@ def _check_types(path: Path, values: Mapping[str, Any]) -> None:
     for name, example in ENCODING.items():
         if name in encoding:
             refuse_misfit(path, f"card.encoding.{name}", encoding[name], example)
+    check_record(path, encoding.get(JOINED, []))

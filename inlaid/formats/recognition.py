@@ -17,6 +17,7 @@ from inlaid.collect.charset_detection import UTF8, is_utf8
 from inlaid.collect.compression import DecompressedFile
 from inlaid.encode.corpus import is_corpus
 from inlaid.errors import FormatError, InlaidError, SourceError
+from inlaid.formats.pickles import refuse_pickle
 from inlaid.formats.reading import HEAD_BYTES, Start, convert_command
 from inlaid.messages import Advice, Message
 
@@ -36,6 +37,7 @@ def recognized(path: Path, charset: str = UTF8) -> registry.Entry:
     found = _format_of(start)
     if found is not None:
         return found
+    refuse_pickle(start)
     if is_corpus(path):
         raise FormatError(
             "{path} is a corpus; expected vectors. Train on it: "
@@ -81,7 +83,11 @@ def refuse_vectors(paths: Iterable[Path]) -> None:
     """Raise SourceError for vectors where text is expected: numbers can be trained on, too, and words of
     digits would be the result."""
     for path in list(paths)[:MOST_FILES]:
-        found = _vectors_in(path)
+        start = _start_of(path)
+        if start is None:
+            continue
+        refuse_pickle(start)
+        found = _vectors_in(start)
         if found is not None:
             raise SourceError(
                 "{path} holds vectors in the format {format}; expected text. {advice}",
@@ -94,23 +100,30 @@ def refuse_vectors(paths: Iterable[Path]) -> None:
             )
 
 
-def _vectors_in(path: Path) -> registry.Entry | None:
-    """The format of vectors that a file or folder is in without doubt; None otherwise."""
+def _start_of(path: Path) -> Start | None:
+    """The first bytes of a file; None where it cannot be read, which reading it will say."""
     file = file_of(path)
     try:
         if file.is_dir():
-            start = Start(path, b"")
-        elif file.is_file():
-            with DecompressedFile(path) as opened:
-                start = Start(path, opened.read(HEAD_BYTES))
-        else:
+            return Start(path, b"")
+        if not file.is_file():
             return None
+        with DecompressedFile(path) as opened:
+            return Start(path, opened.read(HEAD_BYTES))
+    except (InlaidError, OSError):
+        return None
+
+
+def _vectors_in(start: Start) -> registry.Entry | None:
+    """The format of vectors that a file or folder is in without doubt; None otherwise."""
+    try:
         found = _format_of(start)
     except (InlaidError, OSError):  # reading it will say so
         return None
     if found is None or found.name in TABLES_OF_TEXT:
         return None
-    return found if file.is_dir() or _is_binary(start) or _is_fractions(start) else None
+    is_folder = file_of(start.path).is_dir()
+    return found if is_folder or _is_binary(start) or _is_fractions(start) else None
 
 
 def _is_binary(start: Start) -> bool:

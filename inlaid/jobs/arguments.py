@@ -18,7 +18,7 @@ from inlaid.errors import SettingError
 from inlaid.jobs.init_from import Continuing
 from inlaid.jobs.job import Job
 from inlaid.jobs.safety import Safety
-from inlaid.jobs.training import Method, PreparesText, refusal
+from inlaid.jobs.training import Abilities, Method, PreparesText, refusal
 from inlaid.vectors import Vectors
 
 
@@ -53,6 +53,10 @@ def job_for(
     check_not_encoded(text, encoding, of_encoding)
     if isinstance(chosen, PreparesText) and not is_encoded(text):
         encoding = chosen.prepared(encoding or default_encoding(kind))
+    if encoding is not None and encoding.phrases is not None and kind.abilities.model:
+        raise SettingError(
+            "phrases is for word vectors, and {method} trains a network. Leave it out.", method=name
+        )
     chosen = cast("Method", chosen)
     return Job(name=name, method=chosen, safety=safety or Safety(), continuing=continuing), encoding
 
@@ -71,13 +75,15 @@ def _read_by_method(name: str, kind: Any, path: Path, freeze: bool) -> dict[str,
     return {"init_from": path, "freeze": freeze}
 
 
-def split_settings(settings: dict[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_settings(settings: dict[str, Any], kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Settings of the method, and settings of the encoding; no name belongs to both."""
     of_method = {field.name for field in dataclasses.fields(kind)}
     of_encoding = {field.name for field in dataclasses.fields(Encoding)}
     for name in settings:
         if name not in of_method | of_encoding:
-            raise unknown_setting(name, of_method | of_encoding)
+            continues = getattr(kind, "abilities", Abilities()).init_from
+            others = {"init_from", "freeze"} if continues else set[str]()
+            raise unknown_setting(name, of_method | of_encoding | others)
     return (
         {name: value for name, value in settings.items() if name in of_method},
         {name: value for name, value in settings.items() if name in of_encoding},

@@ -18,6 +18,7 @@ from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
 
 from inlaid.encode.corpus import Corpus, tokenizer_of
+from inlaid.encode.joining import JOINED
 from inlaid.encode.subwords.tokenizer import engine_from
 from inlaid.encode.subwords.word_level import library_normalizer, tokenizer_for, with_normalizer
 from inlaid.encode.tokenizers import Tokenizer
@@ -124,7 +125,8 @@ def word_tokenizer(encoding: Mapping[str, Any], words: list[str], report: Report
 def _cutting(engine: Engine, encoding: Mapping[str, Any]) -> Any:
     """The engine with our own tokenizer in front."""
     known = None if encoding.get("unknown") is not None else frozenset(engine.get_vocab())
-    engine.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(_Cut(tokenizer_of(encoding), known))
+    plain = {**encoding, JOINED: []}  # the library's words are parts of the text, which phrases are not
+    engine.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(_Cut(tokenizer_of(plain), known))
     engine.encoding_of_words = encoding  # pyright: ignore[reportAttributeAccessIssue]
     return engine
 

@@ -154,6 +154,6 @@ def test_a_formula_may_start_with_a_dash(formula: str, same: str, capsys: pytest
 
 def test_a_flag_with_one_dash_is_no_formula(error):
     inlaid.save(inlaid.train("en.txt", "ppmi", dim=4, min_count=1), "v.inlaid")
-    assert "There is no option -topn. Did you mean -n?" in error("analogy", "v.inlaid", "cat", "-topn", "3")
+    assert "-topn is called -n here." in error("analogy", "v.inlaid", "cat", "-topn", "3")
     assert "n is -5; expected at least 1" in error("neighbors", "v.inlaid", "cat", "-n", "-5")
     assert "'-cat' is not among the" in error("similarity", "v.inlaid", "-cat", "cat")

@@ -14,6 +14,7 @@ from inlaid.collect.normalize import Step, normalizer
 from inlaid.collect.truth import Usage
 from inlaid.config import Positive, check
 from inlaid.encode.corpus import tokenizer_of
+from inlaid.encode.joining import joining
 from inlaid.encode.subwords.spelling import forms
 from inlaid.encode.tokenizers import Word
 from inlaid.shapes import Rows, Table, Vector
@@ -186,7 +187,10 @@ class KnownWords:
         """As the training text was tokenized; by the word tokenizer where nothing is known about that."""
         if not self.vectors.card.encoding:
             return Word().words
-        tokenizer = self.vectors.tokenizer or tokenizer_of(self.vectors.card.encoding)
+        recorded = self.vectors.card.encoding
+        words = self.vectors.words
+        tokenizer = self.vectors.tokenizer
+        tokenizer = joining(tokenizer, recorded, words) if tokenizer else tokenizer_of(recorded, words)
         return lambda text: tokenizer.words(self._normalize(text))
 
     @functools.cached_property

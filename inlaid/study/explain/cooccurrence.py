@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inlaid import places
 from inlaid.collect.normalize import normalizer
 from inlaid.config import Positive, Window, check
 from inlaid.encode.corpus import Corpus
@@ -73,21 +76,31 @@ def cooccurrence(
     words: Sequence[str] = (),
     settings: CooccurrenceSettings | None = None,
     *,
+    glove: Path | None = None,
     report: Report = silent,
 ) -> Cooccurrence:
     """How often words occur together in a corpus: the whole table, or the contexts of some words.
 
+    With `glove`, all counts are written for the original GloVe program, which weighs contexts by their
+    distance: use decay.
+
     Args:
         corpus: the folder of a corpus, which `inlaid corpus` writes
         words: the words whose contexts are shown; the most frequent words when none are named
+        glove: write all counts to this folder as the GloVe program reads them: cooccurrence.bin and vocab.txt
     """
     from inlaid.feed import cooccurrence as counting  # it imports the kernels
+    from inlaid.formats.glove_counts import write_counts
 
     settings = settings or CooccurrenceSettings()
     if settings.square and not words:
         raise SettingError("square needs words: name the words to count among.")
     ids = np.array([_id(corpus, word) for word in words], np.int64)
-    cells = counting.cooccurrence(corpus, window=settings.window, decay=settings.decay, report=report)
+    with _claimed(glove, corpus):
+        cells = counting.cooccurrence(corpus, window=settings.window, decay=settings.decay, report=report)
+        if glove is not None:
+            write_counts(glove, cells, corpus.vocabulary)
+            report(Note("{path}: all {cells:,} counts are written.", path=glove, cells=len(cells)))
     if not len(ids):
         ids = np.arange(min(settings.n, len(corpus.vocabulary)))
         if len(ids) < len(corpus.vocabulary):
@@ -107,6 +120,14 @@ def cooccurrence(
         rows[:, columns],
         settings.window,
     )
+
+
+def _claimed(output: Path | None, corpus: Corpus) -> AbstractContextManager[None]:
+    """The lock of the output, if there is one; it must not be in the folder of the corpus."""
+    if output is None:
+        return nullcontext()
+    read = None if corpus.opened is None else corpus.opened.path.parent
+    return places.claimed(output, reads=[read], folder=True)
 
 
 def _id(corpus: Corpus, word: str) -> int:

@@ -248,5 +248,5 @@ def _tokenize(vectors: Vectors, dictionary: tuple[str, ...]) -> Callable[[str], 
     normalize = normalizer(encoding.get("normalize", ()))
     if dictionary:
         encoding["dictionary"] = normalized(dictionary, normalize)
-    tokenizer = vectors.tokenizer or tokenizer_of(encoding)
+    tokenizer = vectors.tokenizer or tokenizer_of(encoding, vectors.words)
     return lambda text: tokenizer.words(normalize(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 import inlaid
 from inlaid.cli import main
-from inlaid.errors import OutOfVocabulary, SettingError
+from inlaid.encode.corpus import Encoding, encode
+from inlaid.errors import OutOfVocabulary, SettingError, WriteError
 
 TEXT = "I like NLP.\nI like deep learning.\nI enjoy flying.\n"
 WORDS = ["I", "like", "enjoy", "NLP", "deep", "learning", "flying"]
@@ -71,3 +73,41 @@ def test_mistakes(folder: Path):
         inlaid.cooccurrence(inlaid.corpus("c"), ["lik"])
     with pytest.raises(SettingError, match="square needs words"):
         inlaid.cooccurrence(inlaid.corpus("c"), square=True)
+
+
+def test_counts_are_written_as_glove_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """The records of the original program: int32, int32, float64, ids from 1, both directions of a pair."""
+    sentences = ["a b a c", "b b 猫", "c a 猫 b"]
+    corpus = encode(sentences, Encoding(min_count=1))
+    expected: dict[tuple[str, str], float] = {}
+    for sentence in sentences:
+        words = sentence.split()
+        for here, word in enumerate(words):
+            for there in range(max(0, here - 2), min(len(words), here + 3)):
+                if there != here:
+                    pair = (word, words[there])
+                    expected[pair] = expected.get(pair, 0) + 1 / abs(here - there)
+    corpus.save(tmp_path / "c")
+    folder = tmp_path / "counts"
+    assert (
+        main(["cooccurrence", str(tmp_path / "c"), "--window", "2", "--decay", "--glove", str(folder)]) == 0
+    )
+    names = [line.split() for line in (folder / "vocab.txt").read_text("utf-8").splitlines()]
+    assert [(word, int(count)) for word, count in names] == [("b", 4), ("a", 3), ("c", 2), ("猫", 2)]
+    records = struct.iter_unpack("<iid", (folder / "cooccurrence.bin").read_bytes())
+    found = {(names[word - 1][0], names[context - 1][0]): count for word, context, count in records}
+    assert found == pytest.approx(expected)
+    assert main(["cooccurrence", str(tmp_path / "c"), "--glove", str(folder)]) == 2  # it exists
+    assert "exists" in capsys.readouterr().err
+    assert main(["cooccurrence", str(tmp_path / "c"), "--glove", str(tmp_path / "c" / "in")]) == 2
+    assert not (tmp_path / "c" / "in").exists()
+    inlaid.cooccurrence(corpus, window=2, decay=True, glove=tmp_path / "again")
+    for name in ("vocab.txt", "cooccurrence.bin"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_word_that_vocab_txt_cannot_hold_is_refused(tmp_path: Path):
+    corpus = encode([["a b", "c"]] * 3, Encoding(min_count=1))
+    with pytest.raises(WriteError, match="'a b' is empty or contains whitespace"):
+        inlaid.cooccurrence(corpus, glove=tmp_path / "counts")
+    assert not (tmp_path / "counts").exists()
