@@ -24,7 +24,7 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for language, vectors in inlaid.demo().items():
         inlaid.draw_map(
-            inlaid.map_words(vectors, WORDS[language].split(), perplexity=2),
+            inlaid.map(vectors, WORDS[language].split(), perplexity=2),
             FOLDER / f"map-{language}.png",
             overwrite=True,
         )
