@@ -11,6 +11,8 @@ from drawing import draw, draw_registered
 
 import inlaid
 from inlaid import registry
+from inlaid.collect import world
+from inlaid.encode.corpus import Encoding
 from inlaid.study.figures import Language
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -28,6 +30,15 @@ if __name__ == "__main__":
             FOLDER / f"map-{language}.png",
             overwrite=True,
         )
+        clusters = inlaid.map(vectors, method="pca", top=150, color="cluster", clusters=6)
+        inlaid.draw_map(clusters, FOLDER / f"map-clusters-{language}.png", overwrite=True)
+        encoding = Encoding()
+        if language == "zh":
+            encoding = Encoding(dictionary=world.dictionary(), force_dictionary=True)
+        corpus = inlaid.corpus(world.sentences(language, words=100_000), encoding=encoding)
+        six = WORDS[language].split()[:6]
+        picture = FOLDER / f"ppmi-{language}.png"
+        inlaid.cooccurrence(corpus, six, n=12, ppmi=True, output=picture, overwrite=True)
     for language in WORDS:
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():
             draw(FOLDER / f"{picture.__name__}-{language}.png", language, size, picture)

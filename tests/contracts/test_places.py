@@ -588,6 +588,7 @@ def test_every_command_that_writes_is_tested_here():
         "world",
         "map",
         "map_texts",
+        "cooccurrence",
         "align",
         "embed",
         "translate",

@@ -151,7 +151,8 @@ def _central(unit: np.ndarray, names: Sequence[str], inside: np.ndarray) -> str:
         return ""
     ids = np.flatnonzero(inside)
     nearest = np.argsort(-(unit[ids] @ unit[ids].mean(axis=0)), kind="stable")[:NAMED_BY]
-    return ", ".join(names[id] for id in ids[nearest].tolist())
+    chosen: list[int] = ids[nearest].tolist()
+    return ", ".join(names[id] for id in chosen)
 
 
 def by_count(counts: np.ndarray | None) -> Coloring:
