@@ -188,7 +188,7 @@ def minilm(figure: Figure, say: Say) -> None:
         "last layer · 最后一层": inlaid.Vectors.of(words, model.embed(words)),
     }
     for axis, (title, vectors) in zip(figure.subplots(1, 2), spaces.items(), strict=True):
-        made = inlaid.map_words(vectors, words, perplexity=2)
+        made = inlaid.map(vectors, words, perplexity=2)
         assert made.quality is not None
         axis.scatter(
             *made.places.T,

@@ -11,6 +11,8 @@ from drawing import draw, draw_registered
 
 import inlaid
 from inlaid import registry
+from inlaid.collect import world
+from inlaid.encode.corpus import Encoding
 from inlaid.study.figures import Language
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -40,10 +42,19 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for language, vectors in inlaid.demo().items():
         inlaid.draw_map(
-            inlaid.map_words(vectors, WORDS[language].split(), perplexity=2),
+            inlaid.map(vectors, WORDS[language].split(), perplexity=2),
             FOLDER / f"map-{language}.png",
             overwrite=True,
         )
+        clusters = inlaid.map(vectors, method="pca", top=150, color="cluster", clusters=6)
+        inlaid.draw_map(clusters, FOLDER / f"map-clusters-{language}.png", overwrite=True)
+        encoding = Encoding()
+        if language == "zh":
+            encoding = Encoding(dictionary=world.dictionary(), force_dictionary=True)
+        corpus = inlaid.corpus(world.sentences(language, words=100_000), encoding=encoding)
+        six = WORDS[language].split()[:6]
+        picture = FOLDER / f"ppmi-{language}.png"
+        inlaid.cooccurrence(corpus, six, n=12, ppmi=True, output=picture, overwrite=True)
     for language in WORDS:
         readme_map(language)
         for picture, size in (part_pictures.PICTURES | model_pictures.PICTURES).items():

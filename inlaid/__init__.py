@@ -32,7 +32,6 @@ _HOMES = {
     "load": "storage:load",
     "load_classifier": "classification:load_classifier",
     "load_model": "neural.checkpoint:load_model",
-    "map_words": "study.map.layout:map_words",
     "phrases": "pipeline:phrases",
     "plan": "pipeline:plan",
     "read_tasks": "study.evaluate.task_files:read_tasks",

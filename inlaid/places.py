@@ -24,14 +24,16 @@ HTML_MARK = b'<meta name="generator" content="Inlaid">'
 """What a page that Inlaid wrote has in its head; at its end it has a seal."""
 SVG_MARK = b"<!-- made by Inlaid -->"
 """The same of a drawing in vectors."""
+PDF_MAGIC = b"%PDF-"
 PNG_MAGIC = b"\x89PNG\r\n"
 PNG_SEAL = b"inLD"
 """The type of the chunk that seals a picture: private, and dropped by whatever edits the picture."""
 PNG_END = 12
 """Bytes of the last chunk of every PNG."""
 HTML_SEAL_BYTES = len("<!-- Inlaid 0123456789abcdef -->\n")
+PDF_SEAL_BYTES = len("% Inlaid 0123456789abcdef\n")
 PNG_SEAL_BYTES = 4 + len(PNG_SEAL) + len("0123456789abcdef") + 4
-NEVER_PART_OF_A_MODEL = (".inlaid", ".vec", ".npz", ".parquet", ".html", ".png", ".svg", locks.LOCK)
+NEVER_PART_OF_A_MODEL = (".inlaid", ".vec", ".npz", ".parquet", ".html", ".png", ".svg", ".pdf", locks.LOCK)
 """Suffixes of files that no reader of a model folder opens; those of compression may hide any other."""
 SAFETENSORS_BRACE = slice(8, 9)
 """Where the header of a safetensors file begins, with a brace."""
@@ -108,7 +110,7 @@ def is_ours(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        if HTML_MARK in head or SVG_MARK in head or head.startswith(PNG_MAGIC):
+        if HTML_MARK in head or SVG_MARK in head or head.startswith((PNG_MAGIC, PDF_MAGIC)):
             return _is_sealed(path.read_bytes())
         if not head or head[SAFETENSORS_BRACE] != b"{":
             return not head
@@ -119,6 +121,8 @@ def is_ours(path: Path) -> bool:
 
 def sealed(content: bytes) -> bytes:
     """A page or picture with a checksum of itself, by which `is_ours` knows that nobody has edited it."""
+    if content.startswith(PDF_MAGIC):  # readers pass over a comment at the end
+        return content + f"% Inlaid {files.checksum(content)}\n".encode()
     if not content.startswith(PNG_MAGIC):
         return content + f"<!-- Inlaid {files.checksum(content)} -->\n".encode()
     body = content[:-PNG_END]
@@ -130,7 +134,8 @@ def sealed(content: bytes) -> bytes:
 def _is_sealed(content: bytes) -> bool:
     if content.startswith(PNG_MAGIC):
         return content == sealed(content[: -PNG_SEAL_BYTES - PNG_END] + content[-PNG_END:])
-    return content == sealed(content[:-HTML_SEAL_BYTES])
+    seal_bytes = PDF_SEAL_BYTES if content.startswith(PDF_MAGIC) else HTML_SEAL_BYTES
+    return content == sealed(content[:-seal_bytes])
 
 
 def _check_not_read(source: Path, writes: Mapping[str, Path], *, is_model: bool) -> None:

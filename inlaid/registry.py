@@ -121,6 +121,7 @@ ENTRIES = (
     Entry("analysis", "ablate", "study.attend.ablate:ablate", "a head or a layer left out", "neural"),
     Entry("analysis", "attribute", "study.attend.attribute:attribute", "what an answer is due to", "neural"),
     Entry("analysis", "map", "study.map.map:map", "words on a plane, and how far to trust the picture"),
+    Entry("analysis", "map_texts", "study.map.texts:map_texts", "texts on a plane, by label"),
     Entry("picture", "matrix", "study.draw.matrix:Matrix", "a matrix as a change of space"),
     Entry("picture", "onehot", "study.draw.onehot:OneHotDistances", "one-hot vectors are equidistant"),
     Entry("picture", "ids", "study.draw.ids:Ids", "ids on one axis collide when they are added"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import io
 import logging
 import os
@@ -54,6 +55,10 @@ COLORS = ("#d9480f", "#b5a7b3", "#1c7ed6")
 """Low, middle and high: orange and blue differ for the colour-blind too."""
 TEXT_COLOR = "#495057"
 LINE_COLOR = "#dee2e6"
+PICTURES = (".png", ".svg", ".pdf")
+"""Suffixes of pictures: pixels, and two formats of vectors."""
+SAVING = {"text.parse_math": False, "svg.hashsalt": "inlaid"}
+"""Settings of matplotlib that count when a figure is saved: the same figure gives the same bytes."""
 
 
 def language_of(texts: Sequence[str]) -> Language:
@@ -112,18 +117,43 @@ class Drawing:
         return text.translate(self.drawable)
 
     def png(self) -> bytes:
-        """The picture. Its metadata has our name, by which it is recognized, but no version: the same figure
-        gives the same bytes."""
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", metadata={"Software": "Inlaid"})
-        return buffer.getvalue()
+        """The picture in pixels."""
+        return saved(self.figure, ".png")
 
     def svg(self) -> bytes:
-        """The picture in vectors. Letters are outlines, so that it looks the same without the fonts; there is
-        no date in it: the same figure gives the same bytes."""
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="svg", metadata={"Creator": "Inlaid", "Date": None})
+        """The picture in vectors."""
+        return saved(self.figure, ".svg")
+
+
+def saved(figure: Any, suffix: str) -> bytes:
+    """A figure as the bytes of a file. Its metadata has our name, by which it is recognized, but no version
+    and no date: the same figure gives the same bytes. Letters of an SVG are outlines, so that it looks the
+    same without the fonts."""
+    form = suffix.lower().removeprefix(".")
+    metadata: dict[str, dict[str, Any]] = {
+        "png": {"Software": "Inlaid"},
+        "svg": {"Creator": "Inlaid", "Date": None},
+        "pdf": {"Creator": "Inlaid", "Producer": None, "CreationDate": None},
+    }
+    buffer = io.BytesIO()
+    with _quiet_fonts(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about scripts whose letters it cannot join
+        with need("matplotlib", extra="explore").rc_context(SAVING):
+            figure.savefig(buffer, format=form, metadata=metadata[form])
+    if form == "svg":
         return buffer.getvalue().replace(b"<svg ", places.SVG_MARK + b"\n<svg ", 1)
+    return buffer.getvalue()
+
+
+@functools.cache
+def _figure_type() -> Any:
+    """matplotlib's Figure, which notebooks show although pyplot does not know it."""
+
+    class Figure(need("matplotlib.figure", extra="explore").Figure):
+        def _repr_png_(self) -> bytes:
+            return saved(self, ".png")
+
+    return Figure
 
 
 @contextlib.contextmanager
@@ -142,7 +172,6 @@ def drawing(
     with _quiet_fonts():
         _find_place_for_fonts()
         matplotlib = need("matplotlib", extra="explore")
-        figures = need("matplotlib.figure", extra="explore")
         backend = need("matplotlib.backends.backend_agg", extra="explore")
         fonts, missing = _fonts(text)
         if missing:
@@ -152,10 +181,12 @@ def drawing(
                     characters=" ".join(sorted(missing)[:10]),
                 )
             )
-        fixed = {"font.family": fonts, "text.parse_math": False, "svg.hashsalt": "inlaid"}
-        with matplotlib.rc_context({**(look or {}), **fixed}), warnings.catch_warnings():
+        with (
+            matplotlib.rc_context({**(look or {}), **SAVING, "font.family": fonts}),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore")  # about scripts whose letters it cannot join
-            figure = figures.Figure(figsize=size, dpi=dpi, layout="constrained")
+            figure = _figure_type()(figsize=size, dpi=dpi, layout="constrained")
             # Not pyplot, which keeps figures and may look for a display.
             yield Drawing(figure, backend.FigureCanvasAgg(figure), _drawable_characters(text, missing))
 

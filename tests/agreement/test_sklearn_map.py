@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.study.map.layout import map_words
+from inlaid.study.map.map import map as map_words
 from inlaid.study.map.quality import measure_map
 from inlaid.vectors import Vectors
 

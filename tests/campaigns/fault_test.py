@@ -188,18 +188,19 @@ def format_writers() -> Iterator[Writer]:
 
 def study_writers(text: Path) -> Iterator[Writer]:
     import inlaid
+    from inlaid.study import figures
     from inlaid.study.map import pictures
-    from inlaid.study.map.layout import map_words
     from inlaid.study.map.pictures import draw_map
 
     vectors = sample()
     source = text.parent / "source.inlaid"
     inlaid.save(vectors, source, report=print_nothing)
-    map = map_words(vectors, [f"w{n}" for n in range(40)], method="pca")
+    map = inlaid.map(vectors, [f"w{n}" for n in range(40)], method="pca")
     yield file_writer("map html", "m.html", lambda path: draw_map(map, path, overwrite=True))
     if importlib.util.find_spec("matplotlib"):
-        drawn = pictures.picture(map)
-        pictures.picture = lambda *_: drawn  # drawing takes a second, and writes nothing
+        drawn = figures.saved(map.figure(), ".png")
+        pictures.figure = lambda *_, **__: None  # drawing takes a second, and writes nothing
+        figures.saved = lambda *_: drawn
         yield file_writer("map png", "m.png", lambda path: draw_map(map, path, overwrite=True))
     yield file_writer(
         "inlaid convert", "v.vec", lambda path: ignore(command("convert", source, path, "--overwrite"))

@@ -95,11 +95,53 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert set(found["quality"]) >= {"k", "false", "missing", "trustworthiness", "continuity"}
 
 
+def test_colors(folder: Path, capsys: pytest.CaptureFixture[str]):
+    words = ["map", "v.inlaid", "cat", "dog", "king", "猫", "--method", "pca", "--json"]
+    assert main([*words, "--labels", "animal", "animal", "person", "动物"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["color"] for each in found["words"]] == ["animal", "animal", "person", "动物"]
+    assert main([*words, "--color", "cluster", "--clusters", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {each["color"] for each in found["words"]} == {1, 2}
+    assert main([*words, "--axis-from", "cat", "dog", "--axis-to", "king", "queen"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["coloring"] == {"by": "axis", "groups": [], "ends": ["cat dog", "king queen"]}
+    assert found["file"] is None
+
+
+@pytest.mark.parametrize("suffix", [".html", ".png", ".svg", ".pdf"])
+def test_texts_of_a_table(suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+    if suffix != ".html":
+        pytest.importorskip("matplotlib", reason="matplotlib comes with the extra `explore`")
+    Path("t.csv").write_text("review,stars\ncat dog,5\nqueen,1\nking queen,1\n", "utf-8")
+    words = ["map-texts", "v.inlaid", "--file", "t.csv", "--column", "review", "--label-field", "stars"]
+    assert main([*words, "--method", "pca", "-o", f"map{suffix}"]) == 0
+    assert capsys.readouterr().out.startswith(f"map{suffix}: 3 texts, PCA\n")
+    assert Path(f"map{suffix}").stat().st_size > 5000
+    assert main([*words, "--method", "pca", "-o", f"map{suffix}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["text"], each["color"]) for each in found["texts"]] == [
+        ("cat dog", "5"),
+        ("queen", "1"),
+        ("king queen", "1"),
+    ]
+
+
 MISTAKES = {
-    "no such form": (["v.inlaid", "-o", "map.svg"], "A map is written as .png or .html; found 'map.svg'."),
+    "no such color": (["v.inlaid", "-o", "map.html", "--color", "red"], "red"),
+    "no labels": (["v.inlaid", "-o", "map.html", "--color", "label"], "Name words and --labels"),
+    "no counts": (["v.inlaid", "-o", "map.html", "--color", "count"], "These vectors have no counts"),
+    "half an axis": (["v.inlaid", "-o", "map.html", "--axis-from", "cat"], "axis_from and axis_to"),
+    "no such form": (
+        ["v.inlaid", "-o", "map.gif"],
+        "A map is written as .png, .svg, .pdf or .html; found 'map.gif'.",
+    ),
     "unknown word": (["v.inlaid", "-o", "map.html", "cat", "quene"], "Did you mean 'queen'?"),
-    "one word": (["v.inlaid", "-o", "map.html", "cat", "--method", "pca"], "at least 2 words"),
-    "three words": (["v.inlaid", "-o", "map.html", "cat", "dog", "king"], "use the method pca"),
+    "one word": (["v.inlaid", "-o", "map.html", "cat", "--method", "pca"], "at least 2 points"),
+    "three words": (
+        ["v.inlaid", "-o", "map.html", "cat", "dog", "king", "--method", "tsne"],
+        "use the method pca",
+    ),
     "nowhere": (["v.inlaid", "-o", "no/map.html"], "there is no folder"),
     "too many": (
         ["v.inlaid", "-o", "map.html", "--top", "1000000"],

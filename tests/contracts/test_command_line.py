@@ -246,6 +246,7 @@ EXAMPLES: dict[str, list[str]] = {
     "inspect": ["config.json"],
     "lens": ["decoder.model", "I saw"],
     "map": ["a.inlaid", "-o", "OUT.html", "--method", "pca", "--top", "50"],
+    "map-texts": ["a.inlaid", "the king eats", "国王 吃 苹果", "-o", "OUT.html", "--method", "pca"],
     "neighbors": ["a.inlaid", "king", "苹果", "-n", "3"],
     "next": ["decoder.model", "I", "--layers"],
     "odd-one-out": ["a.inlaid", "apple", "bananas", "king"],
@@ -316,6 +317,6 @@ def test_the_largest_seed_works(typed: Any, tmp_path: Path):
         if "seed" in settings(name):
             typed("train", name, "text.txt", "-o", tmp_path / "v.inlaid", *flags(name), "--seed", largest)
     for name in COMMANDS:
-        if name not in ("train", "map") and "--seed " in typed(name, "--help").out:
+        if name not in ("train", "map", "map-texts") and "--seed " in typed(name, "--help").out:
             words = [word.replace("OUT", str(tmp_path / name)) for word in EXAMPLES[name]]
             typed(name, *words, "--seed", largest)

@@ -52,6 +52,7 @@ TYPED: dict[str, list[str]] = {
     "inspect": ["config.json"],
     "lens": ["decoder.model", "I"],
     "map": [VECTORS, WORD, "man", "woman", "-o", "out.html", "--method", "pca"],
+    "map-texts": [VECTORS, "the king", "the woman", "-o", "out.html", "--method", "pca"],
     "neighbors": [VECTORS, WORD],
     "next": ["decoder.model", "I"],
     "odd-one-out": [VECTORS, WORD, "man", "apple"],

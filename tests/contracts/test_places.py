@@ -207,6 +207,7 @@ class TestFilesOfOthers:
             ["convert", "a.inlaid", "OUT.npz"],
             ["align", "a.inlaid", "b.inlaid", "same.txt", "-o", "OUT.inlaid"],
             ["map", "a.inlaid", "-o", "OUT.html", "--method", "pca", "--top", "30"],
+            ["map-texts", "a.inlaid", "the king", "an apple", "--method", "pca", "-o", "OUT.html"],
             ["embed", "a.inlaid", "the king", "-o", "OUT.npz"],
             ["embed", "a.inlaid", "the king", "-o", "OUT.parquet"],
             ["embed", "a.inlaid", "the king", "-o", "OUT.inlaid"],
@@ -238,7 +239,7 @@ class TestFilesOfOthers:
         (here / "empty.vec").touch()
         typed("convert", "a.inlaid", "empty.vec")
 
-    @pytest.mark.parametrize("name", ["m.html", "m.png"])
+    @pytest.mark.parametrize("name", ["m.html", "m.png", "m.svg", "m.pdf"])
     def test_an_edited_map_is_no_longer_ours(self, name: str, refused: Any, typed: Any):
         words = ("map", "a.inlaid", "-o", name, "--method", "pca", "--top", "30")
         typed(*words)
@@ -579,7 +580,19 @@ def test_every_command_that_writes_is_tested_here():
         words = ["train", "ppmi"] if name == "train" else [name]
         if "--output" in helped(*words) or name == "convert":
             offered.add(name)
-    writing = {"train", "convert", "corpus", "phrases", "world", "map", "align", "embed", "translate"}
+    writing = {
+        "train",
+        "convert",
+        "corpus",
+        "phrases",
+        "world",
+        "map",
+        "map_texts",
+        "cooccurrence",
+        "align",
+        "embed",
+        "translate",
+    }
     writing |= {"distill"}  # tests/study/use/test_distill.py
     writing |= {"dimensions", "tour"}  # tests/study/explain/test_dimensions.py, tests/tour
     writing |= {"attend", "attend_step", "heads", "ablate", "attribute"}  # tests/study/attend

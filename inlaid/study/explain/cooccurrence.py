@@ -16,7 +16,9 @@ from inlaid.config import Positive, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.subwords.spelling import forms
 from inlaid.errors import OutOfVocabulary, SettingError, did_you_mean
+from inlaid.messages import Message
 from inlaid.report import Note, Report, silent
+from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ class CooccurrenceSettings:
     square: bool = False
     """With named words: count only among these words, so that they are the columns too."""
 
+    ppmi: bool = False
+    """Show PPMI instead of counts: the logarithm of how many times more often two words occur together than
+    by chance, 0 where they do so less often."""
+
     def __post_init__(self) -> None:
         check(self)
 
@@ -53,20 +59,38 @@ class Cooccurrence:
     counts: np.ndarray
     """(word, context)"""
     window: int | None
+    ppmi: np.ndarray | None = None
+    """(word, context): positive pointwise mutual information, by the counts of the whole corpus; None where
+    counts were asked for."""
+    output: Path | None = None
+    """The picture it was drawn to."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """(word, context): what is shown."""
+        return self.counts if self.ppmi is None else self.ppmi
 
     def rows(self) -> Sequence[Row]:
         body = [
-            (word, *map(_shown, counts))
-            for word, counts in zip(self.words, self.counts.tolist(), strict=True)
+            (word, *map(_shown, values))
+            for word, values in zip(self.words, self.values.tolist(), strict=True)
         ]
-        return [("", *self.contexts), *body]
+        return [("", *self.contexts), *body, *figures.written(self.output)]
+
+    def figure(self, *, report: Report = silent) -> Any:
+        """A heat map as matplotlib's Figure, to be shown or changed."""
+        from inlaid.study.explain.cooccurrence_pictures import figure
+
+        return figure(self, report=report)
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "words": list(self.words),
             "contexts": list(self.contexts),
             "counts": plain(self.counts),
+            "ppmi": plain(self.ppmi),
             "window": self.window,
+            "output": None if self.output is None else str(self.output),
         }
 
 
@@ -77,6 +101,8 @@ def cooccurrence(
     settings: CooccurrenceSettings | None = None,
     *,
     glove: Path | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
     report: Report = silent,
 ) -> Cooccurrence:
     """How often words occur together in a corpus: the whole table, or the contexts of some words.
@@ -84,15 +110,20 @@ def cooccurrence(
     With `glove`, all counts are written for the original GloVe program, which weighs contexts by their
     distance: use decay.
 
+    >>> cooccurrence(corpus, ["cat", "dog"], ppmi=True).figure()
+
     Args:
         corpus: the folder of a corpus, which `inlaid corpus` writes
         words: the words whose contexts are shown; the most frequent words when none are named
         glove: write all counts to this folder as the GloVe program reads them: cooccurrence.bin and vocab.txt
+        output: also draw a heat map: .png, .svg or .pdf
     """
     from inlaid.feed import cooccurrence as counting  # it imports the kernels
     from inlaid.formats.glove_counts import write_counts
 
     settings = settings or CooccurrenceSettings()
+    if output is not None:
+        figures.writable(output, Message("A heat map"), suffixes=figures.PICTURES, overwrite=overwrite)
     if settings.square and not words:
         raise SettingError("square needs words: name the words to count among.")
     ids = np.array([_id(corpus, word) for word in words], np.int64)
@@ -114,12 +145,25 @@ def cooccurrence(
     rows = _rows(cells, ids)
     columns = _most_frequent_contexts(rows, settings.n) if words and not settings.square else ids
     known = corpus.vocabulary.words
-    return Cooccurrence(
-        tuple(known[id] for id in ids.tolist()),
-        tuple(known[id] for id in columns.tolist()),
-        rows[:, columns],
-        settings.window,
+    found = Cooccurrence(
+        words=tuple(known[id] for id in ids.tolist()),
+        contexts=tuple(known[id] for id in columns.tolist()),
+        counts=rows[:, columns],
+        window=settings.window,
+        ppmi=_ppmi(cells, rows, columns) if settings.ppmi else None,
+        output=output,
     )
+    if output is not None:
+        figures.write(output, figures.saved(found.figure(report=report), output.suffix))
+    return found
+
+
+def _ppmi(cells: Cells, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """PPMI of the shown cells; sums are those of the whole table."""
+    context_sums = np.bincount(cells.columns, cells.counts, minlength=cells.size)
+    expected = rows.sum(axis=1)[:, None] * context_sums[columns] / max(float(context_sums.sum()), 1.0)
+    ratios = np.divide(rows[:, columns], expected, out=np.ones_like(expected), where=expected > 0)
+    return np.log(np.maximum(ratios, 1))
 
 
 def _claimed(output: Path | None, corpus: Corpus) -> AbstractContextManager[None]:

@@ -6,9 +6,10 @@ neighbors it shows are false, and how many of the closest it does not show.
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,17 +18,14 @@ from inlaid.config import Range, check
 from inlaid.errors import SettingError, SourceError, need
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Places, Rows
-from inlaid.study.analysis import analysis
-from inlaid.study.map.quality import MapQuality, measure_map
-from inlaid.study.search.queries import note_words
-from inlaid.vectors import Vectors, lengths
+from inlaid.study.map.colors import MOST_GROUPS, ColorBy
 
 FEWEST = 4
-"""Words that t-SNE and UMAP need."""
+"""Points that t-SNE and UMAP need."""
 MOST = 100_000
-"""Words on a map at most: more take hours, and cannot be read."""
+"""Points on a map at most: more take hours, and cannot be read."""
 EXACT = 5_000
-"""Up to this many words t-SNE uses exact neighbors and Barnes-Hut; above, approximate neighbors and
+"""Up to this many points t-SNE uses exact neighbors and Barnes-Hut; above, approximate neighbors and
 interpolation."""
 ITERATIONS = (250, 500)
 """Iterations of t-SNE: with early exaggeration, then without."""
@@ -37,18 +35,28 @@ EVERY = 50
 
 @dataclass(frozen=True, kw_only=True)
 class MapSettings:
-    """How words are laid out on a plane."""
+    """How points are laid out on a plane, and what their colors show."""
 
-    method: Literal["pca", "tsne", "umap"] = "tsne"
+    method: Literal["pca", "tsne", "umap"] | None = None
     """pca: the two directions of largest variance; tsne (needs the extra `explore`) and umap (the extra
-    `umap`): keep neighborhoods, not distances."""
+    `umap`): keep neighborhoods, not distances. When not given, tsne where it is installed, otherwise pca."""
+    color: ColorBy | None = None
+    """trust: the share of a point's neighbors that are true; cluster: k-means of the vectors; count: how
+    often a word occurred (needs counts); label: groups (needs labels); axis: between two lists of words
+    (needs axis_from and axis_to). When not given, axis or label where there is one, otherwise trust."""
+    clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8
+    """Color by cluster: how many clusters."""
+    axis_from: tuple[str, ...] = ()
+    """Color by axis: words at one end."""
+    axis_to: tuple[str, ...] = ()
+    """Color by axis: words at the other end."""
     top: Annotated[int, Range(1, MOST)] = 2_000
-    """How many words are drawn when none is named: the first, which files list by frequency."""
+    """How many points are drawn when none is named: the first, which files of vectors list by frequency."""
     sample: bool = False
-    """Draw that many from all words at random, by the seed, instead of the first."""
+    """Draw that many from all at random, by the seed, instead of the first."""
     perplexity: Annotated[float, Range(1)] = 30.0
-    """t-SNE: about how many neighbors hold a word in place; lowered, with a note, where there are too few
-    words."""
+    """t-SNE: about how many neighbors hold a point in place; lowered, with a note, where there are too few
+    points."""
     neighbors: Annotated[int, Range(2)] = 15
     """UMAP: the same."""
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
@@ -59,131 +67,62 @@ class MapSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        listed = bool(self.axis_from) + bool(self.axis_to)
+        if listed == 1 or (self.color == "axis" and not listed):
+            raise SettingError(
+                "An axis leads from some words to others: name at least one in each of axis_from and axis_to."
+            )
+        if listed and self.color not in (None, "axis"):
+            raise SettingError(
+                "axis_from and axis_to are given, but the color is by {color}. Leave one of them out.",
+                color=self.color,
+            )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Map:
-    """Words on a plane, and how far to trust it."""
-
-    words: tuple[str, ...]
-    places: Places
-    settings: MapSettings
-    chosen: Literal["named", "first", "sample"]
-    """Why these words: they were named, they come first, or they were drawn at random."""
-    total: int
-    """Words of the vectors."""
-    quality: MapQuality | None
-    """None where there are too few words to have neighbors."""
-    true: np.ndarray
-    """(word,): share of a word's neighbors on the map that are true; NaN where it was not sampled."""
-    nearest: np.ndarray
-    """(word, k): the true nearest among the words of the map, nearest first; -1 where it was not sampled."""
+def lay_out(unit: Rows, settings: MapSettings, report: Report = silent) -> Places:
+    """A place on the plane for every unit vector. The method is named (see `with_method`)."""
+    assert settings.method is not None
+    _check_size(unit, settings.method)
+    return METHODS[settings.method](unit, settings, report)
 
 
-@analysis
-def map_words(
-    vectors: Vectors,
-    words: Sequence[str] = (),
-    settings: MapSettings | None = None,
-    *,
-    report: Report = silent,
-) -> Map:
-    """Lay words out on a plane: those named, or the first of the vectors.
-
-    Only directions count, as for neighbors: every vector is normalized to length 1 first.
-
-    >>> map_words(vectors, ["cat", "dog", "apple", "orange"], method="pca")
-    """
-    settings = settings or MapSettings()
-    if words:
-        named = _named(words)
-        table = np.stack([vectors[word] for word in named])
-        note_words(vectors, named, report)
-    else:
-        ids = _chosen_ids(vectors, settings)
-        named = [vectors.words[id] for id in ids.tolist()]
-        table = vectors.rows(ids)
-    kept, table = _without_zeros(named, table, report)
-    unit = (table / lengths(table)[:, None]).astype(np.float32)
-    _check_size(unit, settings)
-    places = METHODS[settings.method](unit, settings, report)
-    measured = measure_map(unit, places, seed=settings.seed, report=report)
-    return Map(
-        words=tuple(kept),
-        places=places,
-        settings=settings,
-        chosen=_choice(vectors, words, settings),
-        total=len(vectors),
-        quality=measured.quality,
-        true=measured.true,
-        nearest=measured.nearest,
-    )
-
-
-def _named(words: Sequence[str]) -> list[str]:
-    named = list(dict.fromkeys(words))
-    if len(named) > MOST:
-        raise SettingError(
-            "{words:,} words are too many for a map: at most {most:,} can be drawn.",
-            words=len(named),
-            most=MOST,
-        )
-    return named
-
-
-def _chosen_ids(vectors: Vectors, settings: MapSettings) -> np.ndarray:
-    """The first words, or a random sample of all."""
-    count = min(settings.top, len(vectors))
-    if settings.sample and count < len(vectors):
-        random = np.random.Generator(np.random.Philox(settings.seed))
-        return np.sort(random.choice(len(vectors), count, replace=False))
-    return np.arange(count)
-
-
-def _choice(
-    vectors: Vectors, words: Sequence[str], settings: MapSettings
-) -> Literal["named", "first", "sample"]:
-    if words:
-        return "named"
-    return "sample" if settings.sample and len(vectors) > settings.top else "first"
-
-
-def _without_zeros(words: list[str], table: np.ndarray, report: Report) -> tuple[list[str], np.ndarray]:
-    """The words with a direction, and their rows."""
-    nonzero = lengths(table) > 0
-    zeros = [word for word, held in zip(words, nonzero.tolist(), strict=True) if not held]
-    if zeros:
-        shown = ", ".join(f"'{word}'" for word in zeros[:5])
+def with_method(settings: MapSettings, points: int, report: Report = silent) -> MapSettings:
+    """The settings with a method: t-SNE where none is named, or PCA where t-SNE is not installed or there are
+    too few points for it, which is noted."""
+    if settings.method is not None:
+        return settings
+    if points < FEWEST:
+        return replace(settings, method="pca")
+    if importlib.util.find_spec("openTSNE") is None:
         report(
             Note(
-                "{zeros:,} of {total:,} words have a zero vector, which has no direction; left out: {shown}",
-                zeros=len(zeros),
-                total=len(words),
-                shown=shown if len(zeros) <= 5 else f"{shown} ...",
+                "The map is by PCA, because t-SNE is not installed; it shows neighborhoods better. Run "
+                "`pip install 'inlaid[explore]'`, or choose pca to leave out this note."
             )
         )
-    return [word for word, held in zip(words, nonzero.tolist(), strict=True) if held], table[nonzero]
+        return replace(settings, method="pca")
+    return replace(settings, method="tsne")
 
 
-def _check_size(unit: Rows, settings: MapSettings) -> None:
+def _check_size(unit: Rows, method: str) -> None:
     if len(unit) < 2:
         raise SourceError(
-            "A map needs at least 2 words with a vector that is not zero; found {found}.", found=len(unit)
+            "A map needs at least 2 points with a vector that is not zero; found {found}.", found=len(unit)
         )
-    if settings.method != "pca" and len(unit) < FEWEST:
+    if method != "pca" and len(unit) < FEWEST:
         raise SettingError(
-            "A map by {method} needs at least {fewest} words; found {found}. Name more, or use the method "
+            "A map by {method} needs at least {fewest} points; found {found}. Name more, or use the method "
             "pca.",
-            method=settings.method,
+            method=method,
             fewest=FEWEST,
             found=len(unit),
         )
     if np.abs(unit - unit[0]).max() < 1e-6:  # float32 rounding of equal directions
-        raise SourceError("All these vectors have the same direction: every word would be at one point.")
+        raise SourceError("All these vectors have the same direction: everything would be at one point.")
 
 
 def _pca(unit: Rows, settings: MapSettings, report: Report) -> Places:
-    """The two directions of largest variance. The sign of an axis is arbitrary: the furthest word gets a
+    """The two directions of largest variance. The sign of an axis is arbitrary: the furthest point gets a
     positive coordinate."""
     centered = unit.astype(np.float64) - unit.mean(axis=0, dtype=np.float64)
     wide = centered.shape[1] > len(centered)
@@ -204,10 +143,10 @@ def _tsne(unit: Rows, settings: MapSettings, report: Report) -> Places:
     if perplexity < settings.perplexity:
         report(
             Note(
-                "A perplexity of {wanted:g} needs {needed:.0f} words; with {words}, {used:.1f} was used.",
+                "A perplexity of {wanted:g} needs {needed:.0f} points; with {points}, {used:.1f} was used.",
                 wanted=settings.perplexity,
                 needed=3 * settings.perplexity + 1,
-                words=len(unit),
+                points=len(unit),
                 used=perplexity,
             )
         )
@@ -247,8 +186,8 @@ def _umap(unit: Rows, settings: MapSettings, report: Report) -> Places:
     if neighbors < settings.neighbors:
         report(
             Note(
-                "{words} words have fewer than {wanted} neighbors each; {used} were used.",
-                words=len(unit),
+                "{points} points have fewer than {wanted} neighbors each; {used} were used.",
+                points=len(unit),
                 wanted=settings.neighbors,
                 used=neighbors,
             )

@@ -111,3 +111,52 @@ def test_a_word_that_vocab_txt_cannot_hold_is_refused(tmp_path: Path):
     with pytest.raises(WriteError, match="'a b' is empty or contains whitespace"):
         inlaid.cooccurrence(corpus, glove=tmp_path / "counts")
     assert not (tmp_path / "counts").exists()
+
+
+# --- PPMI and heat maps
+
+
+def test_ppmi_is_that_of_the_whole_table(folder: Path):
+    """Also where only a part is shown: log(count x total / (row sum x column sum)), at least 0."""
+    table = np.array(TABLE, float)
+    expected = np.log(np.maximum(table * table.sum() / np.outer(table.sum(axis=1), table.sum(axis=0)), 1))
+    corpus = inlaid.corpus("c")
+    whole = inlaid.cooccurrence(corpus, WORDS, square=True, window=None, ppmi=True)
+    np.testing.assert_allclose(whole.values, expected)
+    part = inlaid.cooccurrence(corpus, ["deep", "flying"], square=True, window=None, ppmi=True)
+    np.testing.assert_allclose(part.values, expected[[4, 6]][:, [4, 6]])
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_a_heat_map_as_typed(suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("matplotlib", reason="matplotlib comes with the extra `explore`")
+    typed = ["cooccurrence", "c", "like", "I", "--window", "None", "-o", f"heat{suffix}"]
+    assert main(typed) == 0
+    assert f"written to heat{suffix}" in capsys.readouterr().out
+    first = Path(f"heat{suffix}").read_bytes()
+    assert main([*typed, "--json"]) == 0  # one of ours is replaced
+    assert json.loads(capsys.readouterr().out)["output"] == f"heat{suffix}"
+    assert Path(f"heat{suffix}").read_bytes() == first
+    assert main([*typed[:-1], "heat.html"]) == 2
+    assert "A heat map is written as .png, .svg or .pdf; found 'heat.html'." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ppmi", [False, True])
+def test_the_numbers_of_a_heat_map(ppmi: bool, folder: Path):
+    pytest.importorskip("matplotlib", reason="matplotlib comes with the extra `explore`")
+    found = inlaid.cooccurrence(inlaid.corpus("c"), WORDS, square=True, window=None, ppmi=ppmi)
+    axes = found.figure().axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == WORDS
+    assert [text.get_text() for text in axes.get_xticklabels()] == WORDS
+    written = {text.get_position(): float(text.get_text()) for text in axes.texts}
+    shown = {(column, row): value for (row, column), value in np.ndenumerate(found.values) if value > 0}
+    assert written == {place: round(value, 1) for place, value in shown.items()}
+    darkest = np.unravel_index(np.argmax(axes.images[0].get_array()), found.values.shape)
+    assert found.values[darkest] == found.values.max()
+
+
+def test_a_heat_map_in_chinese(tmp_path: Path):
+    pytest.importorskip("matplotlib", reason="matplotlib comes with the extra `explore`")
+    corpus = inlaid.corpus(["我 喜欢 猫", "我 喜欢 狗"], tokenizer="whitespace", min_count=1)
+    figure = inlaid.cooccurrence(corpus, ["喜欢"], window=2).figure()
+    assert figure.get_suptitle() == "词（行）与上下文（列）的共现次数，窗口 2"

@@ -12,7 +12,8 @@ import pytest
 from inlaid.errors import InlaidError, MissingExtra, OutOfVocabulary, SettingError, SourceError, UnknownName
 from inlaid.report import Event, Note, Progress
 from inlaid.study.map import layout as maps
-from inlaid.study.map.layout import map_words
+from inlaid.study.map.map import Map
+from inlaid.study.map.map import map as map_words
 from inlaid.vectors import Vectors
 
 METHODS = ["pca", "tsne", "umap"]
@@ -32,7 +33,7 @@ def groups(each: int = 20, dim: int = 30) -> Vectors:
     return Vectors.of([f"w{id}" for id in range(3 * each)], rows)
 
 
-def notes(vectors: Vectors, *given: Any, **settings: Any) -> tuple[maps.Map, list[str]]:
+def notes(vectors: Vectors, *given: Any, **settings: Any) -> tuple[Map, list[str]]:
     heard: list[Event] = []
     made = map_words(vectors, *given, report=heard.append, **settings)
     return made, [event.text for event in heard if isinstance(event, Note)]
@@ -74,14 +75,14 @@ def test_progress_reaches_its_end():
 
 def test_which_words():
     vectors = groups()
-    assert map_words(vectors, method="pca", top=7).words == tuple(f"w{id}" for id in range(7))
+    assert map_words(vectors, method="pca", top=7).names == tuple(f"w{id}" for id in range(7))
     drawn, again, other = (
         map_words(vectors, method="pca", top=7, sample=True, seed=seed) for seed in (1, 1, 2)
     )
-    assert drawn.words == again.words != other.words
-    assert (drawn.chosen, drawn.total, len(set(drawn.words))) == ("sample", 60, 7)
+    assert drawn.names == again.names != other.names
+    assert (drawn.chosen, drawn.total, len(set(drawn.names))) == ("sample", 60, 7)
     assert map_words(vectors, method="pca", sample=True).chosen == "first"  # all of them: nothing was drawn
-    assert map_words(vectors, ["w3", "w1", "w3"], method="pca").words == ("w3", "w1")
+    assert map_words(vectors, ["w3", "w1", "w3"], method="pca").names == ("w3", "w1")
 
 
 def test_length_does_not_count():
@@ -112,14 +113,14 @@ def test_few_words():
     assert three.quality.k == 1
     needed("tsne")
     made, said = notes(vectors, ["w1", "w2", "w50", "w51"])
-    assert said == ["A perplexity of 30 needs 91 words; with 4, 1.0 was used."]
+    assert said == ["A perplexity of 30 needs 91 points; with 4, 1.0 was used."]
     assert np.isfinite(made.places).all()
 
 
 def test_umap_of_few_words():
     needed("umap")
     made, said = notes(groups(), ["w1", "w2", "w50", "w51"], method="umap")
-    assert said == ["4 words have fewer than 15 neighbors each; 3 were used."]
+    assert said == ["4 points have fewer than 15 neighbors each; 3 were used."]
     assert np.isfinite(made.places).all()
 
 
@@ -135,8 +136,8 @@ def test_words_with_the_same_vector(method: str):
 
 def test_zeros_are_left_out_and_named():
     made, said = notes(Vectors.of(["a", "b", "nothing", "c"], [[1, 0], [0, 1], [0, 0], [1, 1]]), method="pca")
-    assert made.words == ("a", "b", "c")
-    assert said == ["1 of 4 words have a zero vector, which has no direction; left out: 'nothing'"]
+    assert made.names == ("a", "b", "c")
+    assert said == ["1 of 4 points have a zero vector, which has no direction; left out: 'nothing'"]
 
 
 SPACE = Vectors.of(["cat", "dog", "cow", "猫咪", "sky"], [[1, 0], [2, 0], [3, 0], [0, 1], [0, 0]])
@@ -145,14 +146,14 @@ MISTAKES: dict[str, tuple[list[str], dict[str, Any], type[InlaidError], str]] = 
         ["cat"],
         {"method": "pca"},
         SourceError,
-        "at least 2 words with a vector that is not zero; found 1",
+        "at least 2 points with a vector that is not zero; found 1",
     ),
     "only zeros": (["sky"], {"method": "pca"}, SourceError, "found 0"),
     "three words": (
         ["cat", "dog", "猫咪"],
-        {},
+        {"method": "tsne"},
         SettingError,
-        "tsne needs at least 4 words; found 3. Name more, or use the method pca",
+        "tsne needs at least 4 points; found 3. Name more, or use the method pca",
     ),
     "umap too": (["cat", "dog", "猫咪"], {"method": "umap"}, SettingError, "umap needs at least 4"),
     "one direction": (["cat", "dog", "cow"], {"method": "pca"}, SourceError, "have the same direction"),
@@ -165,7 +166,7 @@ MISTAKES: dict[str, tuple[list[str], dict[str, Any], type[InlaidError], str]] = 
         [f"w{id}" for id in range(100_001)],
         {},
         SettingError,
-        "100,001 words are too many for a map",
+        "100,001 points are too many for a map",
     ),
 }
 
@@ -187,3 +188,18 @@ def test_a_missing_extra_is_named(method: str, module: str, extra: str, monkeypa
         MissingExtra, match=rf"{module} is not installed: run `pip install 'inlaid\[{extra}\]'`"
     ):
         map_words(groups(), method=method)
+
+
+def test_the_method_is_one_that_is_installed(monkeypatch: pytest.MonkeyPatch):
+    needed("tsne")
+    assert map_words(groups(), top=20).settings.method == "tsne"
+    made, said = notes(groups(), ["w1", "w2", "w50"])
+    assert (made.settings.method, said) == ("pca", [])  # too few for t-SNE
+    monkeypatch.setitem(sys.modules, "openTSNE", None)
+    made, said = notes(groups())
+    assert made.settings.method == "pca"
+    assert said == [
+        "The map is by PCA, because t-SNE is not installed; it shows neighborhoods better. Run "
+        "`pip install 'inlaid[explore]'`, or choose pca to leave out this note."
+    ]
+    assert notes(groups(), method="pca")[1] == []

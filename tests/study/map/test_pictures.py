@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
-import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,16 @@ import pytest
 
 import inlaid
 from inlaid.errors import MissingExtra, SettingError, WriteError
-from inlaid.report import Event, Note
+from inlaid.report import Event, Note, Report, silent
 from inlaid.study import figures
 from inlaid.study.figures import language_of
-from inlaid.study.map import pictures
+from inlaid.study.map import colors, pictures
+from inlaid.study.map import page as pages
 from inlaid.study.map.captions import caption
-from inlaid.study.map.layout import Map, map_words
-from inlaid.study.map.pictures import draw_map, page, picture
+from inlaid.study.map.map import Map
+from inlaid.study.map.map import map as map_words
+from inlaid.study.map.page import page
+from inlaid.study.map.pictures import draw_map
 from inlaid.vectors import Vectors
 
 NASTY = [
@@ -51,11 +52,8 @@ def of(words: list[str], seed: int = 1) -> Map:
     return map_words(Vectors.of(words, rows), words, method="pca")
 
 
-def content(text: str) -> dict[str, Any]:
-    """What a browser takes for the data: all up to the first end of a script."""
-    found = re.search(r'<script type="application/json" id="content">(.*?)</script', text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+def picture(made: Map, report: Report = silent) -> bytes:
+    return figures.saved(made.figure(report=report), ".png")
 
 
 # --- pictures
@@ -172,7 +170,7 @@ def test_labels_do_not_overlap(matplotlib: Any, monkeypatch: pytest.MonkeyPatch)
     assert meet.sum() == len(boxes)  # each with itself
     assert heard == [
         Note(
-            f"{500 - len(boxes)} of 500 words have no label, for lack of space. "
+            f"{500 - len(boxes)} of 500 points have no label, for lack of space. "
             "The .html form shows each under the pointer."
         )
     ]
@@ -181,12 +179,63 @@ def test_labels_do_not_overlap(matplotlib: Any, monkeypatch: pytest.MonkeyPatch)
 def test_colours_say_which_words_to_trust(matplotlib: Any):
     made = of(["a", "b", "c", "d", "e", "f", "g"])
     views = [
-        pixels(picture(Map(**(vars(made) | {"true": np.full(7, share)})))) for share in (0.0, 1.0, np.nan)
+        pixels(picture(dataclasses.replace(made, coloring=colors.by_trust(np.full(7, share)))))
+        for share in (0.0, 1.0, np.nan)
     ]
-    for view, color in zip(views, (*figures.COLORS[::2], pictures.UNKNOWN), strict=True):
+    for view, color in zip(views, (*figures.COLORS[::2], colors.UNKNOWN), strict=True):
         wanted = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
         dots = np.abs(view[:, :900, :3] - wanted).max(axis=2) < 0.02  # the legend is to the right
         assert dots.sum() > 7 * 50
+
+
+@pytest.mark.parametrize("suffix", figures.PICTURES)
+@pytest.mark.parametrize("words", [["cat", "dog", "cow", "sky"], ["猫", "狗", "牛", "天"]], ids=["en", "zh"])
+def test_every_kind_of_file_is_the_same_twice_and_may_be_replaced(
+    suffix: str, words: list[str], chinese_font: None, tmp_path: Path
+):
+    path = tmp_path / f"map{suffix}"
+    draw_map(of(words), path)
+    first = path.read_bytes()
+    assert first.startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF-"}[suffix])
+    draw_map(of(words), path)
+    assert path.read_bytes() == first
+    path.write_bytes(first + b" ")
+    with pytest.raises(WriteError, match="nothing in it shows that Inlaid wrote it"):
+        draw_map(of(words), path)
+
+
+def test_labels_stay_beside_their_dots_at_another_resolution(matplotlib: Any):
+    """As in SVG and PDF, which have 72 points an inch."""
+    figure = of(["cat", "dog", "cow", "sky"]).figure()
+    axes = figure.axes[0]
+
+    def offsets() -> np.ndarray:
+        figure.canvas.draw()
+        dots = axes.transData.transform(axes.collections[0].get_offsets())
+        labels = [text.get_window_extent().get_points().mean(axis=0) for text in axes.texts]
+        return (np.array(labels) - dots) / figure.dpi
+
+    before = offsets()
+    figure.set_dpi(72)
+    np.testing.assert_allclose(offsets(), before, atol=0.02)
+
+
+def test_a_figure_of_its_own_that_notebooks_show(matplotlib: Any):
+    made = of(["cat", "dog", "cow"])
+    before = dict(matplotlib.rcParams)
+    figure = made.figure("Three words")
+    assert figure.axes[0].get_title() == "Three words"
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert made._repr_html_().startswith('<img src="data:image/png;base64,')
+    assert dict(matplotlib.rcParams) == before
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_a_notebook_without_matplotlib(monkeypatch: pytest.MonkeyPatch):
+    made = of(["cat", "dog", "cow"])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "3 words, PCA" in made._repr_html_()
 
 
 # --- captions
@@ -218,9 +267,9 @@ def test_the_language_of_most_words():
 # --- pages ------------------------------------------------------------------------------------------------
 
 
-def test_no_word_breaks_the_page():
+def test_no_word_breaks_the_page(content: Any):
     found = content(page(of(NASTY), title="</script><script>alert(1)</script>"))
-    assert found["words"] == NASTY
+    assert found["names"] == NASTY
     assert found["title"] == "</script><script>alert(1)</script>"
 
 
@@ -230,21 +279,21 @@ def test_the_page_asks_nobody_for_anything():
     assert "default-src 'none'" in text
 
 
-def test_large_pages_carry_no_neighbors(monkeypatch: pytest.MonkeyPatch):
+def test_large_pages_carry_no_neighbors(content: Any, monkeypatch: pytest.MonkeyPatch):
     made = of([f"w{id}" for id in range(30)])
     assert content(page(made))["nearest"] == made.nearest.tolist()
-    monkeypatch.setattr(pictures, "EMBEDDED", 29)
+    monkeypatch.setattr(pages, "EMBEDDED", 29)
     assert content(page(made))["nearest"] is None
-    unknown = Map(**(vars(made) | {"true": np.full(30, np.nan)}))
+    unknown = dataclasses.replace(made, true=np.full(30, np.nan))
     assert content(page(unknown))["true"] == [None] * 30
 
 
-def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files(content: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made = of(["cat", "dog", "cow"])
     draw_map(made, tmp_path / "map.HTML")
-    assert content((tmp_path / "map.HTML").read_text("utf-8"))["words"] == ["cat", "dog", "cow"]
-    with pytest.raises(SettingError, match="A map is written as .png or .html; found 'map.svg'"):
-        draw_map(made, tmp_path / "map.svg")
+    assert content((tmp_path / "map.HTML").read_text("utf-8"))["names"] == ["cat", "dog", "cow"]
+    with pytest.raises(SettingError, match="A map is written as .png, .svg, .pdf or .html; found 'map.gif'"):
+        draw_map(made, tmp_path / "map.gif")
     with pytest.raises(WriteError, match="there is no folder"):
         draw_map(made, tmp_path / "nowhere" / "map.html")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -259,46 +308,10 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 # -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
-def browser() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
-    pytest.skip("no Chromium or Chrome is installed to open the page in")
-
-
-def opened(
-    browser: str, folder: Path, made: Map, word: str = "", *flags: str, wanted: str = "--dump-dom"
-) -> str:
-    """The page after its scripts have run."""
-    (folder / "map.html").write_text(page(made, title="A map"), "utf-8")
-    address = f"{(folder / 'map.html').as_uri()}#{urllib.parse.quote(word)}"
-    command = [
-        browser,
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        "--window-size=1000,700",
-        f"--user-data-dir={folder / 'profile'}",
-        "--virtual-time-budget=3000",
-        *flags,
-        wanted,
-        address,
-    ]
-    environment = os.environ | {"LANGUAGE": "en"}
-    ended = subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", timeout=120, env=environment
-    )
-    assert ended.returncode == 0, ended.stderr
-    return re.sub(r"<script.*?</script>", "", ended.stdout, flags=re.DOTALL)
-
-
-def test_the_page_opens_and_finds_a_word(browser: str, tmp_path: Path):
+def test_the_page_opens_and_finds_a_word(opened: Any, tmp_path: Path):
     words = ["猫", "狗", "熊猫", "king", "queen", "orange"]
     made = of(words)
-    shown = opened(browser, tmp_path, made, "猫")
+    shown = opened(made, "猫")
     assert "<title>A map</title>" in shown
     labels = re.search(r'data-labels="(\d+)"', shown)
     assert labels
@@ -321,18 +334,18 @@ def shown_near(made: Map, id: int) -> list[int]:
     return np.argsort(apart)[: made.nearest.shape[1]].tolist()
 
 
-def test_words_that_look_like_code_stay_words(browser: str, tmp_path: Path):
-    shown = opened(browser, tmp_path, of(NASTY), "</script>")
+def test_words_that_look_like_code_stay_words(opened: Any, tmp_path: Path):
+    shown = opened(of(NASTY), "</script>")
     assert '<h2 dir="auto">&lt;/script&gt;</h2>' in shown
-    nobody = opened(browser, tmp_path, of(NASTY), "zebra")
+    nobody = opened(of(NASTY), "zebra")
     assert "No matching word." in nobody
     assert "<h2" not in nobody
 
 
-def test_something_is_to_be_seen(browser: str, tmp_path: Path, matplotlib: Any):
+def test_something_is_to_be_seen(opened: Any, tmp_path: Path, matplotlib: Any):
     """Dots in the colours of the legend, letters in ink."""
     made = of([f"w{id}" for id in range(300)])
-    opened(browser, tmp_path, made, wanted=f"--screenshot={tmp_path / 'view.png'}")
+    opened(made, wanted=f"--screenshot={tmp_path / 'view.png'}")
     view = pixels((tmp_path / "view.png").read_bytes())[:, :, :3]
     middle = view[100:450, 200:800]
     assert (np.ptp(middle, axis=2) > 0.2).sum() > 300  # coloured
