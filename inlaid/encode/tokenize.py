@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from inlaid.collect.normalize import normalizer, original_span, origins
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, Encoding, encoding_of
-from inlaid.encode.tokenizers import HasIds, Tokenized
+from inlaid.encode.tokenizers import HasIds, Tokenized, Tokenizer
 from inlaid.errors import SettingError, SourceError
 
 
@@ -24,8 +25,7 @@ def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tok
             names=", ".join(settings),
         )
     _refuse_surrogates(text)
-    encoding = settings_of(Encoding, settings) if corpus is None else encoding_of(corpus.manifest["encoding"])
-    tokenizer = encoding.make_tokenizer() if corpus is None else corpus.tokenizer()
+    encoding, tokenizer = _made(settings) if corpus is None else _of_corpus(corpus)
     normalized = normalizer(encoding.steps)(text)
     places = origins(text, encoding.steps)
     tokens = tokenizer.tokenize(normalized)
@@ -39,6 +39,24 @@ def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tok
     if places is not None:
         original = [original_span(places, token.start, token.end) for token in tokens]
     return Tokenized(normalized, tokens, original, ids)
+
+
+def _made(settings: dict[str, Any]) -> tuple[Encoding, Tokenizer]:
+    """How text is encoded by these settings; without any it is made once, since texts are many."""
+    if not settings:
+        return _made_by_default()
+    encoding = settings_of(Encoding, settings)
+    return encoding, encoding.make_tokenizer()
+
+
+@functools.cache
+def _made_by_default() -> tuple[Encoding, Tokenizer]:
+    encoding = Encoding()
+    return encoding, encoding.make_tokenizer()
+
+
+def _of_corpus(corpus: Corpus) -> tuple[Encoding, Tokenizer]:
+    return encoding_of(corpus.manifest["encoding"]), corpus.tokenizer()
 
 
 def _refuse_surrogates(text: str) -> None:
