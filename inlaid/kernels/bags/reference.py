@@ -47,3 +47,12 @@ def means(table: np.ndarray, ids: np.ndarray, bounds: np.ndarray) -> np.ndarray:
         if len(rows):
             found[text] = table[rows].mean(axis=0)
     return found
+
+
+def weighted_means(
+    table: np.ndarray, composed: np.ndarray, weights: np.ndarray, ids: np.ndarray, bounds: np.ndarray
+) -> np.ndarray:
+    """The mean of the rows of each bag, each times its weight; rows after those of the table are `composed`,
+    and weigh 1."""
+    every = np.concatenate([table * weights[:, None], composed])
+    return means(every, ids, bounds)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inlaid.collect.normalize import Step, normalizer
+from inlaid.collect.normalize import Step, each, normalizer
 from inlaid.collect.truth import Usage
 from inlaid.config import Positive, check
-from inlaid.encode.corpus import tokenizer_of
-from inlaid.encode.joining import joining
 from inlaid.encode.subwords.spelling import forms
-from inlaid.encode.tokenizers import Word
-from inlaid.shapes import Rows, Table, Vector
+from inlaid.shapes import Rows, Table
 from inlaid.vectors import Vectors
+
+if TYPE_CHECKING:  # both import Numba, which tasks of words do without
+    from inlaid.feed.bags import BagIds, Subwords
+    from inlaid.feed.word_rows import WordRows
+
+NONE = -1
+"""The id of a word without a vector."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,26 @@ class OOVSettings:
         check(self)
 
 
+class GrowingTable:
+    """Rows that are appended; `rows` has those so far."""
+
+    def __init__(self, dim: int) -> None:
+        self._room = np.zeros((16, dim), np.float32)
+        self.count = 0
+
+    @property
+    def rows(self) -> Rows:
+        return self._room[: self.count]
+
+    def extend(self, rows: Rows) -> None:
+        count = self.count + len(rows)
+        if count > len(self._room):
+            more = np.zeros((max(count, len(self._room)), self._room.shape[1]), np.float32)
+            self._room = np.concatenate([self._room, more])
+        self._room[self.count : count] = rows
+        self.count = count
+
+
 @dataclass(eq=False)
 class KnownWords:
     """The words and rows of some vectors that take part in a task. It grows as it is asked.
@@ -53,7 +77,6 @@ class KnownWords:
     _found: dict[str, int | None] = field(default_factory=dict[str, int | None])
     """Ids of words that were asked for: the items of a task repeat a few thousand words."""
     _composed_ids: dict[str, int] = field(default_factory=dict[str, int])
-    _composed_rows: list[Vector] = field(default_factory=list[Vector])
 
     @property
     def table(self) -> Table:
@@ -85,11 +108,7 @@ class KnownWords:
     def all_ids(self, words: Sequence[str]) -> np.ndarray:
         """The ids of words in the vocabulary, and of those whose vectors are made from subwords; -1 for words
         without a vector."""
-        ids = self.ids(words)
-        if self.composes:
-            for place in np.flatnonzero(ids < 0).tolist():
-                ids[place] = self._compose(words[place])
-        return ids
+        return self._with_composed(words, self.ids(words))
 
     def rows(self, ids: np.ndarray) -> Rows:
         """The vectors of the ids that `all_ids` gives."""
@@ -98,20 +117,31 @@ class KnownWords:
     @property
     def composed(self) -> Rows:
         """The vectors made from subwords so far."""
-        if not self._composed_rows:
-            return np.zeros((0, self.vectors.dim), np.float32)
-        return np.stack(self._composed_rows)
+        return self._composed_table.rows
 
-    def _compose(self, word: str) -> int:
-        """The id of a word whose vector is made from subwords; -1 where that is impossible, or where the word
-        is in the vocabulary, beyond `top`."""
-        if word not in self._composed_ids:
-            vector = None if word in self.vectors else self.vectors.composed(word)
-            self._composed_ids[word] = -1
-            if vector is not None and vector.any():
-                self._composed_ids[word] = len(self.table) + len(self._composed_rows)
-                self._composed_rows.append(vector)
-        return self._composed_ids[word]
+    @functools.cached_property
+    def _composed_table(self) -> GrowingTable:
+        return GrowingTable(self.vectors.dim)
+
+    def _with_composed(self, words: Sequence[str], ids: np.ndarray) -> np.ndarray:
+        """These ids, and those of words without one whose vectors are made from subwords. Where that is
+        impossible, or where the word is in the vocabulary, beyond `top`, the id is NONE."""
+        missing = np.flatnonzero(ids < 0).tolist()
+        if not self.composes or not missing:
+            return ids
+        asked = [words[place] for place in missing]
+        new = [word for word in dict.fromkeys(asked) if word not in self._composed_ids]
+        if self.settings.top is not None:
+            self._composed_ids |= dict.fromkeys(new, NONE)
+            new = [word for word in new if word not in self.vectors]
+        rows, has_row = self.vectors.composed_rows(new)
+        has_row = has_row & rows.any(axis=1)
+        first = len(self.table) + self._composed_table.count
+        places = np.where(has_row, first - 1 + np.cumsum(has_row), NONE)
+        self._composed_ids |= dict(zip(new, places.tolist(), strict=True))
+        self._composed_table.extend(rows[has_row])
+        ids[missing] = [self._composed_ids[word] for word in asked]
+        return ids
 
     def _within_top(self, id: int | None) -> int | None:
         return id if id is not None and id < len(self.table) else None
@@ -122,7 +152,8 @@ class KnownWords:
             self._found.clear()
         if len(self._composed_ids) > most:
             self._composed_ids.clear()
-            self._composed_rows.clear()
+            self._composed_table = GrowingTable(self.vectors.dim)
+            self.__dict__.pop("_word_rows", None)
 
     def variants(self, ids: np.ndarray) -> np.ndarray:
         """Ids (item, any) with those of all their case variants; rows are filled up by repeating their first
@@ -141,19 +172,54 @@ class KnownWords:
         first_of = {other: id for id, others in self._variants.items() for other in others}
         return np.array([first_of.get(id, id) for id in ids.tolist()], np.int64)
 
-    def sentences(self, texts: Sequence[str]) -> tuple[Rows, np.ndarray]:
-        """The mean of the word vectors of each text, and whether any word of it has one."""
-        cut = [self._tokenize(text) for text in texts]
-        ids = {word: self._id_in_text(word) for word in dict.fromkeys(itertools.chain.from_iterable(cut))}
-        composed = self.composed
-        rows = np.zeros((len(texts), self.vectors.dim), np.float32)
-        known = np.zeros(len(texts), bool)
-        for number, words in enumerate(cut):
-            held = [id for word in words if (id := ids[word]) >= 0]
-            if held:
-                rows[number] = rows_of(self.table, composed, np.array(held)).mean(axis=0)
-                known[number] = True
-        return rows, known
+    def sentences(self, texts: Sequence[str], weights: np.ndarray | None = None) -> tuple[Rows, np.ndarray]:
+        """The mean of the word vectors of each text, and whether any word of it has one. Each word of the
+        table may have a weight; composed words weigh 1."""
+        from inlaid.feed.bags import weighted_means  # it imports Numba
+
+        bags = self.bags(texts)
+        if weights is None:
+            weights = self._equal_weights
+        rows = weighted_means(self.table, self.composed, weights, bags)
+        return rows, np.diff(bags.bounds) > 0
+
+    def bags(self, texts: Sequence[str]) -> BagIds:
+        """The ids of the words of each text that have a vector. Texts are cut as the training text was; by
+        the word tokenizer where nothing is known about that."""
+        if self._subwords is not None:
+            return self._subwords.bags(texts)
+        return self._word_rows.of(texts)
+
+    def without_vector(self, text: str) -> list[str]:
+        """The words of a text that have no vector. Subword tokenizers have a token for every text."""
+        return [] if self._subwords is not None else self._word_rows.without_row(text)
+
+    @functools.cached_property
+    def _equal_weights(self) -> np.ndarray:
+        return np.ones(len(self.table), np.float32)
+
+    @functools.cached_property
+    def _subwords(self) -> Subwords | None:
+        from inlaid.feed.bags import Subwords  # it imports Numba
+
+        vectors = self.vectors
+        if vectors.tokenizer_json is None:
+            return None
+        words = itertools.islice(vectors.words, len(self.table))
+        return Subwords(words, vectors.card.encoding, vectors.tokenizer_json)
+
+    @functools.cached_property
+    def _word_rows(self) -> WordRows:
+        from inlaid.feed.bags import Numbering, cleaner_of  # it imports Numba
+        from inlaid.feed.word_rows import NOT_ASKED, WordRows
+
+        words = self.vectors.words
+        first = np.full(len(words), NOT_ASKED)
+        if self.vectors.mark or not self.settings.fold_case:
+            first[: len(self.table)] = np.arange(len(self.table))
+        return WordRows(
+            Numbering(words, cleaner_of(self.vectors.card.encoding, words)), first, self._ids_in_text
+        )
 
     def alone(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
         """The vector of each word by itself, and whether it has one."""
@@ -169,29 +235,27 @@ class KnownWords:
         all sentences."""
         return self.sentences([each.sentence[slice(*each.span)] for each in usages])
 
-    def _id_in_text(self, word: str) -> int:
-        """The id of a token of a text; -1 for one without a vector. Subword tokens are looked up as they are:
-        "king" is not "Ġking"."""
+    def _ids_in_text(self, words: list[str]) -> np.ndarray:
+        """The ids of tokens of texts that are not among the words as they are written; NONE for those without
+        a vector. Subword tokens are looked up as they are: "king" is not "Ġking"."""
+        ids = np.full(len(words), NONE)
         if self.vectors.mark:
-            found = self._within_top(self.vectors.words.find(word))
-            return -1 if found is None else found
-        found = self.find(word)
-        if found is None:
-            found = self.find(word.lower())
-        if found is None and self.composes:
-            return self._compose(word)
-        return -1 if found is None else found
+            return ids
+        if self.settings.fold_case:
+            ids = self.ids(words)
+        else:
+            lowered = each(str.lower, words)
+            for written in (each(self._normalize, words), lowered, each(self._normalize, lowered)):
+                self._find_forms(words, written, ids)
+        return self._with_composed(words, ids)
 
-    @functools.cached_property
-    def _tokenize(self) -> Callable[[str], list[str]]:
-        """As the training text was tokenized; by the word tokenizer where nothing is known about that."""
-        if not self.vectors.card.encoding:
-            return Word().words
-        recorded = self.vectors.card.encoding
-        words = self.vectors.words
-        tokenizer = self.vectors.tokenizer
-        tokenizer = joining(tokenizer, recorded, words) if tokenizer else tokenizer_of(recorded, words)
-        return lambda text: tokenizer.words(self._normalize(text))
+    def _find_forms(self, words: list[str], written: list[str], ids: np.ndarray) -> None:
+        """Fill in the ids of words that have none yet and are known in another form."""
+        pairs = enumerate(zip(words, written, strict=True))
+        places = [place for place, (word, other) in pairs if other != word and ids[place] < 0]
+        if places:
+            found = self.vectors.words.ids([written[place] for place in places])
+            ids[places] = np.where(found < len(self.table), found, NONE)
 
     @functools.cached_property
     def _normalize(self) -> Step:

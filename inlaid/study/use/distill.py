@@ -19,6 +19,7 @@ from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
 from inlaid.study.analysis import Row, analysis
+from inlaid.study.use.sif import sif_weights, zipf
 from inlaid.vectors import Card, Vectors
 from inlaid.version import VERSION
 
@@ -201,13 +202,12 @@ def principal_components(rows: Table, dim: int | None, report: Report) -> tuple[
 def _weights(kind: str, sif: float, vocabulary: Any, corpus: Corpus | None) -> np.ndarray:
     """A factor for each row that is used."""
     count = int(vocabulary.used.sum())
-    if kind == "none" or sif == 0:
+    if kind == "none":
         return np.ones(count, np.float32)
     if kind == "zipf" or corpus is None:
-        seen = 1 / np.arange(2, count + 2)
-    else:
-        seen = _counts(vocabulary, corpus)[vocabulary.used] + 1.0
-    return (sif / (sif + seen / seen.sum())).astype(np.float32)
+        return sif_weights(zipf(count), sif)
+    seen = _counts(vocabulary, corpus)[vocabulary.used] + 1.0
+    return sif_weights(seen / seen.sum(), sif)
 
 
 def _counts(vocabulary: Any, corpus: Corpus) -> np.ndarray:

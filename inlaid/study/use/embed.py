@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from inlaid import places
-from inlaid.config import Positive, changed_from_default, check
+from inlaid.config import Count, Fraction, Positive, changed_from_default, check
 from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
@@ -21,6 +21,7 @@ from inlaid.shapes import Table
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.use.embedding_files import EmbeddedTexts, check_output, save
 from inlaid.study.use.encoding import unknown_tokens
+from inlaid.study.use.sif import common_components, read_components, remove_components, word_weights
 from inlaid.study.use.texts import chunks, shortened, texts_of
 from inlaid.vectors import Vectors
 
@@ -32,8 +33,10 @@ ACROSS = 5
 """Components shown of each vector."""
 COMPOSED = 50_000
 """Vectors of out-of-vocabulary words kept for the next texts."""
-FOR_VECTORS = ("subwords", "unit")
+FOR_VECTORS = ("subwords", "unit", "weights", "sif", "remove_components", "components")
 """Settings that word vectors have."""
+ONLY_FOR_VECTORS = ("subwords", "weights", "sif")
+"""Settings that models do not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +62,23 @@ class EmbedSettings:
     subwords: bool = True
     """Vectors: compose out-of-vocabulary words of their subwords, where there are any. `--no-subwords`: leave
     them out."""
+    weights: Literal["mean", "sif"] = "mean"
+    """Vectors: all words of a text weigh the same (mean), or frequent words weigh less (sif: a word of
+    probability p weighs sif / (sif + p))."""
+    sif: Fraction = 1e-3
+    """Vectors: the constant of the weights sif; the smaller, the less frequent words weigh."""
+    remove_components: Count = 0
+    """Remove this many components that the texts given have in common: their first principal components, not
+    centered. 1 with the weights sif is the method of Arora et al. 2017."""
+    components: Path | None = None
+    """Remove the components that this .npz has; embed wrote it for other texts, with remove_components."""
     unit: bool = False
     """Scale every vector to length 1."""
 
     def __post_init__(self) -> None:
         check(self)
+        if self.remove_components and self.components is not None:
+            raise SettingError("remove_components and components are given. Give one of them.")
 
 
 @dataclass(frozen=True)
@@ -91,6 +106,8 @@ class Embedded:
     """Texts without one; the first 100."""
     without_count: int
     output: str | None = None
+    components: np.ndarray | None = None
+    """What was removed from all vectors (component, dim)."""
 
     @property
     def dim(self) -> int:
@@ -125,6 +142,7 @@ class Embedded:
             "vectors": plain(self.table),
             "without": plain(self.without),
             "without_count": self.without_count,
+            "components": None if self.components is None else plain(self.components),
             "output": self.output,
         }
 
@@ -143,8 +161,9 @@ def embed(
 ) -> Embedded:
     """One vector for each text: by a model as its folder says, or as the mean of word vectors.
 
-    Word vectors read texts with the tokenizer they were trained with. Words without a vector are left out,
-    and texts without any known word are reported, never given a vector of zeros.
+    Word vectors read texts with the tokenizer they were trained with; frequent words may weigh less (SIF).
+    Words without a vector are left out, and texts without any known word are reported, never given a vector
+    of zeros.
 
     >>> embed(vectors, ["a cat", "猫"]).table.shape
     (2, 300)
@@ -160,23 +179,49 @@ def embed(
     if output is not None:
         check_output(output)
         places.check_replaceable(output, overwrite=overwrite)
-    compute = by_model(model, settings) if isinstance(model, AnyModel) else _by_words(model, settings)
+    compute = by_model(model, settings) if isinstance(model, AnyModel) else _by_words(model, settings, report)
     found = EmbeddedTexts(None if output is None else output.parent)
     for some in chunks(texts_of(texts, file, field, report), CHUNK):
-        table, known = compute.vectors(some)
-        found.add(some, _of_length_1(table) if settings.unit else table, known)
+        found.add(some, *compute.vectors(some))
         report(Progress("embedding", found.done, None, "texts"))
     compute.note(found.done, report)
-    return _result(found, output, report)
+    _note_without(found, report)
+    whole = found.whole()
+    removed = _finish(whole.table, settings)
+    if output is not None:
+        save(dataclasses.replace(whole, components=removed), output, report)
+    kept = found.count if output is None else min(found.count, SHOWN)
+    return Embedded(
+        texts=tuple(whole.texts(0, kept)),
+        numbers=np.array(whole.numbers[:kept]),
+        table=np.array(whole.table[:kept]),
+        count=found.count,
+        without=tuple(TextWithoutVector(*each) for each in found.without),
+        without_count=found.done - found.count,
+        output=None if output is None else str(output),
+        components=removed,
+    )
 
 
-def _of_length_1(table: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    return table / np.where(lengths == 0, 1, lengths)
+def _finish(table: np.ndarray, settings: EmbedSettings) -> np.ndarray | None:
+    """Remove the components that texts share, and scale to length 1, in place; what was removed."""
+    removed = None
+    if settings.components is not None:
+        removed = read_components(settings.components, table.shape[1])
+    elif settings.remove_components:
+        removed = common_components(table, settings.remove_components)
+    if removed is not None:
+        remove_components(table, removed)
+    if settings.unit:
+        for start in range(0, len(table), CHUNK):
+            rows = table[start : start + CHUNK]
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows /= np.where(lengths == 0, 1, lengths)
+    return removed
 
 
-def _result(found: EmbeddedTexts, output: Path | None, report: Report) -> Embedded:
-    """What was embedded, saved if there is an output. Texts without a vector are noted."""
+def _note_without(found: EmbeddedTexts, report: Report) -> None:
+    """Say how many texts have no vector; an error where none has one."""
     if not found.count and found.done == 1:
         raise SettingError(
             "The text {text!r} has no vector: it is empty, or has no word that is known.",
@@ -187,35 +232,24 @@ def _result(found: EmbeddedTexts, output: Path | None, report: Report) -> Embedd
             "None of the {count:,} texts has a vector: they are empty, or have no word that is known.",
             count=found.done,
         )
-    without = tuple(TextWithoutVector(*each) for each in found.without)
-    if without:
+    if found.without:
         report(
             Note(
                 "{count:,} of {total:,} texts have no known word and no vector, such as {text!r}. They are "
                 "left out.",
                 count=found.done - found.count,
                 total=found.done,
-                text=shortened(without[0].text),
+                text=shortened(found.without[0][1]),
             )
         )
-    whole = found.whole()
-    if output is not None:
-        save(whole, output, report)
-    kept = found.count if output is None else min(found.count, SHOWN)
-    return Embedded(
-        texts=tuple(whole.texts(0, kept)),
-        numbers=np.array(whole.numbers[:kept]),
-        table=np.array(whole.table[:kept]),
-        count=found.count,
-        without=without,
-        without_count=found.done - found.count,
-        output=None if output is None else str(output),
-    )
 
 
 def by_model(model: Any, settings: EmbedSettings) -> _ByModel:
-    if not settings.subwords:
-        raise SettingError("subwords is for word vectors; a model has no such setting. Leave it out.")
+    for name in changed_from_default(settings):
+        if name in ONLY_FOR_VECTORS:
+            raise SettingError(
+                "{name} is for word vectors; a model has no such setting. Leave it out.", name=name
+            )
     return _ByModel(_in_precision(check_use(model, "embed"), settings.precision), settings)
 
 
@@ -229,7 +263,7 @@ def _in_precision(model: Any, precision: str | None) -> Any:
     return dataclasses.replace(model, network=network)
 
 
-def _by_words(vectors: Any, settings: EmbedSettings) -> _ByWords:
+def _by_words(vectors: Any, settings: EmbedSettings, report: Report) -> _ByWords:
     if not isinstance(vectors, Vectors):
         raise SettingError(
             "Expected vectors or a model; found {found}. Load them with inlaid.load(file) or "
@@ -241,7 +275,7 @@ def _by_words(vectors: Any, settings: EmbedSettings) -> _ByWords:
             raise SettingError(
                 "{name} is for models; found word vectors. Leave it out.", name=name.replace("_", "-")
             )
-    return _ByWords(vectors, settings)
+    return _ByWords(vectors, settings, report)
 
 
 class _ByModel:
@@ -316,16 +350,17 @@ class _ByModel:
 
 
 class _ByWords:
-    """The mean of word vectors; texts without a known word have none."""
+    """The mean of word vectors, weighted or not; texts without a known word have none."""
 
-    def __init__(self, vectors: Vectors, settings: EmbedSettings) -> None:
+    def __init__(self, vectors: Vectors, settings: EmbedSettings, report: Report) -> None:
         from inlaid.study.evaluate.oov import KnownWords, OOVSettings  # it imports Numba
 
         self.known = KnownWords(vectors, OOVSettings(subwords=settings.subwords))
+        self.weights = None if settings.weights == "mean" else word_weights(vectors, settings.sif, report)
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """A vector for each text (text, dim), and whether it has one."""
-        rows, known = self.known.sentences(texts)
+        rows, known = self.known.sentences(texts, self.weights)
         self.known.forget(COMPOSED)
         return rows, known & rows.any(axis=1)
 

@@ -80,6 +80,8 @@ class WholeTexts:
     blob: np.ndarray
     """The UTF-8 of the texts; text i is blob[offsets[i]:offsets[i + 1]]."""
     offsets: np.ndarray
+    components: np.ndarray | None = None
+    """What was removed from all vectors (component, dim); an npz keeps it."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -142,7 +144,8 @@ def _write_parquet(whole: WholeTexts, path: Path, report: Report) -> None:
 
 
 def _write_npz(whole: WholeTexts, path: Path, report: Report) -> None:
-    """Arrays `numbers`, `table` and `words`, the texts; every text that has a vector is there."""
+    """Arrays `numbers`, `table` and `words`, the texts; every text that has a vector is there. `components`
+    has what was removed from all vectors."""
     longest = 1
     ends_in_zero = False
     for start, stop in whole.blocks():
@@ -151,6 +154,9 @@ def _write_npz(whole: WholeTexts, path: Path, report: Report) -> None:
         ends_in_zero = ends_in_zero or any(text.endswith("\0") for text in texts)
     with files.writing(path) as file, zipfile.ZipFile(file, "w") as archive:
         _write_array(archive, "numbers", whole.numbers.dtype, whole.numbers.shape, [whole.numbers])
+        if whole.components is not None:
+            shape = whole.components.shape
+            _write_array(archive, "components", whole.components.dtype, shape, [whole.components])
         tables = (whole.table[start:stop] for start, stop in whole.blocks())
         _write_array(archive, "table", whole.table.dtype, whole.table.shape, tables)
         if 4 * longest * len(whole) > WIDEST or ends_in_zero:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inlaid.feed.bags import BagIds, BagSettings, TokenIds, hashed_features, means
+from inlaid.feed.bags import BagIds, BagSettings, TokenIds, hashed_features, means, weighted_means
 from inlaid.kernels.bags import reference
 
 SIZE = 20
@@ -48,4 +48,17 @@ def test_means_are_those_of_the_reference_and_zero_for_an_empty_bag():
     ids = random.integers(0, 30, 10).astype(np.int32)
     found = means(table, BagIds(ids, bounds))
     np.testing.assert_allclose(found, reference.means(table, ids, bounds), rtol=1e-5, atol=1e-6)
+    assert not found[1].any()
+
+
+def test_weighted_means_are_those_of_the_reference():
+    random = np.random.default_rng(3)
+    table = random.normal(size=(30, 7)).astype(np.float32)
+    composed = random.normal(size=(5, 7)).astype(np.float32)
+    weights = random.random(30, np.float32)
+    bounds = np.array([0, 3, 3, 20])
+    ids = random.integers(0, 35, 20).astype(np.int32)
+    found = weighted_means(table, composed, weights, BagIds(ids, bounds))
+    expected = reference.weighted_means(table, composed, weights, ids, bounds)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert not found[1].any()

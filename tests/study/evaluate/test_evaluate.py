@@ -183,7 +183,7 @@ def test_tasks_of_words_do_without_numba():
         "import inlaid\n"
         "words = ['king', 'queen', 'boy', 'girl', 'cat']\n"
         "vectors = inlaid.Vectors.of(words, [[2, 1], [2, 0], [1, 1], [1, 0], [0, 3]])\n"
-        "print(len(inlaid.evaluate(vectors)))"
+        "print(len(inlaid.evaluate(vectors, ['world-similarity', 'world-fields'])))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -14,8 +15,13 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
 import inlaid  # noqa: E402
+from inlaid.encode.corpus import tokenizer_of  # noqa: E402
+from inlaid.encode.ngrams import NGrams  # noqa: E402
+from inlaid.encode.tokenizers import Word  # noqa: E402
+from inlaid.encode.vocabulary import Words  # noqa: E402
 from inlaid.errors import SettingError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.study.evaluate.oov import KnownWords  # noqa: E402
 from inlaid.study.use import embed as module  # noqa: E402
 from inlaid.study.use import embedding_files  # noqa: E402
 from inlaid.vectors import Card, Vectors  # noqa: E402
@@ -55,7 +61,7 @@ class TestWordVectors:
         assert found.numbers.tolist() == [0, 3]
         assert [(each.number, each.text) for each in found.without] == [(1, "zebra"), (2, "")]
         assert any("2 of 4 texts have no known word" in str(note) for note in notes)
-        with pytest.raises(SettingError, match="has no vector: it is empty"):
+        with pytest.raises(SettingError, match="The text .zebra. has no vector"):
             inlaid.embed(vectors, "zebra")
 
     def test_a_row_of_zeros_is_no_vector(self):
@@ -82,6 +88,134 @@ class TestWordVectors:
         assert inlaid.embed(vectors, "cat", "dog").table.tolist() == expected
         with pytest.raises(SettingError, match=r"Text 1 is None; expected a string"):
             inlaid.embed(vectors, iter(["cat", None]))  # pyright: ignore
+
+
+class TestWeights:
+    """SIF: a word of probability p weighs sif / (sif + p); what all texts share is removed."""
+
+    def test_frequent_words_weigh_less_by_their_counts(self, vectors: Vectors):
+        counted = dataclasses.replace(vectors, counts=np.array([70, 20, 6, 4]))
+        found = inlaid.embed(counted, ["cat dog", "吃苹果"], weights="sif", sif=0.1)
+        cat, dog, apple, eat = 0.1 / (0.1 + np.array([0.7, 0.2, 0.06, 0.04]))
+        expected = [[cat / 2, dog / 2, 0], [0, 0, (2 * apple + 4 * eat) / 2]]
+        np.testing.assert_allclose(found.table, expected, rtol=1e-6)
+
+    def test_without_counts_the_rank_tells_and_a_note_says_so(self, vectors: Vectors):
+        notes: list[Any] = []
+        found = inlaid.embed(vectors, ["cat", "dog"], weights="sif", sif=0.1, report=notes.append)
+        shares = np.array([1 / 2, 1 / 3, 1 / 4, 1 / 5])
+        weights = 0.1 / (0.1 + shares / shares.sum())
+        np.testing.assert_allclose(found.table, [[weights[0], 0, 0], [0, weights[1], 0]], rtol=1e-6)
+        assert any("have no counts" in str(note) for note in notes)
+
+    def test_composed_words_weigh_1(self, vectors: Vectors):
+        made = dataclasses.replace(vectors, subwords=Halves(), counts=np.array([90, 10, 0, 0]))
+        found = inlaid.embed(made, ["cats dog"], weights="sif", sif=0.1)
+        np.testing.assert_allclose(found.table, [[4, (8 + 0.5) / 2, 4]], rtol=1e-6)
+
+    def test_the_common_component_is_removed(self, typed: Any, tmp_path: Path):
+        random = np.random.default_rng(1)
+        words = [f"w{number}" for number in range(40)]
+        shared = np.array([3.0, 4.0, 0.0]) / 5
+        table = random.normal(size=(40, 3)).astype(np.float32) + 10 * shared
+        inlaid.save(Vectors.of(words, table), tmp_path / "v.inlaid")
+        (tmp_path / "t.txt").write_text("\n".join(words), "utf-8")
+        typed(
+            "embed",
+            tmp_path / "v.inlaid",
+            "--file",
+            tmp_path / "t.txt",
+            "--remove-components",
+            "1",
+            "-o",
+            tmp_path / "t.npz",
+        )
+        with np.load(tmp_path / "t.npz") as arrays:
+            left, removed = arrays["table"], arrays["components"]
+        expected = np.linalg.svd(table.astype(np.float64))[2][:1]
+        np.testing.assert_allclose(np.abs(removed @ expected.T), 1, rtol=1e-6)
+        np.testing.assert_allclose(left @ removed.T, 0, atol=1e-4)
+        np.testing.assert_allclose(left, table - table @ expected.T @ expected, atol=1e-4)
+        new = json.loads(
+            typed("embed", tmp_path / "v.inlaid", "w3 w4", "--components", tmp_path / "t.npz", "--json")
+        )
+        np.testing.assert_allclose(new["vectors"][0], left[3:5].mean(axis=0), atol=1e-5)
+        np.testing.assert_allclose(new["components"], removed)
+
+    def test_what_cannot_be_removed_is_refused(self, file: Path, tmp_path: Path, typed: Any):
+        said = typed("embed", file, "cat", "--remove-components", "1", code=2)
+        assert "expected less than the 1 texts" in said
+        typed("embed", file, "cat", "dog", "-o", tmp_path / "plain.npz")
+        said = typed("embed", file, "cat", "--components", tmp_path / "plain.npz", code=2)
+        assert "has no array 'components'" in said
+        assert "Cannot read" in typed("embed", file, "cat", "--components", tmp_path / "none.npz", code=2)
+        np.savez(tmp_path / "other.npz", components=np.zeros((1, 7), np.float32))
+        said = typed("embed", file, "cat", "--components", tmp_path / "other.npz", code=2)
+        assert "expected components of 3 numbers each" in said
+
+    def test_a_model_has_no_words_to_weigh(self, tiny_models: Path):
+        with pytest.raises(SettingError, match="weights is for word vectors"):
+            inlaid.embed(load_model(tiny_models / "masked"), ["我"], weights="sif")
+
+
+class TestBulk:
+    """Texts are cut, looked up and added up by kernels, many at a time; the same numbers as word by word."""
+
+    TEXTS = (
+        "The CATS sat, cats sleep!",
+        "吃苹果手机，他吃 Apple。",
+        "dog\ncat\rcatfish",
+        "",
+        "Ｃａｔ　ｄｏｇ",
+        "cafe\u0301 zebra caf\u00e9",
+        "ΣΊΣΥΦΟΣ cat's",
+        "猫" * 50,
+    )
+    ENCODINGS: tuple[dict[str, Any], ...] = (
+        {},
+        {"tokenizer": "word", "normalize": ["nfc", "width", "lower"]},
+        {
+            "tokenizer": "word",
+            "normalize": ["nfc", "width", "lower", "simplified"],
+            "dictionary": ["苹果手机"],
+        },
+        {"tokenizer": "whitespace", "normalize": ["nfc", "lower"]},
+        {"tokenizer": "char", "normalize": ["nfc", "lower"]},
+    )
+    WORDS = ("cat", "dog", "苹果", "吃", "苹果手机", "café", "猫", "他", "σίσυφος", "sat", "THE")
+
+    @pytest.mark.parametrize("encoding", ENCODINGS)
+    @pytest.mark.parametrize("subwords", [False, True])
+    def test_as_word_by_word(self, encoding: dict[str, Any], subwords: bool):
+        random = np.random.default_rng(1)
+        table = random.normal(size=(len(self.WORDS), 4)).astype(np.float32)
+        buckets = random.normal(size=(50, 4)).astype(np.float32)
+        ngrams = NGrams(own=table, buckets=buckets, size=50, min_n=2, max_n=3) if subwords else None
+        vectors = Vectors(Words.of(self.WORDS), table, card=Card(encoding=encoding), subwords=ngrams)
+        known = KnownWords(vectors)
+        rows, has_vector = known.sentences(self.TEXTS)
+        for text, row, has in zip(self.TEXTS, rows, has_vector, strict=True):
+            expected = word_by_word(vectors, text)
+            assert has == bool(expected)
+            np.testing.assert_allclose(row, np.mean(expected, axis=0) if expected else 0, atol=1e-6)
+        again, _ = known.sentences(self.TEXTS[::-1])
+        np.testing.assert_array_equal(again[::-1], rows)
+        known.forget(0)  # composed words get other places
+        np.testing.assert_array_equal(known.sentences(self.TEXTS[::-1])[0][::-1], rows)
+
+
+def word_by_word(vectors: Vectors, text: str) -> list[np.ndarray[Any, Any]]:
+    """The vectors of the words of a text: as written, else in lower case, else composed."""
+    if vectors.card.encoding:
+        cut = tokenizer_of(vectors.card.encoding).words(vectors.normalized(text))
+    else:
+        cut = Word().words(text)
+    found: list[Any] = []
+    for word in cut:
+        id = vectors.find(word)
+        id = vectors.find(word.lower()) if id is None else id
+        found.append(vectors.composed(word) if id is None else vectors.table[id])
+    return [each for each in found if each is not None]
 
 
 class TestModels:
