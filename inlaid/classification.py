@@ -27,7 +27,8 @@ from inlaid.jobs.job import Job
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
 from inlaid.neural.kinds import is_model_folder
-from inlaid.report import Note, Report, log
+from inlaid.progress import shows_progress
+from inlaid.report import Note, Report, automatic, log
 from inlaid.study.use.classify import (
     ClassifierTest,
     LogisticClassifier,
@@ -43,6 +44,7 @@ MEASURED = 5_000
 """Texts on which the loss of int8 is measured."""
 
 
+@shows_progress
 def train_classifier(
     texts: Sequence[str] | str | Path | Labelled,
     labels: Sequence[Any] | None = None,
@@ -51,7 +53,7 @@ def train_classifier(
     embedder: Vectors | str | Path | None = None,
     encoding: Encoding | None = None,
     safety: Safety | None = None,
-    report: Report = log,
+    report: Report = automatic,
     **settings: Any,
 ) -> Classifier:
     """Learn a classifier from texts and their labels, or from a file of labelled texts.
@@ -120,7 +122,10 @@ def open_embedder(given: Vectors | str | Path | None, report: Report = log) -> E
     return ModelEmbedder(path.resolve())
 
 
-def load_classifier(path: str | Path, *, model: str | Path | None = None, report: Report = log) -> Classifier:
+@shows_progress
+def load_classifier(
+    path: str | Path, *, model: str | Path | None = None, report: Report = automatic
+) -> Classifier:
     """Read a classifier. `model` is the folder of the model whose vectors it reads, where it has moved."""
     path = Path(path)
     if not path.is_file():
@@ -139,8 +144,9 @@ def load_classifier(path: str | Path, *, model: str | Path | None = None, report
     return dataclasses.replace(classifier, embedder=ModelEmbedder(folder))
 
 
+@shows_progress
 def save_classifier(
-    classifier: Classifier, path: str | Path, *, overwrite: bool = False, report: Report = log
+    classifier: Classifier, path: str | Path, *, overwrite: bool = False, report: Report = automatic
 ) -> None:
     """Write a classifier to one file. `quantized` gives one of a quarter of the size."""
     path = Path(path)
@@ -169,8 +175,9 @@ def quantized(classifier: Classifier, texts: Sequence[str], report: Report = log
     return dataclasses.replace(small, card=dataclasses.replace(classifier.card, scores=scores))
 
 
+@shows_progress
 def test_classifier(
-    classifier: Classifier, texts: Any, labels: Sequence[Any] | None = None, *, report: Report = log
+    classifier: Classifier, texts: Any, labels: Sequence[Any] | None = None, *, report: Report = automatic
 ) -> ClassifierTest:
     """What a classifier gets right on texts with known labels: accuracy with an interval, F1, mistakes."""
     return tested(classifier, labelled_texts(texts, labels, report))

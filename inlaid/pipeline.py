@@ -25,10 +25,12 @@ from inlaid.jobs.paired_text import as_sentences, check_pairs
 from inlaid.jobs.plan import Plan, announce_plan, plan_for
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import EncodesPairs, Method
-from inlaid.report import Report, log, silent
+from inlaid.progress import shows_progress
+from inlaid.report import Report, automatic, silent
 from inlaid.vectors import Vectors
 
 
+@shows_progress
 def train(
     text: Text | Corpus,
     method: str | Method = "ppmi",
@@ -37,7 +39,7 @@ def train(
     safety: Safety | None = None,
     init_from: Vectors | str | Path | None = None,
     freeze: bool = False,
-    report: Report = log,
+    report: Report = automatic,
     **settings: Any,
 ) -> Any:
     """Learn vectors or a model from text, or from a corpus encoded earlier, with a method and its settings.
@@ -74,13 +76,14 @@ def plan(
     return plan_for(text, job.method, encoding)
 
 
+@shows_progress
 def corpus(
     text: Text,
     out: str | Path | None = None,
     *,
     encoding: Encoding | None = None,
     workers: int | None = None,
-    report: Report = log,
+    report: Report = automatic,
     **settings: Any,
 ) -> Corpus:
     """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it."""
@@ -95,13 +98,14 @@ def corpus(
         return encode(text, chosen, report, workers=workers, out=Path(out))
 
 
+@shows_progress
 def phrases(
     text: Corpus | str | Path,
     out: str | Path | None = None,
     *,
     save: str | Path | None = None,
     overwrite: bool = False,
-    report: Report = log,
+    report: Report = automatic,
     **settings: Any,
 ) -> Corpus:
     """A corpus whose collocations are joined into one word ("new york" becomes "new_york"); with `out`, into
@@ -125,7 +129,8 @@ def phrases(
     return joined
 
 
-def demo(*, words: int = 300_000, seed: int = 1, report: Report = log) -> dict[world.Language, Vectors]:
+@shows_progress
+def demo(*, words: int = 300_000, seed: int = 1, report: Report = automatic) -> dict[world.Language, Vectors]:
     """Vectors of the embedded world, one space for each language."""
     return {
         "zh": train(

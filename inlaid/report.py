@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -29,6 +30,20 @@ class Progress:
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
+@dataclass(frozen=True)
+class Epoch:
+    """One pass over the data is done, the `number`-th of `total`."""
+
+    number: int
+    total: int
+    loss: float | None
+    """The mean loss per example, weighted towards the last steps; None where there is none."""
+    held_out: float | None
+    """The loss on held-out sentences when it was last measured; None where none are held out."""
+    seconds: float
+    """Since the beginning of the run, also over interruptions."""
+
+
 class Note(Message):
     """A sentence the user should read: a choice that was made, something left out."""
 
@@ -42,9 +57,9 @@ COMPILING_EACH_TIME = Note(
     "Compiling kernels. This takes some seconds in every run, because there is no folder to keep them in. "
     "Set NUMBA_CACHE_DIR to a folder that can be written."
 )
-Event = Progress | Note
+Event = Progress | Epoch | Note
 Report = Callable[[Event], None]
-"""A listener. The library sends events; only the command line draws them."""
+"""A listener. The library sends events; `progress.py` draws them."""
 
 
 def silent(event: Event) -> None:
@@ -56,13 +71,25 @@ def log(event: Event) -> None:
     logger = logging.getLogger("inlaid")
     if isinstance(event, Note):
         logger.warning(event.text)
+    elif isinstance(event, Epoch):
+        logger.info("epoch %s of %s: loss %s", event.number, event.total, event.loss)
     else:
         logger.debug("%s: %s of %s %s", event.stage, event.done, event.total, event.unit)
+
+
+def automatic(event: Event) -> None:
+    """Listen as suits the place: a bar in a terminal or notebook, the log where nobody watches.
+
+    A default to be recognized: functions that take it open a bar (see `progress.shows_progress`).
+    """
+    log(event)
 
 
 _compilation_listeners: list[Callable[[str], None]] = []
 _announced = False
 _kept = True
+_compiling_since: float | None = None
+_compiling_seconds = 0.0
 
 
 def compilations_are_not_kept() -> None:
@@ -95,6 +122,27 @@ def announce_compilation(kernel: str) -> None:
     if not _compilation_listeners and not _announced and not in_child:
         _announced = True
         log(compiling_note())
+
+
+def compilation_began() -> None:
+    """The clock of the work stands still from now on; compilations inside this one change nothing."""
+    global _compiling_since
+    if _compiling_since is None:
+        _compiling_since = time.monotonic()
+
+
+def compilation_ended() -> None:
+    global _compiling_since, _compiling_seconds
+    if _compiling_since is not None:
+        _compiling_seconds += time.monotonic() - _compiling_since
+        _compiling_since = None
+
+
+def working_time() -> float:
+    """Seconds, without those that kernels took to compile: what speeds and times left are made of."""
+    since = _compiling_since
+    now = time.monotonic() if since is None else since
+    return now - _compiling_seconds
 
 
 def counted(items: Iterable[T], stage: str, *, unit: str, report: Report, every: int = 1000) -> Iterator[T]:

@@ -28,13 +28,17 @@ from inlaid.messages import Advice, Message
 from inlaid.neural.families import family_of
 from inlaid.neural.kinds import is_model_folder
 from inlaid.neural.sizes import parameters
-from inlaid.report import Note, Report, log, silent
+from inlaid.progress import shows_progress
+from inlaid.report import Note, Report, automatic, silent
 from inlaid.study.search.packing import loss_of_packing
 from inlaid.untrusted import check_regular
 from inlaid.vectors import Vectors
 
 
-def load(path: str | Path, *, format: str | None = None, report: Report = log, **reading: Any) -> Vectors:
+@shows_progress
+def load(
+    path: str | Path, *, format: str | None = None, report: Report = automatic, **reading: Any
+) -> Vectors:
     """Read vectors from a file or folder; the format is recognized by the content unless it is named.
 
     >>> vectors = load("glove.6B.300d.txt.gz", top=100_000)
@@ -60,6 +64,7 @@ def _refuse_packed(path: Path, format: registry.Entry) -> None:
         )
 
 
+@shows_progress
 def save(
     vectors: Vectors,
     path: str | Path,
@@ -67,7 +72,7 @@ def save(
     format: str | None = None,
     dtype: Dtype = "float32",
     overwrite: bool = False,
-    report: Report = log,
+    report: Report = automatic,
 ) -> None:
     """Write vectors in the format that is named, or that the suffix of `path` means.
 
@@ -109,6 +114,7 @@ def _lost(vectors: Vectors, stores: tuple[Part, ...]) -> list[Part]:
     return [name for name, part in parts.items() if part is not None and name not in stores]
 
 
+@shows_progress
 def convert(
     source: str | Path,
     target: str | Path,
@@ -117,7 +123,7 @@ def convert(
     format: str | None = None,
     dtype: Dtype = "float32",
     overwrite: bool = False,
-    report: Report = log,
+    report: Report = automatic,
     **reading: Any,
 ) -> Vectors:
     """Read vectors from one file and write them to another. `format` is that of the target; `source_format`
@@ -185,7 +191,8 @@ def _format_of(path: Path) -> str:
     )
 
 
-def info(path: str | Path, *, report: Report = log, **reading: Any) -> dict[str, Any]:
+@shows_progress
+def info(path: str | Path, *, report: Report = automatic, **reading: Any) -> dict[str, Any]:
     """What a file of vectors, a corpus or the folder of a model contains, and how it was made."""
     if is_corpus(Path(path)):
         manifest = dict(open_corpus(Path(path)).manifest)

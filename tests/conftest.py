@@ -10,9 +10,15 @@ import dataclasses
 import importlib.util
 import inspect
 import os
+import pty
 import signal
+import struct
+import subprocess
+import sys
+import termios
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fcntl import ioctl
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_type_hints
 
@@ -146,6 +152,54 @@ def typed(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         return err if code else out
 
     return run
+
+
+class Ended(NamedTuple):
+    """A process that ran in a terminal: its exit code and everything that was shown."""
+
+    code: int
+    shown: str
+
+
+def _in_terminal(code: str, folder: Path, **variables: str) -> Ended:
+    """Run Python code in a terminal of 80 columns and 24 rows."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "NO_COLOR", "CI", "PYTEST_CURRENT_TEST")
+    }
+    environment |= {"TERM": "xterm-256color", **variables}
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    ) as program:
+        os.close(theirs)
+        shown = b""
+        while block := _read_terminal(ours):
+            shown += block
+    os.close(ours)
+    return Ended(program.returncode, shown.decode("utf-8"))
+
+
+def _read_terminal(terminal: int) -> bytes:
+    """What was written since; nothing once the program has ended."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says EIO when the other end is closed
+        return b""
+
+
+@pytest.fixture
+def in_terminal() -> Callable[..., Ended]:
+    """Run Python code in a pseudo-terminal: `in_terminal(code, folder, VARIABLE="value")`."""
+    return _in_terminal
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -22,11 +22,12 @@ from inlaid.commands.options import (
     reading_values,
 )
 from inlaid.commands.parsing import dashes_kept, parse, without_mark
-from inlaid.commands.terminal import GrowingText, drawn, print_json, print_rows
+from inlaid.commands.terminal import GrowingText, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import SettingError, need
 from inlaid.neural.kinds import AnyModel, is_model_folder
+from inlaid.progress import drawn
 from inlaid.report import Report
 from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
 from inlaid.vectors import Vectors

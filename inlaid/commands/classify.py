@@ -15,10 +15,11 @@ from tyro.conf import Positional
 from inlaid import registry
 from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, values_of_group
 from inlaid.commands.parsing import later, parse
-from inlaid.commands.terminal import as_typed, drawn, listed, print_json, print_rows
+from inlaid.commands.terminal import as_typed, listed, print_json, print_rows
 from inlaid.errors import Diverged, SettingError, UnknownName
 from inlaid.locks import short_name
 from inlaid.messages import Message
+from inlaid.progress import drawn
 from inlaid.registry import Entry
 from inlaid.report import Note, Report
 

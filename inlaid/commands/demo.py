@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from inlaid.commands.terminal import drawn, print_rows
+from inlaid.commands.terminal import print_rows
 from inlaid.errors import OutOfVocabulary
 from inlaid.messages import spoken_language
+from inlaid.progress import drawn
 from inlaid.report import Progress, Report
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ import tyro
 from inlaid import registry
 from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, values_of_group
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import drawn, listed, print_json, print_rows
+from inlaid.commands.terminal import listed, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.messages import spoken_language
+from inlaid.progress import drawn
 
 LANG_HELP = "zh or en; by default that of the locale"
 

@@ -1,9 +1,8 @@
-"""The terminal: lines that fit it, tables, tokens in colour, progress bars."""
+"""The terminal: lines that fit it, tables, tokens in colour."""
 
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
 import itertools
 import json
@@ -12,14 +11,13 @@ import re
 import shlex
 import shutil
 import sys
-import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inlaid.marked import Marked
-from inlaid.report import Event, Note, Progress, Report, compiling_note, hearing_compilations, time_in_words
+from inlaid.report import Note
 
 if TYPE_CHECKING:
     from inlaid.encode.tokenizers import Tokenized
@@ -34,10 +32,6 @@ UNBROKEN = re.compile(
     rf"[“‘（《【]*(?:[^{WIDE}“”‘’]+|[{WIDE}])(?:[，。、；：！？）》】”’…]|(?<=[^{WIDE}])[”’])*|.", re.DOTALL
 )
 """What stays on one line: a word, or a Chinese character, with the marks that belong to it."""
-LINE_EVERY = 10.0
-"""Seconds between lines of progress where no bar can be drawn."""
-
-
 ESCAPED: dict[str, int] = {}
 """How many characters were written as their codes, by the encoding that lacks them."""
 
@@ -249,96 +243,3 @@ def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | Non
         console.print(
             "places are in the normalized text: the normalization keeps none in the original", style="dim"
         )
-
-
-@contextlib.contextmanager
-def drawn(*, bars_shown: bool = True) -> Iterator[Report]:
-    """Where the library reports to: a progress bar for each stage; without a terminal, or where bars would
-    come between text that is shown, a line now and then."""
-    from rich import progress
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.TaskProgressColumn(),
-        progress.TextColumn("{task.fields[figures]}"),
-    )
-    with progress.Progress(
-        *columns, console=console, transient=True, disable=not (console.is_terminal and bars_shown)
-    ) as bars:
-        drawing = _Drawing(bars, console)
-        with hearing_compilations(drawing.compiling):
-            yield drawing
-
-
-class _Drawing:
-    """Draws notes and progress."""
-
-    def __init__(self, bars: Any, console: Any) -> None:
-        self.bars = bars
-        self.console = console
-        self.tasks: dict[str, Any] = {}
-        self.began: dict[str, tuple[float, int]] = {}
-        """When the first event of a stage came, and how much was done by then: resumed work does not start at
-        0."""
-        self.compiled = 0
-        """Kernels compiled so far."""
-        self.bar: Any = None
-        self.printed = time.monotonic()
-        """When the last line was printed."""
-
-    def compiling(self, kernel: str) -> None:
-        """Say once that kernels are compiled, and show which one; how many will follow is not known."""
-        if not self.compiled:
-            self(compiling_note())
-            self.bar = self.bars.add_task("compiling", total=None, figures="")
-        self.compiled += 1
-        self.bars.update(self.bar, figures=f"{kernel} ({self.compiled})")
-
-    def __call__(self, event: Event) -> None:
-        if self.compiled and isinstance(event, Progress):
-            self.bars.update(self.bar, visible=False)
-        if isinstance(event, Note):
-            self.console.print(f"note: {event.text}", highlight=False, markup=False, soft_wrap=True)
-            return
-        now = time.monotonic()
-        if event.stage not in self.tasks:
-            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, figures="")
-            self.began[event.stage] = (now, event.done)
-        figures = self._figures(event, now)
-        self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, figures=figures)
-        if self.bars.disable and now - self.printed > LINE_EVERY:
-            self.printed = now
-            total = f" of {event.total:,}" if event.total else ""
-            self.console.print(
-                f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(),
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
-
-    def _figures(self, event: Progress, now: float) -> str:
-        """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has
-        none."""
-        when, done = self.began[event.stage]
-        speed = event.figures.get("speed", max(event.done - done, 0) / max(now - when, 1e-3))
-        remaining = ((event.total or 0) - event.done) / speed if speed else 0
-        left = event.figures.get("left", remaining)
-        shown = [f"{_short(speed)} {event.unit}/s"] if speed else []
-        shown += [
-            f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
-        ]
-        if left > 0:
-            shown.append(f"{time_in_words(left)} left")
-        return "  ".join(shown)
-
-
-def _short(speed: float) -> str:
-    """Two digits, or all before the point: what is slow is not shown as 0.
-
-    >>> _short(0.31415), _short(31_415.9)
-    ('0.31', '31,416')
-    """
-    return f"{speed:.2g}" if speed < 10 else f"{speed:,.0f}"

@@ -22,7 +22,8 @@ from inlaid.commands.options import (
     values_of_group,
 )
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import drawn, print_report, print_tokens
+from inlaid.commands.terminal import print_report, print_tokens
+from inlaid.progress import drawn
 from inlaid.report import Note
 
 if TYPE_CHECKING:

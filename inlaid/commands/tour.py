@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from inlaid.commands.options import OVERWRITE_HELP
-from inlaid.commands.terminal import drawn, in_columns, places, wrapped
+from inlaid.commands.terminal import in_columns, places, wrapped
 from inlaid.errors import UnknownName, did_you_mean
 from inlaid.messages import Message, spoken_language
+from inlaid.progress import drawn
 from inlaid.report import Progress, Report
 
 if TYPE_CHECKING:

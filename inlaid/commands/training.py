@@ -23,9 +23,10 @@ from inlaid.commands.options import (
     values_of_group,
 )
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import drawn, listed, print_rows
+from inlaid.commands.terminal import listed, print_rows
 from inlaid.errors import Diverged
 from inlaid.locks import short_name
+from inlaid.progress import drawn
 from inlaid.report import Report
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from tyro.conf import Positional
 
 from inlaid.commands.options import flagged, reading_fields, reading_values, saving_fields, values_of_group
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import drawn, print_json
+from inlaid.commands.terminal import print_json
+from inlaid.progress import drawn
 
 
 def convert_command(words: list[str]) -> None:

@@ -28,7 +28,16 @@ from inlaid.jobs.training import HoldsOut, Queued, Step, Training
 from inlaid.jobs.trial import Speed
 from inlaid.memory import available_memory
 from inlaid.messages import Message
-from inlaid.report import Note, Progress, Report, bytes_in_words, silent, time_in_words
+from inlaid.report import (
+    Epoch,
+    Note,
+    Progress,
+    Report,
+    bytes_in_words,
+    silent,
+    time_in_words,
+    working_time,
+)
 from inlaid.vectors import Mark, Outcome, Reason
 
 STAGE = "training"
@@ -167,6 +176,7 @@ class _Run:
             self._mark()
         now = time.monotonic()
         self.progress.seconds = now - self.began
+        self._report_epochs(before)
         if self.in_steps and (now - self.reported_time >= INTERVAL or not self.speed.samples):
             self._report_progress(now)
         due = now - self.saved_time >= 60 * self.safety.checkpoint_minutes
@@ -208,10 +218,24 @@ class _Run:
         if self.in_steps:
             self.report(Progress(STAGE, self.progress.done, self.training.total, self.training.unit))
 
+    def _report_epochs(self, before: int) -> None:
+        """Say which epochs the last step has completed."""
+        epochs = self.identity.get("settings", {}).get("epochs")
+        if not epochs or not self.in_steps:
+            return
+        total = self.training.total
+        first = before * epochs // total + 1
+        last = self.progress.done * epochs // total
+        measured = [mark.held_out for mark in self.progress.marks if mark.held_out is not None]
+        for number in range(first, last + 1):
+            loss = self.progress.losses.average
+            held_out = measured[-1] if measured else None
+            self.report(Epoch(number, epochs, loss, held_out, self.progress.seconds))
+
     def _report_progress(self, now: float) -> None:
         self.reported_time = now
         done = self.progress.done
-        speed = self.speed.after(now, done)
+        speed = self.speed.after(working_time(), done)
         figures = {"speed": speed, "left": 0.0}
         if speed:
             left = (self.training.total - done) / speed

@@ -13,7 +13,12 @@ import numba
 from numba.core import event
 
 from inlaid.files import checksum, private_cache
-from inlaid.report import announce_compilation, compilations_are_not_kept
+from inlaid.report import (
+    announce_compilation,
+    compilation_began,
+    compilation_ended,
+    compilations_are_not_kept,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,9 +56,11 @@ class _Compilations(event.Listener):
         function = event.data["dispatcher"].py_func
         if function in KERNELS:
             announce_compilation(f"{function.__module__.removeprefix('inlaid.kernels.')}.{function.__name__}")
+            compilation_began()
 
     def on_end(self, event: Any) -> None:
-        pass
+        if event.data["dispatcher"].py_func in KERNELS:
+            compilation_ended()
 
 
 KERNELS: set[Any] = set()

@@ -39,7 +39,8 @@ from inlaid.neural.tokens import (
     words_in_order,
 )
 from inlaid.neural.words import TextWords, merged_words
-from inlaid.report import Note, Report, log
+from inlaid.progress import shows_progress
+from inlaid.report import Note, Progress, Report, automatic, log, silent
 from inlaid.vectors import Card, Vectors
 
 TOKENS = 2048
@@ -110,6 +111,7 @@ class Model(AnyModel):
         table = head.output if isinstance(head, MaskedHead) else head
         return self._vectors(table.weight, "output table", target=True)
 
+    @shows_progress
     def embed(
         self,
         texts: str | Iterable[str],
@@ -120,7 +122,7 @@ class Model(AnyModel):
         prompt_name: str | None = None,
         truncate: bool = False,
         batch: int | None = None,
-        report: Report = log,
+        report: Report = automatic,
     ) -> np.ndarray:
         """One vector for each text (text, dim), in the order given; a single text gives one vector (dim,).
 
@@ -141,7 +143,7 @@ class Model(AnyModel):
         start = prompt_tokens(self.tokenizer, prefix) if prefix and not sentence.include_prompt else 0
         if start and isinstance(self.network, BiLM) and has_boundaries(self.config):
             start -= 1  # hidden states come without boundaries
-        vectors = self._pooled(encoded, number, poolings, start, check_size(batch))
+        vectors = self._pooled(encoded, number, poolings, start, check_size(batch), report)
         if pooling is None and number == self.config.layers:
             vectors = sentence.finish(vectors)
         found = vectors.cpu().numpy()
@@ -164,6 +166,7 @@ class Model(AnyModel):
         rows = [torch.from_numpy(np.atleast_2d(np.asarray(each, np.float32))) for each in (one, other)]
         return similarity(name, *rows).numpy()
 
+    @shows_progress
     def embed_words(
         self,
         texts: Iterable[str],
@@ -171,19 +174,20 @@ class Model(AnyModel):
         layer: int = -1,
         tokenizer: Tokenizer | None = None,
         batch: int = 32,
-        report: Report = log,
+        report: Report = automatic,
     ) -> list[TextWords]:
         """A contextual vector for each word of each text: the mean of its tokens, subwords and Chinese
         characters alike."""
         return self._words(texts, self.layer_number(layer), tokenizer, batch, report)
 
+    @shows_progress
     def word_layers(
         self,
         texts: Iterable[str],
         *,
         tokenizer: Tokenizer | None = None,
         batch: int = 32,
-        report: Report = log,
+        report: Report = automatic,
     ) -> list[TextWords]:
         """The vectors of `embed_words` after every layer at once: tables (word, layer, dim)."""
         return self._words(texts, None, tokenizer, batch, report)
@@ -283,11 +287,19 @@ class Model(AnyModel):
     @torch.no_grad()
     @fast_products(few_rows=False)
     def _pooled(
-        self, encoded: EncodedTexts, layer: int, poolings: Sequence[str], start: int, batch: int | None
+        self,
+        encoded: EncodedTexts,
+        layer: int,
+        poolings: Sequence[str],
+        start: int,
+        batch: int | None,
+        report: Report = silent,
     ) -> Tensor:
         """The vectors of all texts, in their order: (text, dim)."""
         parts: list[Tensor] = []
         places: list[np.ndarray] = []
+        total = len(encoded.ids)
+        done = 0
         tokens = TOKENS * torch.get_num_threads() if self.device.type == "cpu" else GPU_TOKENS
         for packed in packed_batches(encoded, tokens, batch):
             if isinstance(self.network, BiLM):  # its cells go from token to token
@@ -299,6 +311,8 @@ class Model(AnyModel):
                     raise SettingError("A text has no tokens after the prompt, which is not pooled.")
                 parts.append(pool(hidden.float(), poolings, start))  # sums of bfloat16 lose digits
             places.append(packed.places)
+            done += len(packed.places)
+            report(Progress("embedding", done, total, "texts"))
         vectors = torch.cat(parts)
         order = torch.from_numpy(np.argsort(np.concatenate(places)))
         return vectors[order.to(vectors.device)]

@@ -29,7 +29,8 @@ name `inlaid.neighbors`. The contract:
 - An input whose name is a Python keyword ends in an underscore, which the flag does not have: `from_` is
   `--from`.
 - A result that has `to_vectors` can be saved: the command offers `--output` (see `HasVectors`).
-- `report` is keyword-only; notes and progress go there. An analysis prints nothing. One that has a parameter
+- `report` is keyword-only; notes and progress go there. An analysis prints nothing: a caller who gives no
+  `report` sees a bar (`progress.py`), one who gives None hears nothing. One that has a parameter
   `stream` may pass text to it, piece by piece, as it is made: the command then shows these pieces instead of
   the rows.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
@@ -60,7 +61,8 @@ from inlaid.marked import Marked
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.notebook import html_of
-from inlaid.report import Report, silent
+from inlaid.progress import shows_progress
+from inlaid.report import Report, automatic, silent
 from inlaid.vectors import Vectors
 
 R = TypeVar("R")
@@ -159,6 +161,7 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
     declared = tuple(_inputs(function, hints))
     variadic = _variadic(declared)
 
+    @shows_progress
     @functools.wraps(function)
     def called(*inputs: Any, **named: Any) -> R:
         if variadic is not None:
@@ -232,8 +235,15 @@ def _signature(function: Callable[..., Any], kind: type | None) -> inspect.Signa
     ]
     own = list(signature.parameters.values())
     positional = [each for each in own if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-    keyword_only = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    keyword_only = [_shown(each) for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
     return signature.replace(parameters=[*positional, *keywords, *keyword_only])
+
+
+def _shown(parameter: inspect.Parameter) -> inspect.Parameter:
+    """What a caller gets who gives no `report`."""
+    if parameter.name != "report":
+        return parameter
+    return parameter.replace(default=automatic, annotation="Report | None")
 
 
 def _variadic(inputs: Sequence[Input]) -> int | None:

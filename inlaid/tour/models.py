@@ -18,7 +18,7 @@ from inlaid.encode.corpus import Corpus
 from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError, need
 from inlaid.messages import Language, spoken_language
-from inlaid.report import Report, log
+from inlaid.report import Report, automatic
 from inlaid.tour import text
 from inlaid.tour.cache import Storage, cached
 from inlaid.tour.content import LANGUAGES
@@ -89,7 +89,11 @@ BUDGETS: dict[Size, Budget] = {
 
 
 def models(
-    language: Language | None = None, *, size: Size | None = None, fresh: bool = False, report: Report = log
+    language: Language | None = None,
+    *,
+    size: Size | None = None,
+    fresh: bool = False,
+    report: Report = automatic,
 ) -> Models:
     """The models of the tour in one language. Each is trained when it is first used, and kept in a cache.
 

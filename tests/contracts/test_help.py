@@ -4,16 +4,9 @@ terminal and leaves it clean."""
 from __future__ import annotations
 
 import dataclasses
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
-from fcntl import ioctl
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import pytest
 
@@ -36,46 +29,6 @@ HELP = [
 ]
 STYLES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 """Colours and movements of the cursor."""
-
-
-class Ended(NamedTuple):
-    """A process that ran in a terminal: its exit code and everything that was shown."""
-
-    code: int
-    shown: str
-
-
-def in_terminal(code: str, folder: Path) -> Ended:
-    """Run Python code in a terminal of 80 columns and 24 rows."""
-    ours, theirs = pty.openpty()
-    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "CI")
-    }
-    environment["TERM"] = "xterm-256color"
-    with subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    ) as program:
-        os.close(theirs)
-        shown = b""
-        while block := _read(ours):
-            shown += block
-    os.close(ours)
-    return Ended(program.returncode, shown.decode("utf-8"))
-
-
-def _read(terminal: int) -> bytes:
-    """What was written since; nothing once the program has ended."""
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # Linux says EIO when the other end is closed
-        return b""
 
 
 def too_wide(shown: str) -> list[str]:
@@ -202,7 +155,7 @@ def test_a_flag_that_needs_an_ability_is_one_line(typed: Any, monkeypatch: pytes
         Job(name="glove", method=GloVe(), safety=Warmer(settle=3)).check()
 
 
-def test_help_in_a_terminal_of_80_columns(tmp_path: Path):
+def test_help_in_a_terminal_of_80_columns(tmp_path: Path, in_terminal: Any):
     """All of them in one process: starting one takes longer than helping."""
     code = f"""
 from inlaid.cli import main
@@ -219,7 +172,7 @@ for words in {HELP!r}:
     assert not too_wide(ended.shown)
 
 
-def test_progress_is_drawn_in_a_terminal(workshop: Path, tmp_path: Path):
+def test_progress_is_drawn_in_a_terminal(workshop: Path, tmp_path: Path, in_terminal: Any):
     words = ["train", "sgns", str(workshop / "corpus"), "-o", str(tmp_path / "v.inlaid"), "--dim", "16"]
     words += ["--epochs", "60"]
     ended = in_terminal(f"import sys\nfrom inlaid.cli import main\nsys.exit(main({words!r}))", tmp_path)

@@ -13,8 +13,8 @@ import numba
 import pytest
 
 from inlaid import report
-from inlaid.commands.terminal import drawn
 from inlaid.kernels import compile as compiling
+from inlaid.progress import drawn
 
 USE = "import numpy as np; from inlaid.kernels.cooccurrence import cpu; s = np.empty(1); "
 USE += "cpu.row_sums(np.array([0, 2]), np.ones(2), s); print(s[0])"
