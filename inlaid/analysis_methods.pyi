@@ -21,11 +21,15 @@ from inlaid.study.doctor.findings import DoctorSettings
 from inlaid.study.evaluate.evaluate import EvaluateSettings, Named
 from inlaid.study.evaluate.scores import Differences, Scores, Summaries
 from inlaid.study.explain.axis import Axis, AxisSettings
+from inlaid.study.explain.blanks import Objective
 from inlaid.study.explain.dimensions import Dimensions, DimensionsSettings
-from inlaid.study.explain.explain import ExplainSettings, Explanation
-from inlaid.study.explain.fill import Filled, FillSettings, Objective
+from inlaid.study.explain.evidence import ExplainSettings
+from inlaid.study.explain.explain import Explanation
+from inlaid.study.explain.fill import Filled, FillSettings
+from inlaid.study.map.colors import MOST_GROUPS, ColorBy
 from inlaid.study.map.layout import MOST, MapSettings
-from inlaid.study.map.map import DrawnMap
+from inlaid.study.map.map import Map
+from inlaid.study.map.texts import MapTextsSettings
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.probe import Probes, ProbeSettings
 from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
@@ -347,7 +351,9 @@ class AnalysisMethods:
         sentences: Positive = 3,
         window: Window | None = None,
         smoothing: Fraction = 0.75,
+        discount: Count = 5,
         corpus: Corpus | None = None,
+        text: Sequence[Path] = (),
         report: Report = ...,
     ) -> Explanation:
         """Why two words are near: shared contexts, sentences, dimensions, n-grams."""
@@ -358,7 +364,7 @@ class AnalysisMethods:
         settings: FillSettings | None = None,
         *,
         n: Positive = 10,
-        prior: bool = True,
+        prior: Fraction = 0.125,
         include: bool = False,
         objective: Objective | None = None,
         dictionary: str | Path | Sequence[str | Path] = (),
@@ -380,6 +386,10 @@ class AnalysisMethods:
         batch: Positive | None = None,
         precision: Literal["float32", "bfloat16"] | None = None,
         subwords: bool = True,
+        weights: Literal["mean", "sif"] = "mean",
+        sif: Fraction = 0.001,
+        remove_components: Count = 0,
+        components: Path | None = None,
         unit: bool = False,
         file: Path | None = None,
         field: str = "text",
@@ -405,6 +415,10 @@ class AnalysisMethods:
         batch: Positive | None = None,
         precision: Literal["float32", "bfloat16"] | None = None,
         subwords: bool = True,
+        weights: Literal["mean", "sif"] = "mean",
+        sif: Fraction = 0.001,
+        remove_components: Count = 0,
+        components: Path | None = None,
         unit: bool = False,
         file: Path | None = None,
         field: str = "text",
@@ -420,7 +434,7 @@ class AnalysisMethods:
         to: Sequence[str] | None = None,
         settings: AxisSettings | None = None,
         *,
-        paired: bool = False,
+        paired: Literal["auto", "yes", "no"] = "auto",
         draws: Positive = 1000,
         seed: Seed = 1,
         words: Sequence[str] = (),
@@ -596,18 +610,23 @@ class AnalysisMethods:
         words: Sequence[str] = (),
         settings: MapSettings | None = None,
         *,
-        method: Literal["pca", "tsne", "umap"] = "tsne",
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
         top: Annotated[int, Range(1, MOST)] = 2000,
         sample: bool = False,
         perplexity: Annotated[float, Range(1)] = 30.0,
         neighbors: Annotated[int, Range(2)] = 15,
         seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
         workers: Annotated[int, Range(1)] = 1,
-        output: Path,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
         overwrite: bool = False,
         report: Report = ...,
-    ) -> DrawnMap:
-        """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""
+    ) -> Map:
+        """Lay words out on a plane, and say how far to trust it; written as a picture or a page."""
 
     @overload
     def map(
@@ -617,18 +636,85 @@ class AnalysisMethods:
         /,
         *others: str,
         settings: MapSettings | None = None,
-        method: Literal["pca", "tsne", "umap"] = "tsne",
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
         top: Annotated[int, Range(1, MOST)] = 2000,
         sample: bool = False,
         perplexity: Annotated[float, Range(1)] = 30.0,
         neighbors: Annotated[int, Range(2)] = 15,
         seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
         workers: Annotated[int, Range(1)] = 1,
-        output: Path,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
         overwrite: bool = False,
         report: Report = ...,
-    ) -> DrawnMap:
-        """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""
+    ) -> Map:
+        """Lay words out on a plane, and say how far to trust it; written as a picture or a page."""
+
+    @overload
+    def map_texts(
+        self,
+        texts: str | Path | Sequence[str] | Iterable[str] = (),
+        settings: MapTextsSettings | None = None,
+        *,
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
+        top: Annotated[int, Range(1, MOST)] = 2000,
+        sample: bool = False,
+        perplexity: Annotated[float, Range(1)] = 30.0,
+        neighbors: Annotated[int, Range(2)] = 15,
+        seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
+        workers: Annotated[int, Range(1)] = 1,
+        field: str = "text",
+        label_field: str | None = None,
+        layer: int | None = None,
+        pooling: str | None = None,
+        truncate: bool = False,
+        file: Path | None = None,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Map:
+        """Lay texts out on a plane, and say how far to trust it; written as a picture or a page."""
+
+    @overload
+    def map_texts(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        settings: MapTextsSettings | None = None,
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
+        top: Annotated[int, Range(1, MOST)] = 2000,
+        sample: bool = False,
+        perplexity: Annotated[float, Range(1)] = 30.0,
+        neighbors: Annotated[int, Range(2)] = 15,
+        seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
+        workers: Annotated[int, Range(1)] = 1,
+        field: str = "text",
+        label_field: str | None = None,
+        layer: int | None = None,
+        pooling: str | None = None,
+        truncate: bool = False,
+        file: Path | None = None,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Map:
+        """Lay texts out on a plane, and say how far to trust it; written as a picture or a page."""
 
     def save(
         self,

@@ -31,8 +31,9 @@ class ModelSpace(KnownWords):
     _embedded: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     _alone: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
 
-    def sentences(self, texts: Sequence[str]) -> tuple[Rows, np.ndarray]:
-        """The embedding of each text, as the model makes it, and whether it is a text."""
+    def sentences(self, texts: Sequence[str], weights: np.ndarray | None = None) -> tuple[Rows, np.ndarray]:
+        """The embedding of each text, as the model makes it, and whether it is a text. Weights of words are
+        for means of word vectors; a model has none."""
         known = np.array([bool(text.strip()) for text in texts], bool)
         new = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._embedded]
         if new:

@@ -7,6 +7,7 @@ from typing import Any
 from inlaid.messages import Message, render
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
+from inlaid.study.analysis import Cell
 from inlaid.study.figures import Language
 from inlaid.study.probe.chinese import CHINESE, said
 from inlaid.study.probe.drift import Drift
@@ -50,9 +51,9 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
     )
 
 
-def _cell(cell: str | Message, language: Language) -> str:
-    if isinstance(cell, str):
-        return cell
+def _cell(cell: Cell, language: Language) -> str:
+    if not isinstance(cell, Message):
+        return str(cell)
     return render(cell.sentence, cell.values, CHINESE if language == "zh" else None)
 
 
