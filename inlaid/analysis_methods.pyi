@@ -21,9 +21,11 @@ from inlaid.study.doctor.findings import DoctorSettings
 from inlaid.study.evaluate.evaluate import EvaluateSettings, Named
 from inlaid.study.evaluate.scores import Differences, Scores, Summaries
 from inlaid.study.explain.axis import Axis, AxisSettings
+from inlaid.study.explain.blanks import Objective
 from inlaid.study.explain.dimensions import Dimensions, DimensionsSettings
-from inlaid.study.explain.explain import ExplainSettings, Explanation
-from inlaid.study.explain.fill import Filled, FillSettings, Objective
+from inlaid.study.explain.evidence import ExplainSettings
+from inlaid.study.explain.explain import Explanation
+from inlaid.study.explain.fill import Filled, FillSettings
 from inlaid.study.map.layout import MOST, MapSettings
 from inlaid.study.map.map import DrawnMap
 from inlaid.study.probe.drift import Drift
@@ -347,7 +349,9 @@ class AnalysisMethods:
         sentences: Positive = 3,
         window: Window | None = None,
         smoothing: Fraction = 0.75,
+        discount: Count = 5,
         corpus: Corpus | None = None,
+        text: Sequence[Path] = (),
         report: Report = ...,
     ) -> Explanation:
         """Why two words are near: shared contexts, sentences, dimensions, n-grams."""
@@ -358,7 +362,7 @@ class AnalysisMethods:
         settings: FillSettings | None = None,
         *,
         n: Positive = 10,
-        prior: bool = True,
+        prior: Fraction = 0.125,
         include: bool = False,
         objective: Objective | None = None,
         dictionary: str | Path | Sequence[str | Path] = (),
@@ -420,7 +424,7 @@ class AnalysisMethods:
         to: Sequence[str] | None = None,
         settings: AxisSettings | None = None,
         *,
-        paired: bool = False,
+        paired: Literal["auto", "yes", "no"] = "auto",
         draws: Positive = 1000,
         seed: Seed = 1,
         words: Sequence[str] = (),
