@@ -44,6 +44,7 @@ from inlaid.study.search.similarity import Cosine, Similarities
 from inlaid.study.search.vector import VectorSettings, WordVector
 from inlaid.study.use.embed import Embedded, EmbedSettings
 from inlaid.study.use.masks import FilledMasks
+from inlaid.study.use.text_similarity import TextSimilarities, TextSimilaritySettings
 from inlaid.vectors import Vectors
 
 class AnalysisMethods:
@@ -380,6 +381,10 @@ class AnalysisMethods:
         batch: Positive | None = None,
         precision: Literal["float32", "bfloat16"] | None = None,
         subwords: bool = True,
+        weights: Literal["mean", "sif"] = "mean",
+        sif: Fraction = 0.001,
+        remove_components: Count = 0,
+        components: Path | None = None,
         unit: bool = False,
         file: Path | None = None,
         field: str = "text",
@@ -405,6 +410,10 @@ class AnalysisMethods:
         batch: Positive | None = None,
         precision: Literal["float32", "bfloat16"] | None = None,
         subwords: bool = True,
+        weights: Literal["mean", "sif"] = "mean",
+        sif: Fraction = 0.001,
+        remove_components: Count = 0,
+        components: Path | None = None,
         unit: bool = False,
         file: Path | None = None,
         field: str = "text",
@@ -413,6 +422,34 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> Embedded:
         """One vector for each text: by a model as its folder says, or as the mean of word vectors."""
+
+    @overload
+    def text_similarity(
+        self,
+        texts: Sequence[str],
+        settings: TextSimilaritySettings | None = None,
+        *,
+        measure: Literal["wmd", "rwmd", "cosine"] = "wmd",
+        subwords: bool = True,
+        report: Report = ...,
+    ) -> TextSimilarities:
+        """How close texts are, pair by pair: the Word Mover's Distance between their words, or the cosine
+        of their mean vectors."""
+
+    @overload
+    def text_similarity(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        settings: TextSimilaritySettings | None = None,
+        measure: Literal["wmd", "rwmd", "cosine"] = "wmd",
+        subwords: bool = True,
+        report: Report = ...,
+    ) -> TextSimilarities:
+        """How close texts are, pair by pair: the Word Mover's Distance between their words, or the cosine
+        of their mean vectors."""
 
     def axis(
         self,
