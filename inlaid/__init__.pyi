@@ -72,6 +72,7 @@ from inlaid.study.use.distill import distill as distill
 from inlaid.study.use.embed import embed as embed
 from inlaid.study.use.generate import generate as generate
 from inlaid.study.use.next import next as next
+from inlaid.study.use.text_similarity import text_similarity as text_similarity
 from inlaid.study.use.translate import translate as translate
 from inlaid.vectors import Vectors as Vectors
 

@@ -48,6 +48,7 @@ from inlaid.study.search.similarity import Cosine, Similarities
 from inlaid.study.search.vector import VectorSettings, WordVector
 from inlaid.study.use.embed import Embedded, EmbedSettings
 from inlaid.study.use.masks import FilledMasks
+from inlaid.study.use.text_similarity import TextSimilarities, TextSimilaritySettings
 from inlaid.vectors import Vectors
 
 class AnalysisMethods:
@@ -427,6 +428,34 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> Embedded:
         """One vector for each text: by a model as its folder says, or as the mean of word vectors."""
+
+    @overload
+    def text_similarity(
+        self,
+        texts: Sequence[str],
+        settings: TextSimilaritySettings | None = None,
+        *,
+        measure: Literal["wmd", "rwmd", "cosine"] = "wmd",
+        subwords: bool = True,
+        report: Report = ...,
+    ) -> TextSimilarities:
+        """How close texts are, pair by pair: the Word Mover's Distance between their words, or the cosine
+        of their mean vectors."""
+
+    @overload
+    def text_similarity(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        settings: TextSimilaritySettings | None = None,
+        measure: Literal["wmd", "rwmd", "cosine"] = "wmd",
+        subwords: bool = True,
+        report: Report = ...,
+    ) -> TextSimilarities:
+        """How close texts are, pair by pair: the Word Mover's Distance between their words, or the cosine
+        of their mean vectors."""
 
     def axis(
         self,

@@ -75,6 +75,17 @@ class TestCommand:
         expected = np.mean([table[word] for word in ("我", "吃", "鱼")], axis=0)
         np.testing.assert_allclose(said["vectors"][0], expected, atol=1e-6)
 
+    def test_opens_in_sentence_transformers(self, folder: Path, tmp_path: Path, typed: Any) -> None:
+        library = pytest.importorskip(
+            "sentence_transformers",
+            reason="sentence-transformers is not installed: pip install 'inlaid[peers]'",
+        )
+        typed("distill", folder, "-o", tmp_path / "small", "--format", "static-embedding")
+        typed("distill", folder, "-o", tmp_path / "small.inlaid")
+        theirs = library.SentenceTransformer(str(tmp_path / "small"), device="cpu").encode(["我 吃 鱼"])[0]
+        ours = json.loads(typed("embed", tmp_path / "small.inlaid", "我 吃 鱼", "--json"))["vectors"][0]
+        np.testing.assert_allclose(theirs, ours, rtol=1e-4, atol=1e-6)
+
     def test_opens_in_model2vec(self, folder: Path, tmp_path: Path, typed: Any) -> None:
         model2vec = pytest.importorskip(
             "model2vec", reason="model2vec is not installed: pip install 'inlaid[peers]'"
