@@ -51,9 +51,9 @@ from inlaid.study.explain.dimensions import dimensions as dimensions
 from inlaid.study.explain.explain import explain as explain
 from inlaid.study.explain.fill import fill as fill
 from inlaid.study.explain.inspect import inspect as inspect
-from inlaid.study.map.layout import map_words as map_words
 from inlaid.study.map.map import map as map
 from inlaid.study.map.pictures import draw_map as draw_map
+from inlaid.study.map.texts import map_texts as map_texts
 from inlaid.study.probe.drift import drift as drift
 from inlaid.study.probe.lens import lens as lens
 from inlaid.study.probe.probe import probe as probe

@@ -24,8 +24,10 @@ from inlaid.study.explain.axis import Axis, AxisSettings
 from inlaid.study.explain.dimensions import Dimensions, DimensionsSettings
 from inlaid.study.explain.explain import ExplainSettings, Explanation
 from inlaid.study.explain.fill import Filled, FillSettings, Objective
+from inlaid.study.map.colors import MOST_GROUPS, ColorBy
 from inlaid.study.map.layout import MOST, MapSettings
-from inlaid.study.map.map import DrawnMap
+from inlaid.study.map.map import Map
+from inlaid.study.map.texts import MapTextsSettings
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.probe import Probes, ProbeSettings
 from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
@@ -596,18 +598,23 @@ class AnalysisMethods:
         words: Sequence[str] = (),
         settings: MapSettings | None = None,
         *,
-        method: Literal["pca", "tsne", "umap"] = "tsne",
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
         top: Annotated[int, Range(1, MOST)] = 2000,
         sample: bool = False,
         perplexity: Annotated[float, Range(1)] = 30.0,
         neighbors: Annotated[int, Range(2)] = 15,
         seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
         workers: Annotated[int, Range(1)] = 1,
-        output: Path,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
         overwrite: bool = False,
         report: Report = ...,
-    ) -> DrawnMap:
-        """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""
+    ) -> Map:
+        """Lay words out on a plane, and say how far to trust it; written as a picture or a page."""
 
     @overload
     def map(
@@ -617,18 +624,85 @@ class AnalysisMethods:
         /,
         *others: str,
         settings: MapSettings | None = None,
-        method: Literal["pca", "tsne", "umap"] = "tsne",
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
         top: Annotated[int, Range(1, MOST)] = 2000,
         sample: bool = False,
         perplexity: Annotated[float, Range(1)] = 30.0,
         neighbors: Annotated[int, Range(2)] = 15,
         seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
         workers: Annotated[int, Range(1)] = 1,
-        output: Path,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
         overwrite: bool = False,
         report: Report = ...,
-    ) -> DrawnMap:
-        """Draw words on a plane, as a picture (.png) or a page (.html), and say how far to trust it."""
+    ) -> Map:
+        """Lay words out on a plane, and say how far to trust it; written as a picture or a page."""
+
+    @overload
+    def map_texts(
+        self,
+        texts: str | Path | Sequence[str] | Iterable[str] = (),
+        settings: MapTextsSettings | None = None,
+        *,
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
+        top: Annotated[int, Range(1, MOST)] = 2000,
+        sample: bool = False,
+        perplexity: Annotated[float, Range(1)] = 30.0,
+        neighbors: Annotated[int, Range(2)] = 15,
+        seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
+        workers: Annotated[int, Range(1)] = 1,
+        field: str = "text",
+        label_field: str | None = None,
+        layer: int | None = None,
+        pooling: str | None = None,
+        truncate: bool = False,
+        file: Path | None = None,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Map:
+        """Lay texts out on a plane, and say how far to trust it; written as a picture or a page."""
+
+    @overload
+    def map_texts(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        settings: MapTextsSettings | None = None,
+        method: Literal["pca", "tsne", "umap"] | None = None,
+        color: ColorBy | None = None,
+        clusters: Annotated[int, Range(2, MOST_GROUPS)] = 8,
+        axis_from: tuple[str, ...] = (),
+        axis_to: tuple[str, ...] = (),
+        top: Annotated[int, Range(1, MOST)] = 2000,
+        sample: bool = False,
+        perplexity: Annotated[float, Range(1)] = 30.0,
+        neighbors: Annotated[int, Range(2)] = 15,
+        seed: Annotated[int, Range(0, 2**32 - 1)] = 1,
+        workers: Annotated[int, Range(1)] = 1,
+        field: str = "text",
+        label_field: str | None = None,
+        layer: int | None = None,
+        pooling: str | None = None,
+        truncate: bool = False,
+        file: Path | None = None,
+        labels: Sequence[str] = (),
+        output: Path | None = None,
+        overwrite: bool = False,
+        report: Report = ...,
+    ) -> Map:
+        """Lay texts out on a plane, and say how far to trust it; written as a picture or a page."""
 
     def save(
         self,
