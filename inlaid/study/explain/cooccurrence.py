@@ -123,7 +123,8 @@ def cooccurrence(
 
     settings = settings or CooccurrenceSettings()
     if output is not None:
-        figures.writable(output, Message("A heat map"), suffixes=figures.PICTURES, overwrite=overwrite)
+        heat_map = Message("A heat map")
+        output = figures.writable(Path(output), heat_map, suffixes=figures.PICTURES, overwrite=overwrite)
     if settings.square and not words:
         raise SettingError("square needs words: name the words to count among.")
     ids = np.array([_id(corpus, word) for word in words], np.int64)

@@ -117,7 +117,7 @@ def map(
         output: what to write: a .png, .svg or .pdf, or an .html that works without a network
     """
     settings = settings or MapSettings()
-    path = None if output is None else writable(output, overwrite=overwrite)
+    path = None if output is None else writable(Path(output), overwrite=overwrite)
     if words:
         named = list(dict.fromkeys(words))
         labels = _labels_by_word(words, labels)

@@ -69,7 +69,7 @@ def map_texts(
         output: what to write: a .png, .svg or .pdf, or an .html that works without a network
     """
     settings = settings or MapTextsSettings()
-    path = None if output is None else writable(output, overwrite=overwrite)
+    path = None if output is None else writable(Path(output), overwrite=overwrite)
     read, read_labels = _read(texts, file, labels, settings, report)
     ids: list[int] = chosen_ids(len(read), settings).tolist()
     found = embed(model, [read[id] for id in ids], settings.embedding(), report=report)
