@@ -61,6 +61,7 @@ FILES: dict[str, Callable[[world.Language], str]] = {
     "text.txt": lambda language: "\n".join(world.sentences(language, words=20_000)),
     "new.txt": lambda language: "\n".join(world.sentences(language, words=5_000, seed=2)),
     "pairs.tsv": lambda _: "\n".join(map("\t".join, translations())),
+    "labelled.txt": lambda _: "__label__good a good film 很好 电影\n__label__bad a bad film 太差 电影\n" * 20,
     "config.json": lambda _: '{"model_type": "llama"}',
 }
 """Files of their own that the pages suppose readers to have."""
@@ -242,6 +243,24 @@ def test_outputs_are_compared_by_words_and_nearly_by_numbers():
             check_output(READMES[0], "0.91  queen\n29 % of 9", other)
     with pytest.raises(AssertionError):
         check_output(ROOT / "docs" / "search.md", "0.91", "0.90")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name == "coming-from.md"], ids=str)
+def test_the_tables_of_habits_run(page: Path, folder: Path):
+    """The right column, from top to bottom: commands as typed, Python as one program."""
+    lines = page.read_text("utf-8").splitlines()
+    rows = [line.strip("|").split(" | ") for line in lines if re.match(r"\| [`a-z].*`", line)]
+    cells = [re.fullmatch(r"`([^`]+)`", row[-1].strip()) for row in rows if len(row) == 2]
+    typed = [cell[1] for cell in cells if cell]
+    assert len(typed) == len(cells) > 40
+    calls = [each for each in typed if not each.startswith("inlaid ")]
+    assert len(typed) - len(calls) > 10
+    program = "\n".join(calls)
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    for line in typed:
+        if line.startswith("inlaid "):
+            assert _typed(shlex.split(line)[1:]) == 0, line
 
 
 def _typed(words: list[str]) -> int:
