@@ -235,7 +235,7 @@ EXAMPLES: dict[str, list[str]] = {
     "draw": ["matrix", "-o", "OUT.png"],
     "drift": ["masked.model", "苹果", "我喜欢吃苹果", "苹果手机"],
     "distill": ["masked.model"],
-    "text_similarity": ["a.inlaid", "the king eats an apple", "国王 吃 苹果", "--measure", "rwmd"],
+    "text-similarity": ["a.inlaid", "the king eats an apple", "国王 吃 苹果", "--measure", "rwmd"],
     "embed": ["a.inlaid", "the king eats an apple", "国王 吃 苹果"],
     "evaluate": ["a.inlaid", "pairs.txt"],
     "explain": ["a.inlaid", "king", "queen", "--corpus", "corpus", "-n", "2"],

@@ -41,7 +41,7 @@ TYPED: dict[str, list[str]] = {
     "draw": ["matrix"],
     "drift": [VECTORS, WORD, "the king eats"],
     "distill": ["masked.model"],
-    "text_similarity": [VECTORS, "the king", "the queen"],
+    "text-similarity": [VECTORS, "the king", "the queen"],
     "embed": [VECTORS, "the king"],
     "evaluate": [VECTORS, "pairs.txt"],
     "explain": [VECTORS, WORD, "man"],

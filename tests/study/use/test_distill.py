@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import inlaid
+from inlaid.errors import SettingError
 from inlaid.study.use.distill import principal_components
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
@@ -63,7 +64,7 @@ class TestWords:
         assert "喜 欢" in found.vectors.tokenizer.words("我 喜 欢 鱼")
 
     def test_counts_need_a_corpus(self, folder: Path) -> None:
-        with pytest.raises(inlaid.errors.SettingError, match="needs a corpus"):
+        with pytest.raises(SettingError, match="needs a corpus"):
             distilled(folder, weights="counts")
 
 

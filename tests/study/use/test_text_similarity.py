@@ -79,7 +79,7 @@ def test_cosine_of_embedded_texts(vectors: Vectors):
 
 def test_words_without_a_vector_are_named(vectors: Vectors, tmp_path: Path, typed: Any):
     inlaid.save(vectors, tmp_path / "v.inlaid")
-    command = ["text_similarity", tmp_path / "v.inlaid", "the cat", "zebra dog zebra", "--json"]
+    command = ["text-similarity", tmp_path / "v.inlaid", "the cat", "zebra dog zebra", "--json"]
     said = json.loads(typed(*command))
     assert said["without_vector"] == ["the", "zebra"]
     assert said["pairs"] == [{"first": "the cat", "second": "zebra dog zebra", "value": pytest.approx(5)}]
