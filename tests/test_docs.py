@@ -55,6 +55,7 @@ FILES: dict[str, Callable[[world.Language], str]] = {
     "text.txt": lambda language: "\n".join(world.sentences(language, words=20_000)),
     "new.txt": lambda language: "\n".join(world.sentences(language, words=5_000, seed=2)),
     "pairs.tsv": lambda _: "\n".join(map("\t".join, translations())),
+    "sgns.toml": lambda _: "dim = 50\nepochs = 3\nmin_count = 2\nlearning_rate = 0.04\n",
     "config.json": lambda _: '{"model_type": "llama"}',
 }
 """Files of their own that the pages suppose readers to have."""
