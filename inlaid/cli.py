@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
+import platform
 import sys
 from collections.abc import Callable, Sequence
 
@@ -28,6 +30,7 @@ COMMANDS = {
     "info": "vectors",
     "verify": "vectors",
     "draw": "pictures",
+    "completion": "completion",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
 TITLES = {
@@ -47,6 +50,7 @@ TITLES = {
     "compare": "several spaces",
     "map": "pictures",
     "pictures": "pictures",
+    "completion": "the shell",
 }
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 LONGEST = 1000
@@ -116,19 +120,50 @@ def _run(words: list[str]) -> None:
     if name in ("-h", "--help"):
         print(_overview())
     elif name == "--version":
-        from inlaid.version import VERSION
-
-        print(f"inlaid {VERSION}")
+        print(_versions())
     elif name.replace("-", "_") in analyses:
         from inlaid.commands import analyses as generic
 
         generic.run(analyses[name.replace("-", "_")], rest)
     elif name not in COMMANDS:
         raise UnknownName("There is no command '{name}'.{hint}", name=name, hint=_suggestion(name))
+    elif name == "completion":
+        from inlaid.commands import completion
+
+        completion.run(rest, _all_commands(), _help_of)
     elif name in PARSE_THEMSELVES:
         _command(name)(rest)
     else:
         parse(later(_command(name)), rest, f"inlaid {name}")()
+
+
+def _versions() -> str:
+    """The versions of what decides how a run ends; nothing is imported for it."""
+    from importlib import metadata
+
+    from inlaid.version import VERSION
+
+    found = {"inlaid": VERSION, "Python": platform.python_version()}
+    for package in ("numpy", "numba", "torch", "tokenizers", "safetensors"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    width = max(map(len, found))
+    lines = [f"{name.ljust(width)}  {version}" for name, version in found.items()]
+    return "\n".join([f"inlaid {VERSION}", *lines[1:], f"{'system'.ljust(width)}  {platform.platform()}"])
+
+
+def _all_commands() -> list[list[str]]:
+    """The words of every command, with the methods of `train`."""
+    names = [*COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))]
+    methods = [["train", entry.name] for entry in registry.entries("method")]
+    return [*([name] for name in names if name != "train"), *methods]
+
+
+def _help_of(words: list[str]) -> str:
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
+        _run([*words, "--help"])
+    return shown.getvalue()
 
 
 def _command(name: str) -> Callable[..., None]:

@@ -96,7 +96,7 @@ def test_neighbors_for_programs(vectors: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_info_and_verify(vectors: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["info", str(vectors)]) == 0
+    assert main(["info", str(vectors), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["kind"], said["words"], said["dim"], said["card"]["settings"]["dim"]) == (
         "vectors",
@@ -120,7 +120,7 @@ def test_a_corpus_serves_several_methods(tmp_path: Path, text: Path, capsys: pyt
     assert main(["train", "ppmi", corpus, "-o", str(tmp_path / "b.inlaid"), "--dim", "5"]) == 0
     assert main(["verify", corpus]) == 0
     capsys.readouterr()
-    assert main(["info", corpus]) == 0
+    assert main(["info", corpus, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["kind"], said["tokens"]["used"], said["sentences"]["used"], said["words"]["used"]) == (
         "corpus",
@@ -141,7 +141,7 @@ def test_settings_come_from_a_file_and_flags_override_it(
         main(["train", "ppmi", str(text), "-o", output, "--config", str(tmp_path / "s.toml"), "--dim", "4"])
         == 0
     )
-    assert main(["info", output]) == 0
+    assert main(["info", output, "--json"]) == 0
     out = capsys.readouterr().out
     settings = json.loads(out[out.index("{") :])["card"]["settings"]
     assert (settings["dim"], settings["window"]) == (4, 2)

@@ -62,6 +62,7 @@ FILES: dict[str, Callable[[world.Language], str]] = {
     "new.txt": lambda language: "\n".join(world.sentences(language, words=5_000, seed=2)),
     "pairs.tsv": lambda _: "\n".join(map("\t".join, translations())),
     "labelled.txt": lambda _: "__label__good a good film 很好 电影\n__label__bad a bad film 太差 电影\n" * 20,
+    "sgns.toml": lambda _: "dim = 50\nepochs = 3\nmin_count = 2\nlearning_rate = 0.04\n",
     "config.json": lambda _: '{"model_type": "llama"}',
 }
 """Files of their own that the pages suppose readers to have."""

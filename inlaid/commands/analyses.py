@@ -22,16 +22,19 @@ from inlaid.commands.options import (
     reading_values,
 )
 from inlaid.commands.parsing import dashes_kept, parse, without_mark
+from inlaid.commands.streams import PIPE, lines_of_stdin, print_json_lines, refuse_unquoted, with_lines
 from inlaid.commands.terminal import GrowingText, print_json, print_rows
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
-from inlaid.errors import SettingError, need
+from inlaid.errors import OutOfVocabulary, SettingError, need
 from inlaid.neural.kinds import AnyModel, is_model_folder
 from inlaid.progress import drawn
-from inlaid.report import Report
+from inlaid.report import Note, Report, silent
 from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
 from inlaid.vectors import Vectors
 
+JSON_LINES_HELP = "print JSON instead of text; for lines of standard input, a line of JSON for each"
+PIPED_HELP = "; - reads lines of standard input"
 SHORT = {"n": "-n", "output": "-o", "field": "--column"}
 """Flags that also have another form."""
 
@@ -42,31 +45,112 @@ def run(entry: registry.Entry, words: list[str]) -> None:
     defaults = _defaults(study, words)
     command = f"inlaid {command_name(entry.name)}"
     kind = _options(study, defaults)
+    if study.inputs[0].type is Vectors:
+        takes_formulas = any(each.name == "formula" for each in study.inputs)
+        refuse_unquoted(words, command if takes_formulas else "inlaid analogy")
     options: Any = parse(kind, dashes_kept(words, kind), command, study.summary)
     settings = None
     if study.settings is not None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
-    saved = ""
-    stream = GrowingText()
-    bars_shown = not study.streams or getattr(options, "output", None) is not None
+    named: dict[str, Any] = {"settings": settings} if study.settings is not None else {}
+    if study.takes_overwrite:
+        named["overwrite"] = options.overwrite
+    piped = _piped(study, options)
+    bars_shown = piped is None and (not study.streams or getattr(options, "output", None) is not None)
     with _claimed(study, options), drawn(bars_shown=bars_shown) as report:
         inputs = {each.name: _loaded(each, study, options, report) for each in study.inputs}
-        named: dict[str, Any] = {"settings": settings} if study.settings is not None else {}
-        if study.takes_overwrite:
-            named["overwrite"] = options.overwrite
+        if piped is not None:
+            _answer_lines(study, options, {**inputs, **named}, piped, report)
+            return
+        answer = _Answer(study, options, {**inputs, **named}, report)
+    answer.print()
+
+
+class _Answer:
+    """The result of one call, and how the command prints it."""
+
+    def __init__(self, study: Analysis, options: Any, named: dict[str, Any], report: Report) -> None:
+        self.json = options.json
+        self.stream = GrowingText()
         if study.streams and not options.json:
-            named["stream"] = stream
-        result = study.function(**inputs, **named, report=report)
+            named["stream"] = self.stream
+        if getattr(options, "skip_oov", False):
+            _leave_out_unknown(study, named, report)
+        self.inputs = _lines_read(study, options, named)
+        self.result = study.function(**named, report=report)
+        self.saved = ""
         if study.gives_vectors and options.output:
-            saved = _saved(result, study, options, report)
-    if options.json:
-        print_json(result.to_dict())
+            self.saved = _saved(self.result, study, options, report)
+
+    def print(self) -> None:
+        if self.json and self.inputs:
+            print_json_lines(self.result.to_dict(), self.inputs)
+        elif self.json:
+            print_json(self.result.to_dict())
+        else:
+            if not self.stream.ended():
+                print_rows(self.result.rows())
+            if self.saved:
+                print(self.saved)
+
+
+def _piped(study: Analysis, options: Any) -> str | None:
+    """The input that is one word or text and comes from standard input, line by line; None without any."""
+    single = [each.name for each in study.inputs if each.type is str and not each.many]
+    found = [name for name in single if getattr(options, name) == PIPE]
+    if len(found) > 1:
+        raise SettingError("Standard input can be read once: only one of {names} may be '-'.", names=found)
+    return found[0] if found else None
+
+
+def _answer_lines(study: Analysis, options: Any, named: dict[str, Any], piped: str, report: Report) -> None:
+    """Answer each line of standard input as soon as it is there; as JSON, an answer is one line."""
+    for line in lines_of_stdin():
+        try:
+            result = study.function(**{**named, piped: line}, report=report)
+        except OutOfVocabulary as error:
+            if not getattr(options, "skip_oov", False):
+                raise
+            report(Note("Skipped. {error}", error=error))
+            continue
+        if options.json:
+            print_json_lines({piped: line, **result.to_dict()})
+        else:
+            print_rows(result.rows())
+            print(flush=True)
+
+
+def _lines_read(study: Analysis, options: Any, named: dict[str, Any]) -> int:
+    """How many inputs there are where standard input is among them; 0 where it is not."""
+    many = [each.name for each in study.inputs if each.type is str and each.many]
+    return sum(len(named[name]) for name in many if PIPE in (getattr(options, name) or ()))
+
+
+def _leave_out_unknown(study: Analysis, named: dict[str, Any], report: Report) -> None:
+    """Drop words out of the vocabulary, with a note; a single word of a question cannot be left out."""
+    from inlaid.study.search.queries import asked_for
+
+    vectors = named[study.inputs[0].name]
+    unknown = list[str]()
+    for word in named["words"] or ():
+        try:
+            asked_for(vectors, word, silent)
+        except OutOfVocabulary:
+            unknown.append(word)
+    if not unknown:
         return
-    if not stream.ended():
-        print_rows(result.rows())
-    if saved:
-        print(saved)
+    named["words"] = tuple(word for word in named["words"] if word not in unknown)
+    report(
+        Note(
+            "Out of vocabulary and skipped: {count:,} of {total:,} words, such as '{first}'.",
+            count=len(unknown),
+            total=len(unknown) + len(named["words"]),
+            first=unknown[0],
+        )
+    )
+    if not named["words"]:
+        raise OutOfVocabulary("None of the {count:,} words is in the vocabulary.", count=len(unknown))
 
 
 def _claimed(study: Analysis, options: Any) -> contextlib.AbstractContextManager[None]:
@@ -141,10 +225,20 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         fields.append(_flag("format", str | None, format_help(), None))
     if study.gives_vectors or study.takes_overwrite:
         fields.append(_flag("overwrite", bool, OVERWRITE_HELP, False))
+    if _can_skip(study):
+        text = "leave out words that are out of vocabulary, with a note, instead of stopping"
+        fields.append(_flag("skip_oov", bool, text, False))
     if study.settings is not None:
         fields.append(_flag("config", Path | None, "a TOML file of settings; flags override it", None))
-    fields.append(_flag("json", bool, "print JSON instead of text", False))
+    piped = any(each.type is str and not each.flag for each in study.inputs)
+    fields.append(_flag("json", bool, JSON_LINES_HELP if piped else "print JSON instead of text", False))
     return dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
+
+
+def _can_skip(study: Analysis) -> bool:
+    """Whether words may be left out: those of a list, or lines of standard input that are words."""
+    words = [each.name for each in study.inputs if each.type is str and not each.flag]
+    return study.inputs[0].type is Vectors and words in (["words"], ["formula"])
 
 
 def _input_field(given: Input) -> Any:
@@ -158,6 +252,8 @@ def _input_field(given: Input) -> Any:
     if not given.flag:
         typed = Positional[typed]
     text = given.help or HELP[given.type]
+    if given.type is str and not given.flag:
+        text += PIPED_HELP
     return _flag(given.name, typed, text, default, _metavar(given))
 
 
@@ -194,7 +290,7 @@ def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
     if given.required and given.many and not typed:
         raise SettingError("{name}: expected at least one, found none.", name=given.name)
     if given.type is str and typed is not None:
-        return tuple(map(without_mark, typed)) if given.many else without_mark(typed)
+        return tuple(map(without_mark, with_lines(typed))) if given.many else without_mark(typed)
     if typed is None or given.type is Path:
         return typed
     if given.many:

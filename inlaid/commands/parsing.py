@@ -49,7 +49,7 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
             return tyro.cli(kind, args=words, prog=program, description=description, config=config)
     except SystemExit as stop:
         if not stop.code:
-            print(_fitted(shown.getvalue()), end="")
+            print(_fitted(_with_required(shown.getvalue(), kind)), end="")
             raise
         if refused := _refused_by_settings(stop):
             raise refused from None
@@ -139,6 +139,18 @@ class _Shown(io.StringIO):
     @property
     def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return (self.behind.encoding or "utf-8").lower()
+
+
+def _with_required(help: str, kind: Any) -> str:
+    """The usage line with the options that must be given: tyro hides them among all others."""
+    required = [
+        f"-o {field.name.upper()}"
+        if field.name == "output"
+        else f"--{flag_of(field.name)} {field.name.upper()}"
+        for field in (dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ())
+        if field.default is dataclasses.MISSING and "Positional" not in str(field.type)
+    ]
+    return help.replace("[OPTIONS]", " ".join([*required, "[OPTIONS]"]), 1) if required else help
 
 
 def _fitted(help: str) -> str:

@@ -28,6 +28,8 @@ BOLD = "\x1b[1m"
 NOT_BOLD = "\x1b[22m"
 WIDE = "\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
 """Characters of scripts without spaces, and their marks."""
+NARROWEST = 12
+"""Places of a column from which wrapping its cells is readable."""
 UNBROKEN = re.compile(
     rf"[“‘（《【]*(?:[^{WIDE}“”‘’]+|[{WIDE}])(?:[，。、；：！？）》】”’…]|(?<=[^{WIDE}])[”’])*|.", re.DOTALL
 )
@@ -116,7 +118,7 @@ def listed(lines: dict[str, str], width: int | None = None) -> str:
 def print_rows(rows: Sequence[Any]) -> None:
     """Lines as they are; each run of tuples is a table, aligned by what a terminal shows (猫 is two wide)."""
     for is_table, run in itertools.groupby(rows, key=lambda row: isinstance(row, tuple)):
-        for line in _aligned(list(run)) if is_table else run:
+        for line in _table(list(run)) if is_table else run:
             print(_with_marks(line))
 
 
@@ -125,6 +127,35 @@ def _with_marks(line: Any) -> Any:
     if isinstance(line, Marked) and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         return line.shown(str, BOLD, NOT_BOLD)
     return line
+
+
+def _table(rows: Sequence[Any]) -> Sequence[str]:
+    """The lines of a table. In a terminal that is too narrow, wide cells are wrapped or, where there are too
+    many columns for that, the table is shown in parts; a program that reads the output gets whole lines."""
+    lines = list(_aligned(rows))
+    width = shutil.get_terminal_size().columns
+    if not sys.stdout.isatty() or max(map(places, lines), default=0) <= width:
+        return lines
+    texts = [tuple(map(str, row)) for row in rows]
+    columns = max(map(len, texts))
+    texts = [(*row, *[""] * (columns - len(row))) for row in texts]
+    if columns * NARROWEST <= width:
+        return in_columns(texts).splitlines()
+    parts = list[str]()
+    for first, last in _parts(texts, width):
+        parts += ([""] if parts else []) + list(_aligned([row[first:last] for row in texts]))
+    return parts
+
+
+def _parts(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[tuple[int, int]]:
+    """Columns (first, last) of each part of a table that is wider than the terminal."""
+    widths = [max(places(cell) for cell in column) for column in zip(*rows, strict=True)]
+    first = 0
+    for column in range(1, len(widths) + 1):
+        full = column == len(widths) or sum(widths[first : column + 1]) + 2 * (column - first) > width
+        if full:
+            yield first, column
+            first = column
 
 
 def in_columns(rows: Sequence[str | tuple[str, ...]], indent: int = 0) -> str:

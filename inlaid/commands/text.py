@@ -22,12 +22,16 @@ from inlaid.commands.options import (
     values_of_group,
 )
 from inlaid.commands.parsing import parse
+from inlaid.commands.streams import PIPE, lines_of_stdin, written
 from inlaid.commands.terminal import print_report, print_tokens
 from inlaid.progress import drawn
 from inlaid.report import Note
 
 if TYPE_CHECKING:
     from inlaid.encode.corpus import Corpus
+
+
+TOKENIZE_HELP = "the text itself, in quotes; - reads it from standard input"
 
 
 def tokenize_command(words: list[str]) -> None:
@@ -37,7 +41,7 @@ def tokenize_command(words: list[str]) -> None:
 
     given = flagged(Encoding())
     fields: list[Any] = [
-        ("text", Annotated[Positional[str], tyro.conf.arg(help="the text itself, in quotes")]),
+        ("text", Annotated[Positional[str], tyro.conf.arg(help=TOKENIZE_HELP)]),
         (
             "tokenizers",
             Annotated[tuple[str, ...], tyro.conf.arg(help="names of tokenizers, shown side by side")],
@@ -53,6 +57,8 @@ def tokenize_command(words: list[str]) -> None:
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
     options: Any = parse(kind, words, "inlaid tokenize", tokenize_command.__doc__)
     opened = open_corpus(options.corpus) if options.corpus else None
+    if options.text == PIPE:
+        options = dataclasses.replace(options, text=" ".join(lines_of_stdin()))
     if os.path.isfile(options.text):
         note = Note("{name} is taken as the text itself, not as a file.", name=options.text)
         print(f"note: {note.text}", file=sys.stderr)
@@ -146,7 +152,7 @@ def world_command(
     """Write text of the embedded world, one sentence per line.
 
     Args:
-        output: the file to write
+        output: the file to write; - is standard output
         language: which of its two languages
         words: how many words, at least
         seed: seed of the text
@@ -159,18 +165,20 @@ def world_command(
     from inlaid import files, places
     from inlaid.collect import world
 
-    written = 0
+    count = 0
     lines = world.sentences(language, words=words, seed=seed)
     if pairs:
         lines = (f"{pair.zh}\t{pair.en}" for pair in world.pairs(words=words, seed=seed))
     with contextlib.ExitStack() as held:
-        held.enter_context(places.claimed(output, others={"dictionary": dictionary}, overwrite=overwrite))
+        target = held.enter_context(written(output))
+        held.enter_context(places.claimed(target, others={"dictionary": dictionary}, overwrite=overwrite))
         if dictionary:
             held.enter_context(places.claimed(dictionary, overwrite=overwrite))
-        with files.writing(output) as file:
+        with files.writing(target) as file:
             for sentence in lines:
                 file.write(f"{sentence}\n".encode())
-                written += 1
+                count += 1
         if dictionary:
             files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")
-    print(f"{output}: {written:,} {'pairs' if pairs else 'sentences'}")
+    if str(output) != PIPE:
+        print(f"{output}: {count:,} {'pairs' if pairs else 'sentences'}")

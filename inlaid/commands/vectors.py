@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,13 @@ from tyro.conf import Positional
 
 from inlaid.commands.options import flagged, reading_fields, reading_values, saving_fields, values_of_group
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import print_json
+from inlaid.commands.streams import PIPE, naming, written
+from inlaid.commands.terminal import in_columns, print_json
 from inlaid.progress import drawn
+from inlaid.report import time_in_words
+
+TEXT_FORMAT = "word2vec-text"
+"""What goes to standard output unless a format is named."""
 
 
 def convert_command(words: list[str]) -> None:
@@ -24,7 +30,7 @@ def convert_command(words: list[str]) -> None:
     arg = tyro.conf.arg
     reading = flagged(Reading())
     source_help = "a file or folder of vectors"
-    target_help = "the file or folder to write; its suffix selects the format"
+    target_help = "the file or folder to write; its suffix selects the format; - is standard output, as text"
     source_format_help = "format of the source, where it is not recognized by the content"
     dtype_help = "dtype of the table in Inlaid's own format"
     fields: list[Any] = [
@@ -41,26 +47,30 @@ def convert_command(words: list[str]) -> None:
     ]
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
     options: Any = parse(kind, words, "inlaid convert", convert_command.__doc__)
-    with drawn() as report:
+    format = options.format
+    if str(options.target) == PIPE:
+        format = format or TEXT_FORMAT
+    with drawn() as report, written(options.target) as target:
         vectors = storage.convert(
             options.source,
-            options.target,
+            target,
             source_format=options.source_format,
-            format=options.format,
+            format=format,
             dtype=options.dtype,
             overwrite=options.overwrite,
-            report=report,
+            report=naming(options.target, report),
             **values_of_group(options.reading),
         )
-    print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
+    if str(options.target) != PIPE:
+        print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
 
 
 def info_command(words: list[str]) -> None:
-    """What a file of vectors, a corpus or a model holds, and where it comes from, as JSON."""
+    """What a file of vectors, a corpus or a model holds, and where it comes from."""
     from inlaid import storage
 
     arg = tyro.conf.arg
-    json_help = "accepted as by other commands; the output is JSON in any case"
+    json_help = "print JSON instead of a table"
     fields: list[Any] = [
         (
             "path",
@@ -73,7 +83,58 @@ def info_command(words: list[str]) -> None:
     options: Any = parse(kind, words, "inlaid info", info_command.__doc__)
     with drawn() as report:
         found = storage.info(options.path, report=report, **reading_values(options))
-    print_json(found)
+    if options.json:
+        print_json(found)
+    else:
+        print(in_columns(list(_info_rows(found))))
+
+
+def _info_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A line for each field that says something; what is nested is on one line, the card's fields are
+    fields."""
+    for name, value in found.items():
+        if name == "card":
+            yield from _info_rows(value or {})
+        elif name == "outcome" and value:
+            yield name, _outcome(value)
+        elif isinstance(value, dict):
+            inside = [f"{key} {_short(each)}" for key, each in value.items() if each not in NOTHING]
+            yield from [(name, ", ".join(inside))] if inside else []
+        elif value not in NOTHING:
+            yield name, _short(value)
+
+
+NOTHING = (None, "", [], (), {})
+
+
+def _short(value: Any) -> str:
+    """A value on one line; of a long list, the first entries."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_short(each)}" for key, each in value.items() if each not in NOTHING)
+    if isinstance(value, (list, tuple)):
+        more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
+        return " ".join(_short(each) for each in value[:LISTED]) + more
+    return str(value)
+
+
+LISTED = 8
+"""Entries of a list that are shown."""
+
+
+def _outcome(outcome: dict[str, Any]) -> str:
+    """How the training ended, in one line."""
+    parts = [f"{outcome['reason']}", f"{outcome['done']:,} of {outcome['total']:,} {outcome['unit']}"]
+    parts.append(time_in_words(outcome["seconds"]))
+    losses = [mark["loss"] for mark in outcome["marks"] if mark["loss"]]
+    if losses:
+        parts.append(f"loss {losses[0]:.4g} to {losses[-1]:.4g}")
+    return ", ".join(parts)
 
 
 def verify_command(path: Positional[Path], json: bool = False) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from inlaid.blas import blas_threads
 from inlaid.config import MAX_DIM, Fraction, Positive, Range, Seed, Window, check
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import SettingError
@@ -74,11 +75,12 @@ class PPMI:
         associated = np.zeros((cells.size, 1), np.float32)
 
         def compute() -> Vectors:
-            table = (
-                self._dense(cells, associated)
-                if cells.size <= DENSE
-                else self._sparse(cells, associated, report)
-            )
+            with blas_threads(self.workers):
+                table = (
+                    self._dense(cells, associated)
+                    if cells.size <= DENSE
+                    else self._sparse(cells, associated, report)
+                )
             table[associated[:, 0] == 0] = 0  # of rounding alone, their direction would be any
             return Vectors(data.vocabulary.words, table, data.vocabulary.counts)
 

@@ -78,7 +78,7 @@ class TestTrain:
         (tmp_path / "run.toml").write_text("\n".join([*lines, "min_count = 1"]), "utf-8")
         typed("train", name, "text.txt", "-o", tmp_path / "file.inlaid", "--config", tmp_path / "run.toml")
         typed("train", name, "text.txt", "-o", tmp_path / "flags.inlaid", *flags(name))
-        info = json.loads(typed("info", tmp_path / "file.inlaid").out)
+        info = json.loads(typed("info", tmp_path / "file.inlaid", "--json").out)
         assert {key: str(info["card"]["settings"][key]) for key in settings(name)} == settings(name)
         assert table(tmp_path / "file.inlaid").tobytes() == table(tmp_path / "flags.inlaid").tobytes()
 
@@ -161,7 +161,7 @@ def test_subwords_are_learned_and_used(name: str, typed: Any, tmp_path: Path):
         "tokenize", "the cat eats apples", "--tokenizer-file", tmp_path / "corpus" / "tokenizer.json"
     )
     assert "eat" in shown.out
-    info = json.loads(typed("info", tmp_path / "corpus").out)
+    info = json.loads(typed("info", tmp_path / "corpus", "--json").out)
     assert info["words"]["used"] <= 2000
 
 
@@ -226,6 +226,7 @@ EXAMPLES: dict[str, list[str]] = {
     "classify": ["train", "labelled.txt", "-o", "OUT", "--epochs", "1"],
     "closer-than": ["a.inlaid", "king", "apple"],
     "compare": ["a.inlaid", "b.inlaid", "--words", "king"],
+    "completion": ["bash"],
     "convert": ["a.inlaid", "OUT.vec"],
     "cooccurrence": ["corpus", "king", "queen"],
     "corpus": ["text.txt", "-o", "OUT"],

@@ -99,13 +99,13 @@ def test_vectors_that_never_moved_are_counted_in_the_card_and_the_last_line(
     words = ["train", name, workshop / "corpus", "-o", output, *flags(name)]
     shown = typed(*words, *UNMOVED[name])
     count = len(inlaid.load(output))
-    unmoved = json.loads(typed("info", output).out)["card"]["outcome"]["unmoved"]
+    unmoved = json.loads(typed("info", output, "--json").out)["card"]["outcome"]["unmoved"]
     assert 0.75 * count < unmoved <= count
     last = shown.out.splitlines()[-1]
     assert last.startswith(f"{unmoved:,} of {count:,} vectors are as they were before training")
     shown = typed(*words[:-2], "--seed", "1") if name != "ppmi" else typed(*words)
     assert "as they were" not in shown.out
-    assert json.loads(typed("info", output).out)["card"]["outcome"]["unmoved"] == 0
+    assert json.loads(typed("info", output, "--json").out)["card"]["outcome"]["unmoved"] == 0
 
 
 @pytest.mark.parametrize("name", ["sgns", "fasttext", "glove", "ppmi"])

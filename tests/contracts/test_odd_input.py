@@ -49,6 +49,7 @@ TYPED: dict[str, list[str]] = {
     "generate": ["decoder.model", "I"],
     "geometry": [VECTORS],
     "heads": ["decoder.model"],
+    "completion": ["bash"],
     "info": [VECTORS],
     "inspect": ["config.json"],
     "lens": ["decoder.model", "I"],
@@ -222,8 +223,12 @@ def test_a_shell_runs_the_next_steps(typed: Any):
 
 
 def test_json_of_info_and_verify(typed: Any):
-    """`info` prints JSON in any case; `--json` may be typed all the same."""
-    assert typed("info", VECTORS, "--json").out == typed("info", VECTORS).out
+    """Both have a form for people and one for programs."""
+    found = json.loads(typed("info", VECTORS, "--json").out)
+    shown = dict(line.split(maxsplit=1) for line in typed("info", VECTORS).out.splitlines() if line[0] != " ")
+    assert shown["words"] == f"{found['words']:,}"
+    assert shown["dim"] == str(found["dim"])
+    assert shown["method"] == found["card"]["method"]
     found = json.loads(typed("verify", VECTORS, "--json").out)
     assert found["path"] == VECTORS
     assert f"{found['bytes']:,} bytes" in typed("verify", VECTORS).out

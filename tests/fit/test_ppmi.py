@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import inlaid
+from inlaid import blas
 from inlaid.collect import world
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError, SourceError
@@ -98,3 +99,28 @@ def test_words_without_contexts_have_vectors_of_zeros(monkeypatch: pytest.Monkey
     lengths = dict(zip(vectors.words, np.linalg.norm(vectors.table, axis=1), strict=True))
     assert all(lengths[word] == 0 for word in "defgh")
     assert all(lengths[word] > 0 for word in "abc")
+
+
+def test_the_decomposition_keeps_to_its_workers(monkeypatch: pytest.MonkeyPatch):
+    """BLAS has threads of its own; without OpenBLAS there is nothing to keep."""
+    found = blas._openblas()
+    if found is None:
+        pytest.skip("NumPy has another library than OpenBLAS here")
+    get, set_threads = found
+    before = get()
+    used = list[int]()
+    svd = np.linalg.svd
+
+    def counted(*given: Any, **named: Any) -> Any:
+        used.append(get())
+        return svd(*given, **named)
+
+    monkeypatch.setattr(np.linalg, "svd", counted)
+    set_threads(2)
+    try:
+        for workers in (1, 2):
+            inlaid.train([["cat", "dog", "car"]] * 30, "ppmi", dim=2, min_count=1, workers=workers)
+        assert used == [1, 2]
+        assert get() == 2
+    finally:
+        set_threads(before)

@@ -151,7 +151,7 @@ def test_vectors_in_gbk(name: str, tmp_path: Path, capsys: pytest.CaptureFixture
         assert cli.main(["neighbors", str(path), "中国", "-n", "2", "--encoding", charset]) == 0
         assert list(inlaid.load(path, charset=charset).words) == words
     assert cli.main(["convert", str(path), str(tmp_path / "o.inlaid"), "--encoding", "gbk"]) == 0
-    assert cli.main(["info", str(path), "--encoding", "auto"]) == 0
+    assert cli.main(["info", str(path), "--encoding", "auto", "--json"]) == 0
     assert "read as GB18030" in capsys.readouterr().err
 
 

@@ -88,7 +88,7 @@ def test_commands_read_a_model_folder(kind: str, tmp_path: Path, capsys: pytest.
     order = np.argsort(-(unit @ unit[WORDS.index("cat")]))
     expected = [WORDS[id] for id in order if WORDS[id] != "cat"]
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == expected
-    assert main(["info", str(tmp_path / "model")]) == 0
+    assert main(["info", str(tmp_path / "model"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["words"] == SIZE
     assert main(["convert", str(tmp_path / "model"), str(tmp_path / "table.inlaid")]) == 0
     assert inlaid.load(tmp_path / "table.inlaid")["猫"].tobytes() == model.input_vectors()["猫"].tobytes()

@@ -75,7 +75,7 @@ def test_numbers_that_json_lacks_do_not_stop_the_command_line(
     outcome = f'{{"reason": "finished", "done": 1, "total": 1, "kept": 1, "seconds": {number}}}'
     card = f'{{"scores": {{"en": {number}}}, "settings": {{"a": [{number}]}}, "outcome": {outcome}}}'
     path = with_card(tmp_path / "v.inlaid", card)
-    assert main(["info", str(path)]) == 0
+    assert main(["info", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["card"]
     assert found["scores"] == {"en": None}
     assert found["settings"] == {"a": [None]}
@@ -84,7 +84,7 @@ def test_numbers_that_json_lacks_do_not_stop_the_command_line(
 
 def test_a_newer_file_opens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = with_card(tmp_path / "v.inlaid", '{"method": "swivel", "outcome": {"finished": true}, "x": 1}')
-    assert main(["info", str(path)]) == 0
+    assert main(["info", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["card"]["method"] == "swivel"
 
 

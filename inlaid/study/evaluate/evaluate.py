@@ -363,9 +363,15 @@ def _difference(
     )
 
 
+CORRELATIONS = ("spearman", "pearson", "Spearman", "Pearson")
+"""How the names of metrics begin that may be negative."""
+
+
 def _summary(key: tuple[str, str, str, str], values: tuple[float, ...]) -> Summary:
     task, language, metric, section = key
-    found = student(values)
+    lowest = -1.0 if metric.startswith(CORRELATIONS) else 0.0
+    bounded = all(lowest <= value <= 1 for value in values)
+    found = student(values, lowest, 1.0) if bounded else student(values)
     return Summary(task, language, metric, section, float(np.mean(values)), found.low, found.high, values)
 
 

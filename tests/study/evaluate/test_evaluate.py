@@ -171,10 +171,10 @@ def test_a_path_where_a_list_belongs_is_refused():
 
 
 def test_the_seed_moves_the_interval_and_not_the_value():
-    one, two = (evaluate(noisy("en", 0.4), ["world-fields"], seed=seed)[0] for seed in (1, 2))
+    one, two = (evaluate(noisy("en", 0.4), ["world-similarity"], seed=seed)[0] for seed in (1, 2))
     assert one.value == two.value
     assert (one.low, one.high) != (two.low, two.high)
-    assert one == evaluate(noisy("en", 0.4), ["world-fields"], seed=1)[0]
+    assert one == evaluate(noisy("en", 0.4), ["world-similarity"], seed=1)[0]
 
 
 def test_tasks_of_words_do_without_numba():

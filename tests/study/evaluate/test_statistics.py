@@ -17,6 +17,7 @@ from inlaid.study.evaluate.statistics import (
     spearman,
     student,
     value_of,
+    wilson,
 )
 
 
@@ -88,13 +89,30 @@ def test_an_interval_holds_the_truth_nineteen_times_in_twenty():
     assert 0.89 < held / 200 < 0.98
 
 
+def resampled(items: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The mean as any other statistic: its interval is by the bootstrap."""
+    return mean(items, weights)
+
+
 def test_few_and_many_distinct_rows_are_drawn_alike():
     """Numbers of right and wrong drawn at once have the spread of items drawn one by one."""
     items = np.repeat([[1.0], [0.0]], [40, 60], axis=0)
     apart = np.column_stack([items, np.arange(100)])  # a second column makes every row distinct
-    one = interval(items, mean, seed=1)
-    two = interval(apart, mean, seed=1)
+    one = interval(items, resampled, seed=1)
+    two = interval(apart, resampled, seed=1)
     assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=0.02)
+
+
+def test_the_interval_of_a_rate_stays_between_0_and_1_and_has_a_width():
+    """Wilson's, from the formula with 10 of 10: 10 / (10 + 1.96^2)."""
+    assert 1 - 1e-12 < wilson(10, 10).high <= 1
+    assert wilson(10, 10).low == pytest.approx(10 / (10 + 1.959964**2))
+    assert 0 <= wilson(0, 10).low < 1e-12
+    assert wilson(0, 10).high == pytest.approx(1 - wilson(10, 10).low)
+    assert wilson(5, 10).low == pytest.approx(1 - wilson(5, 10).high)
+    assert interval(np.ones((10, 1)), mean, seed=1) == wilson(10, 10)
+    assert student([1.0, 0.9, 1.0], 0.0, 1.0).high == 1
+    assert student([1.0, 0.9, 1.0]).high > 1
 
 
 def test_strata_keep_their_sizes():

@@ -316,6 +316,6 @@ def test_what_a_model_cannot_do_is_said_in_words(typed: Any):
 
 
 def test_info_and_verify_know_the_folder_of_a_model(typed: Any):
-    found = json.loads(typed("info", "masked"))
+    found = json.loads(typed("info", "masked", "--json"))
     assert (found["kind"], found["family"], found["network"]) == ("model", "inlaid", "encoder")
     assert "is the folder of a model" in typed("verify", "masked", code=2)
