@@ -103,7 +103,7 @@ def _is_no_option(word: str, options: Sequence[str]) -> bool:
     return len(name) > 1 and habits.habit_of(name, options) is None and not _similar(name, options)
 
 
-def later(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+def later(command: Callable[..., T]) -> Callable[..., Callable[[], T]]:
     """The same flags, but the call is returned, not made: `parse` must not redirect what the command
     prints."""
     return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
