@@ -11,7 +11,7 @@ from drawing import draw, draw_registered
 
 import inlaid
 from inlaid import registry
-from inlaid.study.figures import Language
+from inlaid.messages import Language
 
 FOLDER = Path(__file__).parent / "pictures"
 WORDS: dict[Language, str] = {

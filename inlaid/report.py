@@ -52,10 +52,11 @@ def silent(event: Event) -> None:
 
 
 def log(event: Event) -> None:
-    """Listen as a program does: notes become warnings of the logger `inlaid`, progress its debug lines."""
+    """Listen as a program does, in English: notes become warnings of the logger `inlaid`, progress its debug
+    lines."""
     logger = logging.getLogger("inlaid")
     if isinstance(event, Note):
-        logger.warning(event.text)
+        logger.warning(event.in_language("en"))
     else:
         logger.debug("%s: %s of %s %s", event.stage, event.done, event.total, event.unit)
 
@@ -115,7 +116,7 @@ def time_in_words(seconds: float | int) -> str:
     ('40 s', '12 min 30 s', '3 h 25 min')
     """
     if 0 < seconds < 0.5:
-        return "under 1 s"
+        return str(Message("under 1 s"))
     whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"

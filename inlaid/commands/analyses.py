@@ -22,10 +22,11 @@ from inlaid.commands.options import (
     reading_values,
 )
 from inlaid.commands.parsing import dashes_kept, parse, without_mark
-from inlaid.commands.terminal import GrowingText, drawn, print_json, print_rows
+from inlaid.commands.terminal import GrowingText, drawn, print_json, print_rows, words_by_dim
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import SettingError, need
+from inlaid.messages import Message, speaking
 from inlaid.neural.kinds import AnyModel, is_model_folder
 from inlaid.report import Report
 from inlaid.study.analysis import Analysis, HasVectors, Input, analysis_of
@@ -46,7 +47,7 @@ def run(entry: registry.Entry, words: list[str]) -> None:
     if study.settings is not None:
         names = [field.name for field in dataclasses.fields(study.settings)]
         settings = settings_of(study.settings, {name: getattr(options, name) for name in names})
-    saved = ""
+    saved = None
     stream = GrowingText()
     bars_shown = not study.streams or getattr(options, "output", None) is not None
     with _claimed(study, options), drawn(bars_shown=bars_shown) as report:
@@ -60,7 +61,8 @@ def run(entry: registry.Entry, words: list[str]) -> None:
         if study.gives_vectors and options.output:
             saved = _saved(result, study, options, report)
     if options.json:
-        print_json(result.to_dict())
+        with speaking("en"):  # programs read it
+            print_json(result.to_dict())
         return
     if not stream.ended():
         print_rows(result.rows())
@@ -93,7 +95,7 @@ def _typed_paths(typed: Path | tuple[Path, ...] | None) -> tuple[Path, ...]:
     return typed if isinstance(typed, tuple) else (typed,)
 
 
-def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> str:
+def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> Message:
     """Write the vectors of the result, and say where."""
     from inlaid import storage
 
@@ -102,7 +104,7 @@ def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) ->
     ]
     vectors = result.to_vectors(names, report=report)
     storage.save(vectors, options.output, format=options.format, overwrite=options.overwrite, report=report)
-    return f"{options.output}: {len(vectors):,} words x {vectors.dim}"
+    return Message("{path}: {size}", path=options.output, size=words_by_dim(vectors))
 
 
 def command_name(name: str) -> str:
@@ -130,8 +132,8 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         ]
     if any(Vectors in (each.type, *each.accepts) for each in study.inputs):
         formats = ", ".join(entry.name for entry in registry.entries("format"))
-        text = f"format of the vectors, where it is not recognized: {formats}"
-        fields.append(_flag("source_format", str | None, text, None))
+        text = Message("format of the vectors, where it is not recognized: {formats}", formats=formats)
+        fields.append(_flag("source_format", str | None, str(text), None))
         fields += reading_fields(without=set(defaults))
     if any(AnyModel in each.accepts for each in study.inputs):
         fields.append(_flag("device", str, "where a model computes: cpu, cuda, cuda:1, mps", "cpu"))

@@ -16,11 +16,13 @@ from typing import Any, TypeVar
 
 import tyro
 
+from inlaid.commands import translated_help
 from inlaid.commands.options import FLAGS
 from inlaid.commands.terminal import STYLES, places, wrapped
+from inlaid.commands.translated_help import draw_help, read_help
 from inlaid.config import meant_setting
 from inlaid.errors import SettingError, did_you_mean
-from inlaid.messages import Message
+from inlaid.messages import Message, shown_language
 
 T = TypeVar("T")
 MARK = " "
@@ -40,14 +42,17 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         tyro.conf.PositionalMetavarFromFieldName,
         tyro.conf.FlagCreatePairsOff,
     )
-    shown = _Shown(sys.stdout)
+    english = shown_language() == "en"
+    shown = _Shown(sys.stdout) if english else translated_help.Plain()
+    width = contextlib.nullcontext() if english else translated_help.wide()
     errors = io.StringIO()
     try:
-        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
+        with width, contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
             return tyro.cli(kind, args=words, prog=program, description=description, config=config)
     except SystemExit as stop:
         if not stop.code:
-            print(_fitted(shown.getvalue()), end="")
+            help = shown.getvalue()
+            print(_fitted(help) if english else draw_help(read_help(help)), end="")
             raise
         raise SettingError(
             "{problem} (`{program} --help` lists all options)",

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inlaid.messages import Message, translated
 from inlaid.report import Event, Note, Progress, Report, compiling_note, hearing_compilations, time_in_words
 
 if TYPE_CHECKING:
@@ -73,15 +74,21 @@ def note_escaped() -> None:
             count=count,
             encoding=encoding,
         )
-        print(f"note: {note.text}", file=sys.stderr)
+        print_note(note)
 
 
-def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Text in lines that fit the terminal; `first` stands before the first line, `rest` before the others.
+def print_note(note: Note) -> None:
+    """A note, on standard error."""
+    print(Message("note: {note}", note=note), file=sys.stderr)
+
+
+def wrapped(text: str, first: str = "", rest: str = "", columns: int | None = None) -> str:
+    """Text in lines that fit the terminal, or as many columns; `first` stands before the first line, `rest`
+    before the others.
 
     Lines break at spaces, and between Chinese characters, but not before a closing mark.
     """
-    width = shutil.get_terminal_size().columns
+    width = columns or shutil.get_terminal_size().columns
     lines: list[str] = []
     line = first
     for number, word in enumerate(text.split()):
@@ -180,27 +187,55 @@ def _aligned(rows: Sequence[Any]) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
+def words_by_dim(vectors: Any) -> Message:
+    """The size of vectors."""
+    return Message("{words:,} words x {dim}", words=len(vectors), dim=vectors.dim)
+
+
 def print_report(name: str, manifest: dict[str, Any]) -> None:
     """What encoding read, what it kept and dropped, and what looks odd."""
     tokens = manifest["tokens"]
     words = manifest["words"]
     sentences = manifest["sentences"]
-    print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
+    print(
+        Message(
+            "{name}: {tokens:,} tokens, {sentences:,} sentences, {words:,} words",
+            name=name,
+            tokens=tokens["used"],
+            sentences=sentences["used"],
+            words=words["used"],
+        )
+    )
     dropped = "".join(
-        f" + {count:,} {DROPPED.get(reason, reason)}" for reason, count in tokens["dropped"].items()
+        f" + {count:,} {translated(DROPPED.get(reason, reason))}"
+        for reason, count in tokens["dropped"].items()
     )
     outside = sum(tokens["dropped"].get(reason, 0) for reason in ("rare", "beyond_max_size"))
     share = outside / max(tokens["read"], 1)
-    used = f"{tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
-    print(f"  read {tokens['read']:,} tokens = {used}")
-    of_words = f"{words['read']:,} different words, {words['used']:,} kept"
-    print(f"  {of_words}; {sentences['read']:,} sentences, {sentences['used']:,} kept")
+    print(
+        Message(
+            "  read {read:,} tokens = {used:,} used{dropped} ({share:.2%} outside the vocabulary)",
+            read=tokens["read"],
+            used=tokens["used"],
+            dropped=dropped,
+            share=share,
+        )
+    )
+    print(
+        Message(
+            "  {words:,} different words, {kept:,} kept; {sentences:,} sentences, {sentences_kept:,} kept",
+            words=words["read"],
+            kept=words["used"],
+            sentences=sentences["read"],
+            sentences_kept=sentences["used"],
+        )
+    )
     for what, count in manifest["lint"].items():
         if count:
-            print(f"  {LINT.get(what, what)}: {count:,}")
+            print(Message("  {what}: {count:,}", what=translated(LINT.get(what, what)), count=count))
 
 
-DROPPED = {"beyond_max_size": "beyond max_size"}
+DROPPED = {"rare": "rare", "beyond_max_size": "beyond max_size"}
 LINT = {
     "repeated_lines_exact_until": "lines up to which repeated ones are counted exactly; after that, at least",
     "invalid_bytes": "bytes that were not UTF-8",
@@ -228,16 +263,18 @@ def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | Non
         for number, token in enumerate(tokenized.tokens):
             line.append(token.text, style=shades[number % 2]).append(" ", style="")
         console.print(line)
-        tables.append(Table("token", "id", "from", "to", title=name, box=None))
+        titles = (Message("token"), Message("id"), Message("from"), Message("to"))
+        tables.append(Table(*map(str, titles), title=name, box=None))
         places = tokenized.original or [(token.start, token.end) for token in tokenized.tokens]
         ids = tokenized.ids or [find(token.text) for token in tokenized.tokens]
         for token, id, (start, end) in zip(tokenized.tokens, ids, places, strict=True):
             tables[-1].add_row(token.text, "" if id is None else str(id), str(start), str(end))
     console.print(Columns(tables))
     if any(tokenized.original is None for tokenized in shown.values()):
-        console.print(
-            "places are in the normalized text: the normalization keeps none in the original", style="dim"
+        places_note = Message(
+            "places are in the normalized text: the normalization keeps none in the original"
         )
+        console.print(str(places_note), style="dim")
 
 
 @contextlib.contextmanager
@@ -282,7 +319,7 @@ class _Drawing:
         """Say once that kernels are compiled, and show which one; how many will follow is not known."""
         if not self.compiled:
             self(compiling_note())
-            self.bar = self.bars.add_task("compiling", total=None, figures="")
+            self.bar = self.bars.add_task(str(Message("compiling")), total=None, figures="")
         self.compiled += 1
         self.bars.update(self.bar, figures=f"{kernel} ({self.compiled})")
 
@@ -290,23 +327,21 @@ class _Drawing:
         if self.compiled and isinstance(event, Progress):
             self.bars.update(self.bar, visible=False)
         if isinstance(event, Note):
-            self.console.print(f"note: {event.text}", highlight=False, markup=False, soft_wrap=True)
+            note = str(Message("note: {note}", note=event))
+            self.console.print(note, highlight=False, markup=False, soft_wrap=True)
             return
         now = time.monotonic()
         if event.stage not in self.tasks:
-            self.tasks[event.stage] = self.bars.add_task(event.stage, total=event.total, figures="")
+            self.tasks[event.stage] = self.bars.add_task(
+                translated(event.stage), total=event.total, figures=""
+            )
             self.began[event.stage] = (now, event.done)
         figures = self._figures(event, now)
         self.bars.update(self.tasks[event.stage], completed=event.done, total=event.total, figures=figures)
         if self.bars.disable and now - self.printed > LINE_EVERY:
             self.printed = now
-            total = f" of {event.total:,}" if event.total else ""
-            self.console.print(
-                f"{event.stage}: {event.done:,}{total} {event.unit}  {figures}".rstrip(),
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+            line = f"{_done(event)}  {figures}".rstrip()
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _figures(self, event: Progress, now: float) -> str:
         """Speed, the figures of the stage, time left; speed and time left are estimated where the stage has
@@ -315,13 +350,27 @@ class _Drawing:
         speed = event.figures.get("speed", max(event.done - done, 0) / max(now - when, 1e-3))
         remaining = ((event.total or 0) - event.done) / speed if speed else 0
         left = event.figures.get("left", remaining)
-        shown = [f"{_short(speed)} {event.unit}/s"] if speed else []
+        unit = translated(event.unit)
+        shown = [str(Message("{speed} {unit}/s", speed=_short(speed), unit=unit))] if speed else []
         shown += [
-            f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
+            f"{translated(name)} {value:.4g}"
+            for name, value in event.figures.items()
+            if name not in ("speed", "left")
         ]
         if left > 0:
-            shown.append(f"{time_in_words(left)} left")
+            shown.append(str(Message("{time} left", time=time_in_words(left))))
         return "  ".join(shown)
+
+
+def _done(event: Progress) -> Message:
+    """How much of a stage is done."""
+    stage = translated(event.stage)
+    unit = translated(event.unit)
+    if not event.total:
+        return Message("{stage}: {done:,} {unit}", stage=stage, done=event.done, unit=unit)
+    return Message(
+        "{stage}: {done:,} of {total:,} {unit}", stage=stage, done=event.done, total=event.total, unit=unit
+    )
 
 
 def _short(speed: float) -> str:

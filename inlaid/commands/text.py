@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,7 +21,8 @@ from inlaid.commands.options import (
     values_of_group,
 )
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import drawn, print_report, print_tokens
+from inlaid.commands.terminal import drawn, print_note, print_report, print_tokens
+from inlaid.messages import Message
 from inlaid.report import Note
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def tokenize_command(words: list[str]) -> None:
     opened = open_corpus(options.corpus) if options.corpus else None
     if os.path.isfile(options.text):
         note = Note("{name} is taken as the text itself, not as a file.", name=options.text)
-        print(f"note: {note.text}", file=sys.stderr)
+        print_note(note)
     settings = values_of_group(options.encoding)
     if options.encoding.tokenizer_file:
         shown = {options.encoding.tokenizer_file.name: tokenize(options.text, **settings)}
@@ -157,4 +157,7 @@ def world_command(
                 written += 1
         if dictionary:
             files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")
-    print(f"{output}: {written:,} {'pairs' if pairs else 'sentences'}")
+    if pairs:
+        print(Message("{path}: {count:,} pairs", path=output, count=written))
+    else:
+        print(Message("{path}: {count:,} sentences", path=output, count=written))

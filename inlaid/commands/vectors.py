@@ -11,7 +11,8 @@ from tyro.conf import Positional
 
 from inlaid.commands.options import flagged, reading_fields, reading_values, saving_fields, values_of_group
 from inlaid.commands.parsing import parse
-from inlaid.commands.terminal import drawn, print_json
+from inlaid.commands.terminal import drawn, print_json, words_by_dim
+from inlaid.messages import Message
 
 
 def convert_command(words: list[str]) -> None:
@@ -51,7 +52,7 @@ def convert_command(words: list[str]) -> None:
             report=report,
             **values_of_group(options.reading),
         )
-    print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
+    print(Message("{path}: {size}", path=options.target, size=words_by_dim(vectors)))
 
 
 def info_command(words: list[str]) -> None:
@@ -88,4 +89,4 @@ def verify_command(path: Positional[Path], json: bool = False) -> None:
     if json:
         print_json({"path": str(path), "bytes": size})
         return
-    print(f"{path}: {size:,} bytes, all as written")
+    print(Message("{path}: {size:,} bytes, all as written", path=path, size=size))

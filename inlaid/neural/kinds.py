@@ -22,11 +22,11 @@ USES = {
 }
 """Commands for each kind of network, the one that fits it best first."""
 ABILITIES = {
-    "fill": "fill a blank",
-    "embed": "embed texts",
-    "generate": "generate text",
-    "next": "predict the next token",
-    "translate": "translate",
+    "fill": Message("fill a blank"),
+    "embed": Message("embed texts"),
+    "generate": Message("generate text"),
+    "next": Message("predict the next token"),
+    "translate": Message("translate"),
 }
 """What a model does in each of these commands."""
 STATIC = ("StaticEmbedding", "model2vec")
@@ -72,14 +72,14 @@ def check_use(model: Any, use: str) -> Model:
         raise SettingError(
             "A model of kind {kind} cannot {ability}. Use {instead} with it.",
             kind=kind,
-            ability=Message(ABILITIES[use]),
+            ability=ABILITIES[use],
             instead=_instead(USES[kind][0]),
         )
     if use != "embed" and loaded.network.head is None:
         raise SettingError(
             "This model was saved without an output layer for words, so it cannot {ability}. Use {instead} "
             "with it, or the folder of the class that has the layer ({classes}).",
-            ability=Message(ABILITIES[use]),
+            ability=ABILITIES[use],
             instead=_instead("embed"),
             classes="ForMaskedLM" if kind == "encoder" else "LMHeadModel, ForCausalLM, MTModel",
         )

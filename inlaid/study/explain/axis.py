@@ -16,7 +16,7 @@ import numpy as np
 
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 from inlaid.report import Report, silent
 from inlaid.shapes import Vector
 from inlaid.study.analysis import Row, analysis, plain
@@ -85,7 +85,7 @@ class Axis:
             interval = Message("none")
             if not math.isnan(each.low):
                 interval = Message("{low:+.3f} to {high:+.3f}", low=each.low, high=each.high)
-            member = f"({each.member})" if each.member else ""
+            member = Message("({side})", side=word(each.member)) if each.member else ""
             rows.append((f"{each.value:+.3f}", interval, each.word, member))
         if math.isnan(self.p):
             untested = Message(

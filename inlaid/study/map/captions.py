@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inlaid.study.figures import Language
+from inlaid.messages import Language
 from inlaid.study.map.layout import Map
 
 METHOD_NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}

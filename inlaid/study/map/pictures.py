@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inlaid.errors import need
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
-from inlaid.study.figures import COLORS, LINE_COLOR, TEXT_COLOR, Language, drawing, language_of
+from inlaid.study.figures import COLORS, LINE_COLOR, TEXT_COLOR, drawing, language_of
 from inlaid.study.map.captions import CAPTIONS, caption, legend
 from inlaid.study.map.layout import Map
 from inlaid.study.pages import json_data

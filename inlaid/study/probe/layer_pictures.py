@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from inlaid.messages import Message, render
+from inlaid.messages import Language, Message, catalogue, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
-from inlaid.study.figures import Language
-from inlaid.study.probe.chinese import CHINESE, said
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.lens import Lens
 
@@ -21,7 +19,7 @@ LENS_NOTE = (
 
 def fonts_for(language: Language, *texts: str) -> str:
     """All characters that a picture may show."""
-    return "".join(texts) + ("".join(CHINESE.values()) if language == "zh" else "")
+    return "".join(texts) + "".join(catalogue(language).values())
 
 
 def tidy(axes: Any) -> None:
@@ -53,7 +51,7 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
 def _cell(cell: str | Message, language: Language) -> str:
     if isinstance(cell, str):
         return cell
-    return render(cell.sentence, cell.values, CHINESE if language == "zh" else None)
+    return cell.in_language(language)
 
 
 def _drift_picture(found: Drift, language: Language, report: Report) -> bytes:

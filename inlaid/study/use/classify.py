@@ -154,8 +154,9 @@ class ClassifierTest:
         rows: list[Row] = [accuracy]
         if self.unknown:
             rows.append(Message("{count:,} texts have no known word", count=self.unknown))
-        titles = ("label", "precision", "recall", "F1", "texts")
-        rows.append(tuple(Message(title) for title in titles))
+        rows.append(
+            (Message("label"), Message("precision"), Message("recall"), Message("F1"), Message("texts"))
+        )
         for each in self.labels[:SHOWN_LABELS]:
             numbers = [f"{value:.3f}" for value in (each.precision, each.recall, each.f1)]
             rows.append((each.label, *numbers, f"{each.texts:,}"))
