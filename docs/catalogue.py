@@ -138,11 +138,9 @@ def _words(tree: ast.Module) -> Iterator[str]:
                     found.append(node.args[place])
         if isinstance(node, ast.Assign) and _name(node.targets[0]) in NAMED:
             found.append(node.value)
-        yield from (str(each.value) for each in found if _is_text(each))
-
-
-def _is_text(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for each in found:
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                yield each.value
 
 
 def constants(folder: Path = PACKAGE) -> set[str]:

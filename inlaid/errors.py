@@ -40,7 +40,7 @@ class InlaidError(Exception):
     """
 
     def __init__(self, sentence: str = "", /, **values: Any) -> None:
-        super().__init__(sentence)
+        super().__init__()  # without args: who shows an error by them would show the placeholders
         self.sentence = sentence
         self.values = values
 

@@ -176,7 +176,7 @@ def _problem(box: str, program: str, options: Sequence[str]) -> Message:
     if found := re.match(r"Error parsing (\S+): .*?float: ('.*?')(?: |$)", text):
         return Message("{option} is {typed}; expected a number.", option=_flag(found[1]), typed=found[2])
     first = re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
-    return Message("{problem}", problem=first)
+    return Message("{problem}", problem=re.sub(r"^Error parsing [\w.-]+: ", "", first))
 
 
 def _missing(rows: Sequence[str]) -> str:

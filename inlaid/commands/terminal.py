@@ -207,7 +207,7 @@ def print_report(name: str, manifest: dict[str, Any]) -> None:
         )
     )
     dropped = "".join(
-        f" + {count:,} {translated(DROPPED.get(reason, reason))}"
+        f" + {count:,} {translated(DROPPED.get(str(reason), str(reason)))}"
         for reason, count in tokens["dropped"].items()
     )
     outside = sum(tokens["dropped"].get(reason, 0) for reason in ("rare", "beyond_max_size"))
@@ -232,7 +232,9 @@ def print_report(name: str, manifest: dict[str, Any]) -> None:
     )
     for what, count in manifest["lint"].items():
         if count:
-            print(Message("  {what}: {count:,}", what=translated(LINT.get(what, what)), count=count))
+            print(
+                Message("  {what}: {count:,}", what=translated(LINT.get(str(what), str(what))), count=count)
+            )
 
 
 DROPPED = {"rare": "rare", "beyond_max_size": "beyond max_size"}

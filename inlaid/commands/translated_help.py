@@ -199,7 +199,7 @@ def _option_rows(option: Option, say: Callable[[str], str], inner: int, column: 
     gap = " " * column
     breakable = option.typed if places(option.typed) <= inner else option.typed.replace(",", ", ")
     typed = wrapped(breakable, rest="  ", columns=inner).splitlines()
-    help = wrapped(f"{say(text)} {hint}", first=gap, rest=gap, columns=inner).splitlines()
+    help = wrapped(f"{say(text)}{hint}", first=gap, rest=gap, columns=inner).splitlines()
     if len(typed) == 1 and places(option.typed) <= column - 2:
         help[0] = _bold(option.typed) + help[0][places(option.typed) :]
         typed = []
