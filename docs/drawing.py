@@ -13,10 +13,11 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
 import inlaid
+from inlaid.messages import Language
 from inlaid.study.draw import shapes
 from inlaid.study.draw.picture import Say
 from inlaid.study.draw.shapes import BLUE, DARK, GREY, ORANGE, cells, curves
-from inlaid.study.figures import FONTS, PLAIN, Language
+from inlaid.study.figures import FONTS, PLAIN
 
 __all__ = ["BLUE", "DARK", "GREY", "ORANGE", "Say", "cells", "curves"]
 Picture = Callable[[Figure, Say], None]

@@ -13,7 +13,7 @@ import inlaid
 from inlaid import registry
 from inlaid.collect import world
 from inlaid.encode.corpus import Encoding
-from inlaid.study.figures import Language
+from inlaid.messages import Language
 
 FOLDER = Path(__file__).parent / "pictures"
 WORDS: dict[Language, str] = {

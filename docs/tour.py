@@ -14,9 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from inlaid.messages import Language
+from inlaid.messages import LANGUAGES, Language
 from inlaid.tour import content, rendering
-from inlaid.tour.content import LANGUAGES
 from inlaid.tour.models import models
 from inlaid.tour.showing import Runner
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
-from inlaid.collect.grammar import Language
 from inlaid.config import Count, Fraction, Positive, Range, Seed, Window
 from inlaid.encode.corpus import Corpus
 from inlaid.formats.native import Dtype
+from inlaid.messages import Language
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report
 from inlaid.study.compare.align import Alignment, AlignSettings

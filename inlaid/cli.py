@@ -13,8 +13,8 @@ from inlaid import registry
 from inlaid.commands import ending
 from inlaid.commands.parsing import later, parse
 from inlaid.commands.terminal import listed, note_escaped, show_every_character, wrapped
-from inlaid.errors import InlaidError, UnknownName
-from inlaid.messages import Message, in_terminal
+from inlaid.errors import InlaidError, SettingError, UnknownName
+from inlaid.messages import LANGUAGES, Message, in_terminal, speaking, spoken_language, translated
 from inlaid.registry import Entry
 
 COMMANDS = {
@@ -62,23 +62,42 @@ PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "classify", "conve
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. 0: done. 2: an error the user can fix, in one line. 130: interrupted. 143: ended by
     SIGTERM."""
-    with in_terminal():
-        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    typed = _take_language(words)
+    language = typed if typed in LANGUAGES else spoken_language()
+    with in_terminal(), speaking(language):
+        return _main(words, typed)
 
 
-def _main(words: list[str]) -> int:
+def _take_language(words: list[str]) -> str | None:
+    """What --lang says, taken out of the words; None where it is not there. After -- it is text."""
+    end = words.index("--") if "--" in words else len(words)
+    for at, word in enumerate(words[:end]):
+        if word == "--lang" and at + 1 < end:
+            _, language = words[at : at + 2]
+            del words[at : at + 2]
+            return language
+        if word.startswith("--lang=") or word == "--lang":
+            del words[at]
+            return word.partition("=")[2]
+    return None
+
+
+def _main(words: list[str], language: str | None) -> int:
     show_every_character()
     try:
-        return _ended(words)
+        return _ended(words, language)
     finally:
         note_escaped()
 
 
-def _ended(words: list[str]) -> int:
+def _ended(words: list[str], language: str | None) -> int:
     """The exit status of a command."""
     debug = "--debug" in words
     try:
         with ending.cleaning_up():
+            if language not in (None, *LANGUAGES):
+                raise SettingError("--lang is '{typed}'; expected zh or en.", typed=language)
             _run([word for word in words if word != "--debug"])
             ending.flush()
     except BrokenPipeError:  # `inlaid ... | head` is no error
@@ -86,7 +105,7 @@ def _ended(words: list[str]) -> int:
     except (InlaidError, MemoryError, OSError) as error:
         if debug:
             raise
-        print(f"error: {_one_line(ending.explained(error))}", file=sys.stderr)
+        _print_error(_one_line(ending.explained(error)))
         return 2
     except UnicodeEncodeError as error:
         if debug:
@@ -95,16 +114,20 @@ def _ended(words: list[str]) -> int:
         problem = Message(
             "{typed}: not UTF-8. Type it in a terminal that uses UTF-8.", typed=_one_line(typed)
         )
-        print(f"error: {problem}", file=sys.stderr)
+        _print_error(problem)
         return 2
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        print(Message("interrupted"), file=sys.stderr)
         return 130
     except ending.Terminated as signalled:
         with contextlib.suppress(OSError):  # the terminal may be gone
-            print("terminated", file=sys.stderr)
+            print(Message("terminated"), file=sys.stderr)
         return 128 + signalled.number
     return 0
+
+
+def _print_error(problem: str | Message) -> None:
+    print(Message("error: {problem}", problem=problem), file=sys.stderr)
 
 
 def _one_line(text: str) -> str:
@@ -183,27 +206,29 @@ def _suggestion(name: str) -> Message:
 def _overview() -> str:
     groups = _groups()
     width = max(len(name) for lines in groups.values() for name in lines)
-    listing = "\n\n".join(f"{title}:\n{listed(lines, width)}" for title, lines in groups.items())
-    return "\n\n".join(
-        [
-            "usage: inlaid COMMAND ...",
-            wrapped("From raw text to vectors you can trust, look into and put to work."),
-            listing,
-            wrapped("`inlaid COMMAND --help` explains one; --debug shows where an error came from."),
-        ]
+    sections = [
+        f"{Message('{title}:', title=translated(title))}\n{listed(lines, width)}"
+        for title, lines in groups.items()
+    ]
+    first = Message("From raw text to vectors you can trust, look into and put to work.")
+    last = Message(
+        "`inlaid COMMAND --help` explains one; --debug shows where an error came from; --lang zh or --lang "
+        "en chooses the language, otherwise the variable INLAID_LANG does, then the locale."
     )
+    usage = str(Message("usage: {usage}", usage="inlaid COMMAND ..."))
+    return "\n\n".join([usage, wrapped(str(first)), *sections, wrapped(str(last))])
 
 
 def _groups() -> dict[str, dict[str, str]]:
     """Commands by subject, in the order of the work; an analysis belongs to the folder it lives in."""
     groups: dict[str, dict[str, str]] = {title: {} for title in TITLES.values()}
     for name, module in COMMANDS.items():
-        sentence = (_command(name).__doc__ or "").splitlines()[0].rstrip(".")
+        sentence = translated((_command(name).__doc__ or "").splitlines()[0]).rstrip(".。")
         groups[TITLES[module]][name] = sentence[:1].lower() + sentence[1:]
     for entry in registry.entries("analysis"):
         folder = entry.where.split(".")[1]
         title = TITLES.get(folder, folder)
-        groups.setdefault(title, {})[entry.name.replace("_", "-")] = entry.summary
+        groups.setdefault(title, {})[entry.name.replace("_", "-")] = translated(entry.summary)
     return groups
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-from inlaid.messages import Message, render
+from inlaid.messages import Language, Message, catalogue, render, shown_language
 
 Kind = TypeVar("Kind", bound="InlaidError")
 
@@ -40,7 +40,7 @@ class InlaidError(Exception):
     """
 
     def __init__(self, sentence: str = "", /, **values: Any) -> None:
-        super().__init__(sentence)
+        super().__init__()  # without args: who shows an error by them would show the placeholders
         self.sentence = sentence
         self.values = values
 
@@ -49,8 +49,12 @@ class InlaidError(Exception):
         """An error of this kind with the sentence and the values of another, or from another process."""
         return cls(sentence, **values)
 
+    def in_language(self, language: Language) -> str:
+        """The sentence in a language, with its values filled in."""
+        return render(self.sentence, self.values, catalogue(language))
+
     def __str__(self) -> str:
-        return render(self.sentence, self.values)
+        return self.in_language(shown_language())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (type(self), self.sentence, self.values, self.__dict__)

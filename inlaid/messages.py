@@ -3,19 +3,30 @@
     message = Message("{path}:{line}: expected {expected} numbers, found {found}.", path=path, line=3, ...)
 
 A sentence is formatted only when it is shown. So a program can read the values, and a catalogue can map the
-sentence to another language: the sentence itself is the key.
+sentence to another language: the sentence itself is the key (`catalogue/zh.json`).
+
+    with speaking("zh"):
+        print(message)                # as the command line does, in the language of its user
+    message.in_language("en")         # whatever is spoken: logs and JSON are in English
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import locale
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeVar
+from contextvars import ContextVar
+from importlib.resources import files as resources
+from typing import Any, Literal, TypeVar, get_args
 
 Kind = TypeVar("Kind", bound="Message")
 Language = Literal["zh", "en"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+VARIABLE = "INLAID_LANG"
+"""The variable that chooses the language of the command line, before the locale does."""
 
 
 class Message:
@@ -30,20 +41,29 @@ class Message:
         """A message of this kind with the sentence and the values of another."""
         return cls(sentence, **values)
 
+    def in_language(self, language: Language) -> str:
+        """The sentence in a language, with its values filled in."""
+        return render(self.sentence, self.values, catalogue(language))
+
     def __str__(self) -> str:
-        return render(self.sentence, self.values)
+        return self.in_language(shown_language())
 
     def __repr__(self) -> str:
-        return f"Message({str(self)!r})"
+        return f"Message({self.in_language('en')!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and str(self) == str(other)
+        return isinstance(other, Message) and self.in_language("en") == other.in_language("en")
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self.in_language("en"))
 
     def __bool__(self) -> bool:
         return bool(self.sentence)
+
+
+def word(text: str) -> Message:
+    """A word of ours that a sentence names, such as a kind or a role; the catalogue has it by itself."""
+    return Message.from_parts(text, {})
 
 
 class Advice:
@@ -126,8 +146,55 @@ def _shown(value: Any, catalogue: Mapping[str, str] | None) -> Any:
     return value
 
 
+# --- languages ----------------------------------------------------------------------------------------------
+
+_spoken: ContextVar[Language | None] = ContextVar("inlaid_language", default=None)
+"""What `speaking` chose; each thread and each task of a server has its own."""
+
+
+@contextlib.contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """What is shown meanwhile, by this thread or task, is in this language."""
+    token = _spoken.set(language)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def shown_language() -> Language:
+    """The language of messages: what `speaking` chose; otherwise English, as a program reads them."""
+    return _spoken.get() or "en"
+
+
 def spoken_language() -> Language:
-    """Chinese where the user's locale is Chinese, otherwise English."""
+    """The language of the user: what `speaking` chose, then the variable INLAID_LANG, then the locale."""
+    chosen = _spoken.get() or _known(os.environ.get(VARIABLE))
+    if chosen is not None:
+        return chosen
     named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG")
     chinese = (named or locale.getlocale()[0] or "").lower().startswith("zh")
     return "zh" if chinese else "en"
+
+
+def _known(code: str | None) -> Language | None:
+    """The language of a code such as zh or zh_CN.UTF-8; None for any other, which says nothing."""
+    return next((each for each in LANGUAGES if (code or "").lower().startswith(each)), None)
+
+
+@functools.cache
+def catalogue(language: Language) -> Mapping[str, str]:
+    """Sentence in the source -> sentence in this language; English needs none."""
+    if language == "en":
+        return {}
+    return json.loads((resources("inlaid") / "catalogue" / f"{language}.json").read_text("utf-8"))
+
+
+def translated(text: str) -> str:
+    """A word or a line of help in the language that is shown; what the catalogue lacks stays as it is."""
+    return catalogue(shown_language()).get(text, text)
+
+
+def said(language: Language, sentence: str, /, **values: object) -> str:
+    """A sentence of a picture or a page, which may be in another language than the terminal."""
+    return render(sentence, values, catalogue(language))

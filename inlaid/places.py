@@ -17,9 +17,11 @@ from pathlib import Path
 from inlaid import files, locks
 from inlaid.arrays import open_arrays
 from inlaid.errors import FormatError, WriteError
-from inlaid.messages import Advice, Message
+from inlaid.messages import Advice, Message, word
 
 HEAD_BYTES = 1 << 12
+LOCK = "lock of the "
+"""What the role of a lock starts with."""
 HTML_MARK = b'<meta name="generator" content="Inlaid">'
 """What a page that Inlaid wrote has in its head; at its end it has a seal."""
 SVG_MARK = b"<!-- made by Inlaid -->"
@@ -76,8 +78,8 @@ def check_distinct(
                 raise WriteError(
                     "{path} is both the {first} and the {second}. Name two files.",
                     path=path,
-                    first=other,
-                    second=role,
+                    first=_named(other),
+                    second=_named(role),
                 )
         known[role] = path
     sources = {path: False for path in reads if path is not None}
@@ -86,10 +88,17 @@ def check_distinct(
         _check_not_read(source, known, is_model=is_model)
 
 
+def _named(role: str) -> Message:
+    """What a file is written for, in the language that is shown."""
+    if role.startswith(LOCK):
+        return Message("lock of the {role}", role=word(role.removeprefix(LOCK)))
+    return word(role)
+
+
 def _with_locks(writes: Mapping[str, Path | None]) -> dict[str, Path]:
     """All that is written: each place and its lock, which is a file, too."""
     places = {role: path for role, path in writes.items() if path is not None}
-    return places | {f"lock of the {role}": locks.lock_file(path) for role, path in places.items()}
+    return places | {f"{LOCK}{role}": locks.lock_file(path) for role, path in places.items()}
 
 
 def check_replaceable(path: Path, *, overwrite: bool) -> None:
@@ -146,7 +155,7 @@ def _check_not_read(source: Path, writes: Mapping[str, Path], *, is_model: bool)
             raise WriteError(
                 "{path} is read, and would be replaced by the {role}. Name another file for the {role}.",
                 path=path,
-                role=role,
+                role=_named(role),
             )
     if not source.is_dir():
         return
@@ -162,7 +171,7 @@ def _check_not_read(source: Path, writes: Mapping[str, Path], *, is_model: bool)
                     "{path} lies in {source}, a folder that is read. Name a place outside it for the {role}.",
                     path=writes[role],
                     source=folder,
-                    role=role,
+                    role=_named(role),
                 )
         elsewhere = [each for each in entries if each.is_symlink() or each.inode() in inodes]
         for role, target, entry in ((*item, entry) for entry in elsewhere for item in targets.items()):
@@ -172,7 +181,7 @@ def _check_not_read(source: Path, writes: Mapping[str, Path], *, is_model: bool)
                     "the {role}.",
                     path=writes[role],
                     link=entry.path,
-                    role=role,
+                    role=_named(role),
                 )
 
 

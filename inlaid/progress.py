@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, ParamSpec, Protocol, TypeVar, runtime_checkable
 
+from inlaid.messages import Message, translated
 from inlaid.report import (
     Epoch,
     Event,
@@ -155,18 +156,18 @@ class Drawing:
     def compiling(self, kernel: str) -> None:
         """Say once that kernels are compiled, and show which one; how many will follow is not known."""
         if not self.compiled:
-            self.canvas.note(f"note: {compiling_note().text}")
+            self(compiling_note())
         self.compiled += 1
-        self.canvas.busy("compiling", f"{kernel} ({self.compiled})")
+        self.canvas.busy(translated("compiling"), f"{kernel} ({self.compiled})")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Note):
-            self.canvas.note(f"note: {event.text}")
+            self.canvas.note(str(Message("note: {note}", note=event)))
             return
         if isinstance(event, Epoch):
             return  # the bar has shown it
         if self.compiled:
-            self.canvas.busy("compiling", "")
+            self.canvas.busy(translated("compiling"), "")
         now = working_time()
         if event.stage not in self.began:
             if event.total is not None and event.done >= event.total:
@@ -181,12 +182,26 @@ class Drawing:
         speed = event.figures.get("speed", max(event.done - done, 0) / max(now - when, 1e-3))
         remaining = ((event.total or 0) - event.done) / speed if speed else 0
         left = event.figures.get("left", remaining)
-        shown = [f"{short(speed)} {event.unit}/s"] if speed else []
+        unit = translated(event.unit)
+        shown = [Message("{speed} {unit}/s", speed=short(speed), unit=unit)] if speed else []
         if left > 0:
-            shown.append(f"{time_in_words(left)} left")
-        return shown + [
-            f"{name} {value:.4g}" for name, value in event.figures.items() if name not in ("speed", "left")
+            shown.append(Message("{time} left", time=time_in_words(left)))
+        return [str(figure) for figure in shown] + [
+            f"{translated(name)} {value:.4g}"
+            for name, value in event.figures.items()
+            if name not in ("speed", "left")
         ]
+
+
+def _done(event: Progress) -> Message:
+    """How much of a stage is done."""
+    stage = translated(event.stage)
+    unit = translated(event.unit)
+    if not event.total:
+        return Message("{stage}: {done:,} {unit}", stage=stage, done=event.done, unit=unit)
+    return Message(
+        "{stage}: {done:,} of {total:,} {unit}", stage=stage, done=event.done, total=event.total, unit=unit
+    )
 
 
 def short(speed: float) -> str:
@@ -209,8 +224,7 @@ class Lines:
         if now - self.printed <= LINE_EVERY:
             return
         self.printed = now
-        total = f" of {event.total:,}" if event.total else ""
-        line = f"{event.stage}: {event.done:,}{total} {event.unit}  {'  '.join(figures)}"
+        line = f"{_done(event)}  {'  '.join(figures)}"
         sys.stderr.write(f"{line.rstrip()}\n")
         sys.stderr.flush()
 
@@ -234,8 +248,9 @@ class TerminalBars:
         self.width = 0
 
     def bar(self, event: Progress, figures: list[str]) -> None:
-        task = self._task(event.stage, event.total)
-        fitted = self._fitted(event.stage, figures)
+        stage = translated(event.stage)
+        task = self._task(stage, event.total)
+        fitted = self._fitted(stage, figures)
         self.bars.update(task, completed=event.done, total=event.total, figures=fitted)
 
     def busy(self, stage: str, text: str) -> None:
@@ -283,10 +298,12 @@ class TerminalBars:
 
     def _fitted(self, stage: str, figures: list[str]) -> str:
         """As many figures as there is room for; the first are the most important."""
-        room = self.width - max(map(len, [stage, *self.tasks])) - self._bar_width() - len(" 100%  ")
+        from rich.cells import cell_len
+
+        room = self.width - max(map(cell_len, [stage, *self.tasks])) - self._bar_width() - len(" 100%  ")
         shown = list[str]()
         for figure in figures:
-            if len("  ".join([*shown, figure])) > room:
+            if cell_len("  ".join([*shown, figure])) > room:
                 break
             shown.append(figure)
         return "  ".join(shown)
@@ -305,10 +322,9 @@ class NotebookBars:
         width = 30
         share = event.done / event.total if event.total else 0.0
         full = round(width * min(share, 1.0))
-        percent = f"{share:4.0%}" if event.total else f"{event.done:,} {event.unit}"
-        self.lines[event.stage] = (
-            f"{event.stage} {'━' * full}{'╌' * (width - full)} {percent}  {'  '.join(figures)}"
-        )
+        percent = f"{share:4.0%}" if event.total else f"{event.done:,} {translated(event.unit)}"
+        stage = translated(event.stage)
+        self.lines[stage] = f"{stage} {'━' * full}{'╌' * (width - full)} {percent}  {'  '.join(figures)}"
         if time.monotonic() - self.drawn >= REDRAWN_EVERY:
             self._show()
 

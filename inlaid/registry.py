@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inlaid.errors import UnknownName, did_you_mean
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def entry(kind: str, name: str, *others: str) -> Entry:
         if accepted(each.kind, name, each.name) is not None:
             return each
     raise UnknownName(
-        "No {kind} is called '{name}'.{hint}", kind=kind, name=name, hint=suggestion(name, found)
+        "No {kind} is called '{name}'.{hint}", kind=word(kind), name=name, hint=suggestion(name, found)
     )
 
 

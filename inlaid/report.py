@@ -67,10 +67,11 @@ def silent(event: Event) -> None:
 
 
 def log(event: Event) -> None:
-    """Listen as a program does: notes become warnings of the logger `inlaid`, progress its debug lines."""
+    """Listen as a program does, in English: notes become warnings of the logger `inlaid`, progress its debug
+    lines."""
     logger = logging.getLogger("inlaid")
     if isinstance(event, Note):
-        logger.warning(event.text)
+        logger.warning(event.in_language("en"))
     elif isinstance(event, Epoch):
         logger.info("epoch %s of %s: loss %s", event.number, event.total, event.loss)
     else:
@@ -163,7 +164,7 @@ def time_in_words(seconds: float | int) -> str:
     ('40 s', '12 min 30 s', '3 h 25 min')
     """
     if 0 < seconds < 0.5:
-        return "under 1 s"
+        return str(Message("under 1 s"))
     whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"

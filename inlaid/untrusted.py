@@ -11,7 +11,7 @@ from typing import Any
 
 from inlaid.errors import FormatError, InlaidError, SourceError
 from inlaid.memory import available_memory
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 
 MAX_RATIO = 300
 """Vectors and text compress 3 to 20 times. What grows more than this many times is neither."""
@@ -63,7 +63,7 @@ def check_regular(path: Path, content: str) -> None:
         raise SourceError(
             "{path} is a pipe or a device, and {content} are read from a file. Save them to a file first.",
             path=path,
-            content=content,
+            content=word(content),
         )
 
 
@@ -72,7 +72,7 @@ def parse_json(text: str | bytes) -> Any:
     try:
         value = json.loads(text)
     except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+        raise ValueError(str(_TOO_DEEP)) from None
     if _brackets(text) > MAX_DEPTH:
         _check_depth(value)
     return value
@@ -155,7 +155,7 @@ def reading_file(path: Path, kind: str) -> Iterator[None]:
         ) from None
 
 
-_TOO_DEEP = str(Message("it is nested more than {depth} levels deep", depth=MAX_DEPTH))
+_TOO_DEEP = Message("it is nested more than {depth} levels deep", depth=MAX_DEPTH)
 
 
 def _brackets(text: str | bytes) -> int:
@@ -176,7 +176,7 @@ def _check_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise ValueError(_TOO_DEEP)
+    raise ValueError(str(_TOO_DEEP))
 
 
 def _finite(value: Any) -> Any:

@@ -128,8 +128,8 @@ class Vectors(AnalysisMethods):
             Message("Vectors: {words:,} words x {dim} dimensions", words=len(self), dim=self.dim),
             Message(
                 "method: {method}; beside the table: {parts}",
-                method=self.card.method or "not known",
-                parts=", ".join(beside) or "nothing",
+                method=self.card.method or Message("not known"),
+                parts=", ".join(beside) or Message("nothing"),
             ),
             Message("words: {some}{more}", some=", ".join(self.words[:SHOWN_WORDS]), more=more),
         ]

@@ -151,7 +151,7 @@ def _listed(members: tuple[Member, ...] | list[Member]) -> Message:
     names = ", ".join(each.name for each in members[:SHOWN])
     if len(members) > SHOWN:
         return Message("{names} and {more:,} more", names=names, more=len(members) - SHOWN)
-    return Message("{names}", names=names or "nothing")
+    return Message("{names}", names=names or Message("nothing"))
 
 
 def _members(archive: Path, size: int, time: int, opened: Callable[[], Any]) -> tuple[Member, ...]:

@@ -15,15 +15,14 @@ from functools import cache
 from importlib.resources import files
 from itertools import accumulate, product
 from random import Random
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 
 from inlaid.collect.english import Inflection
+from inlaid.messages import LANGUAGES, Language
 
-Language = Literal["zh", "en"]
 Item = TypeVar("Item")
 ByLanguage = Mapping[Language, Item]
 
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 PUNCTUATION = "。，？！.,?!"
 
 

@@ -186,7 +186,7 @@ def _refuse_escaped(path: Path, columns: Sequence[str]) -> None:
 def _no_column(path: Path, field: str, columns: Sequence[str]) -> SourceError:
     hint = did_you_mean(field, columns)
     if not hint:
-        hint = Message(" There are: {columns}.", columns=", ".join(columns) or "none")
+        hint = Message(" There are: {columns}.", columns=", ".join(columns) or Message("none"))
     return SourceError(
         "{path}: no column is called '{field}'.{hint} Name it with {option}.",
         path=path,

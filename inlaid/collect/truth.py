@@ -11,14 +11,12 @@ from random import Random
 from typing import NamedTuple
 
 from inlaid.collect.grammar import (
-    LANGUAGES,
     PUNCTUATION,
     Concept,
     Filler,
     Frame,
     Grammar,
     Item,
-    Language,
     Pair,
     Variable,
     drawn,
@@ -30,6 +28,7 @@ from inlaid.collect.grammar import (
     tokens,
     write,
 )
+from inlaid.messages import LANGUAGES, Language
 
 ANALOGIES_PER_RELATION = 80
 EXAMPLES_PER_SENSE = 20

@@ -18,9 +18,7 @@ from typing import Literal
 
 from inlaid.collect import truth as planted
 from inlaid.collect.grammar import (
-    LANGUAGES,
     Concept,
-    Language,
     Pair,
     grammar,
     length,
@@ -33,6 +31,7 @@ from inlaid.collect.grammar import (
 from inlaid.collect.truth import Truth
 from inlaid.config import SEEDS
 from inlaid.errors import SettingError
+from inlaid.messages import LANGUAGES, Language
 
 
 def pairs(*, words: int = 100_000, seed: int = 1) -> Iterator[Pair]:

@@ -23,10 +23,11 @@ from inlaid.commands.options import (
 )
 from inlaid.commands.parsing import dashes_kept, parse, without_mark
 from inlaid.commands.streams import PIPE, lines_of_stdin, print_json_lines, refuse_unquoted, with_lines
-from inlaid.commands.terminal import GrowingText, print_json, print_rows
+from inlaid.commands.terminal import GrowingText, print_json, print_rows, words_by_dim
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
 from inlaid.errors import OutOfVocabulary, SettingError, need
+from inlaid.messages import Message, speaking
 from inlaid.neural.kinds import AnyModel, is_model_folder
 from inlaid.progress import drawn
 from inlaid.report import Note, Report, silent
@@ -84,15 +85,20 @@ class _Answer:
             self.saved = _saved(self.result, study, options, report)
 
     def print(self) -> None:
-        if self.json and self.inputs:
-            print_json_lines(self.result.to_dict(), self.inputs)
-        elif self.json:
-            print_json(self.result.to_dict())
+        if self.json:
+            with speaking("en"):  # programs read it
+                self._print_json()
         else:
             if not self.stream.ended():
                 print_rows(self.result.rows())
             if self.saved:
                 print(self.saved)
+
+    def _print_json(self) -> None:
+        if self.inputs:
+            print_json_lines(self.result.to_dict(), self.inputs)
+        else:
+            print_json(self.result.to_dict())
 
 
 def _piped(study: Analysis, options: Any) -> str | None:
@@ -115,7 +121,8 @@ def _answer_lines(study: Analysis, options: Any, named: dict[str, Any], piped: s
             report(Note("Skipped. {error}", error=error))
             continue
         if options.json:
-            print_json_lines({piped: line, **result.to_dict()})
+            with speaking("en"):
+                print_json_lines({piped: line, **result.to_dict()})
         else:
             print_rows(result.rows())
             print(flush=True)
@@ -178,7 +185,7 @@ def _typed_paths(typed: Path | tuple[Path, ...] | None) -> tuple[Path, ...]:
     return typed if isinstance(typed, tuple) else (typed,)
 
 
-def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> str:
+def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) -> Message:
     """Write the vectors of the result, and say where."""
     from inlaid import storage
 
@@ -187,7 +194,7 @@ def _saved(result: HasVectors, study: Analysis, options: Any, report: Report) ->
     ]
     vectors = result.to_vectors(names, report=report)
     storage.save(vectors, options.output, format=options.format, overwrite=options.overwrite, report=report)
-    return f"{options.output}: {len(vectors):,} words x {vectors.dim}"
+    return Message("{path}: {size}", path=options.output, size=words_by_dim(vectors))
 
 
 def command_name(name: str) -> str:
@@ -215,8 +222,8 @@ def _options(study: Analysis, defaults: dict[str, Any]) -> type:
         ]
     if any(Vectors in (each.type, *each.accepts) for each in study.inputs):
         formats = ", ".join(entry.name for entry in registry.entries("format"))
-        text = f"format of the vectors, where it is not recognized: {formats}"
-        fields.append(_flag("source_format", str | None, text, None))
+        text = Message("format of the vectors, where it is not recognized: {formats}", formats=formats)
+        fields.append(_flag("source_format", str | None, str(text), None))
         fields += reading_fields(without=set(defaults))
     if any(AnyModel in each.accepts for each in study.inputs):
         fields.append(_flag("device", str, "where a model computes: cpu, cuda, cuda:1, mps", "cpu"))

@@ -15,10 +15,11 @@ from tyro.conf import Positional
 from inlaid import registry
 from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, values_of_group
 from inlaid.commands.parsing import later, parse
+from inlaid.commands.results import print_next
 from inlaid.commands.terminal import as_typed, listed, print_json, print_rows
 from inlaid.errors import Diverged, SettingError, UnknownName
 from inlaid.locks import short_name
-from inlaid.messages import Message
+from inlaid.messages import Message, speaking, translated
 from inlaid.progress import drawn
 from inlaid.registry import Entry
 from inlaid.report import Note, Report
@@ -33,11 +34,13 @@ def classify_command(words: list[str]) -> None:
     """Train a classifier on labelled texts, predict labels, test it."""
     name = words[0] if words else "--help"
     if name in ("-h", "--help"):
-        print("usage: inlaid classify train|predict|test ...\n")
-        print(listed({each: (run.__doc__ or "").splitlines()[0] for each, run in COMMANDS.items()}))
-        print("\nmethods of `inlaid classify train --method METHOD`:")
-        print(listed({entry.name: entry.summary for entry in registry.entries("classifier")}))
-        print("\nexamples:")
+        print(Message("usage: {usage}", usage="inlaid classify train|predict|test ...\n"))
+        print(
+            listed({each: translated((run.__doc__ or "").splitlines()[0]) for each, run in COMMANDS.items()})
+        )
+        print(Message("\nmethods of `inlaid classify train --method METHOD`:"))
+        print(listed({entry.name: translated(entry.summary) for entry in registry.entries("classifier")}))
+        print(Message("\nexamples:"))
         print("  inlaid classify train reviews.tsv -o reviews.classifier")
         print("  inlaid classify test reviews.classifier others.tsv")
         return
@@ -81,9 +84,9 @@ def _train(words: list[str]) -> None:
     )
     print(summary)
     if path != options.output:
-        print(f"This classifier is not finished ({classifier.card.outcome.reason}); add --resume to go on.")
-    print("\nNext:", f"  inlaid classify predict {as_typed(path)} TEXT", sep="\n")
-    print(f"  inlaid classify test {as_typed(path)} FILE")
+        reason = translated(classifier.card.outcome.reason)
+        print(Message("This classifier is not finished ({reason}); add --resume to go on.", reason=reason))
+    print_next([f"classify predict {as_typed(path)} TEXT", f"classify test {as_typed(path)} FILE"])
 
 
 def _trained(name: str, options: Any, labelled: Any, safety: Any, report: Report) -> Any:
@@ -293,7 +296,8 @@ def test(
         labelled = read_labelled(list(files), field=field, label_field=label_field, report=report)
         found = test_classifier(loaded, labelled)
     if json:
-        print_json(found.to_dict())
+        with speaking("en"):  # programs read it
+            print_json(found.to_dict())
         return
     print_rows(found.rows())
 

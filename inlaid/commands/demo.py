@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from inlaid.commands.terminal import print_rows
 from inlaid.errors import OutOfVocabulary
-from inlaid.messages import spoken_language
+from inlaid.messages import Language, Message, spoken_language
 from inlaid.progress import drawn
 from inlaid.report import Progress, Report
 
 if TYPE_CHECKING:
     from inlaid.vectors import Vectors
 
-Language = Literal["zh", "en"]
 SHOWN = 5
 """Neighbors shown of each word."""
 
@@ -114,10 +113,11 @@ def vectors_of(language: Language, *, words: int, seed: int, report: Report) -> 
     chinese = {"dictionary": world.dictionary(), "force_dictionary": True} if language == "zh" else {}
     corpus = pipeline.corpus(world.sentences(language, words=words, seed=seed), report=report, **chinese)
     made: dict[str, Vectors] = {}
+    stage = str(Message("methods ({language})", language=language))
     for number, name in enumerate(names):
-        report(Progress(f"methods ({language})", number, len(names), "methods"))
+        report(Progress(stage, number, len(names), "methods"))
         made[name] = pipeline.train(corpus, name, report=report, **SETTINGS[language].get(name, {}))
-    report(Progress(f"methods ({language})", len(names), len(names), "methods"))
+    report(Progress(stage, len(names), len(names), "methods"))
     return made
 
 

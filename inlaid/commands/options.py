@@ -14,6 +14,7 @@ from tyro.conf import Positional
 from inlaid import registry
 from inlaid.config import field_help, read_toml
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 
 TEXT_HELP = "files or folders of text, or the folder of a corpus"
 PAIRS_HELP = "a file of pairs (tsv, csv, jsonl, parquet), two files of as many lines, or a corpus of pairs"
@@ -60,7 +61,7 @@ def flagged(settings: Any) -> Any:
 
 def format_help() -> str:
     formats = ", ".join(entry.name for entry in registry.entries("format"))
-    return f"format of the output, where its suffix does not say it: {formats}"
+    return str(Message("format of the output, where its suffix does not say it: {formats}", formats=formats))
 
 
 def saving_fields() -> list[tuple[str, Any, Any]]:

@@ -17,11 +17,13 @@ from typing import Any, TypeVar
 import tyro
 
 from inlaid import habits
+from inlaid.commands import translated_help
 from inlaid.commands.options import FLAGS
 from inlaid.commands.terminal import STYLES, places, wrapped
+from inlaid.commands.translated_help import draw_help, read_help
 from inlaid.config import setting_of_others
 from inlaid.errors import SettingError, did_you_mean
-from inlaid.messages import Message
+from inlaid.messages import Message, shown_language
 
 T = TypeVar("T")
 MARK = " "
@@ -42,14 +44,17 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         tyro.conf.FlagCreatePairsOff,
     )
     _refuse_single_dash(words, option_names(kind), program)
-    shown = _Shown(sys.stdout)
+    english = shown_language() == "en"
+    shown = _Shown(sys.stdout) if english else translated_help.Plain()
+    width = contextlib.nullcontext() if english else translated_help.wide()
     errors = io.StringIO()
     try:
-        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
+        with width, contextlib.redirect_stdout(shown), contextlib.redirect_stderr(errors):
             return tyro.cli(kind, args=words, prog=program, description=description, config=config)
     except SystemExit as stop:
         if not stop.code:
-            print(_fitted(_with_required(shown.getvalue(), kind)), end="")
+            help = _with_required(shown.getvalue(), kind)
+            print(_fitted(help) if english else draw_help(read_help(help)), end="")
             raise
         if refused := _refused_by_settings(stop):
             raise refused from None
@@ -207,7 +212,7 @@ def _problem(box: str, program: str, options: Sequence[str]) -> Message:
     if found := re.match(r"Error parsing (\S+): .*?float: ('.*?')(?: |$)", text):
         return Message("{option} is {typed}; expected a number.", option=_flag(found[1]), typed=found[2])
     first = re.split(r"Argument helptext|For full helptext|Got errors", text)[0].strip()
-    return Message("{problem}", problem=first)
+    return Message("{problem}", problem=re.sub(r"^Error parsing [\w.-]+: ", "", first))
 
 
 def _missing(rows: Sequence[str]) -> str:

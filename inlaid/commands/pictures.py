@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
@@ -14,18 +14,17 @@ from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, valu
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import listed, print_json, print_rows
 from inlaid.config import settings_of
-from inlaid.messages import spoken_language
+from inlaid.messages import Message, spoken_language, translated
 from inlaid.progress import drawn
-
-LANG_HELP = "zh or en; by default that of the locale"
 
 
 def draw_command(words: list[str]) -> None:
     """Pictures of the geometry behind embeddings and Transformers, with their numbers."""
     if not words or words[0] in ("-h", "--help"):
-        print("usage: inlaid draw PICTURE [-o FILE] [--lang zh] [settings]\n\npictures:")
-        print(listed({entry.name: entry.summary for entry in registry.entries("picture")}))
-        print("\n`inlaid draw PICTURE --help` lists the settings of one picture.")
+        print(Message("usage: {usage}", usage="inlaid draw PICTURE [-o FILE] [--lang zh] [settings]\n"))
+        print(Message("pictures:"))
+        print(listed({entry.name: translated(entry.summary) for entry in registry.entries("picture")}))
+        print(Message("\n`inlaid draw PICTURE --help` lists the settings of one picture."))
         return
     name = words[0]
     kind = registry.find("picture", name)
@@ -38,7 +37,7 @@ def draw_command(words: list[str]) -> None:
             name,
             kind(**values_of_group(options.settings)),
             options.output,
-            lang=options.lang or spoken_language(),
+            lang=spoken_language(),
             overwrite=options.overwrite,
             report=report,
         )
@@ -57,7 +56,6 @@ def _parsed(name: str, kind: Any, words: list[str]) -> Any:
     fields: list[Any] = [
         ("settings", type(settings), field(default=settings)),
         ("output", Annotated[Path | None, arg(aliases=["-o"], help=output_help)], field(default=None)),
-        ("lang", Annotated[Literal["en", "zh"] | None, arg(help=LANG_HELP)], field(default=None)),
         ("overwrite", Annotated[bool, arg(help=OVERWRITE_HELP)], field(default=False)),
         ("config", Annotated[Path | None, arg(help=config_help)], field(default=None)),
         ("json", Annotated[bool, arg(help="print the numbers as JSON")], field(default=False)),

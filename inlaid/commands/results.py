@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from inlaid.commands.terminal import as_typed
+from inlaid.commands.terminal import as_typed, print_note, words_by_dim
 from inlaid.errors import InlaidError, Unsynced, WriteError
 from inlaid.locks import short_name
+from inlaid.messages import Message
 from inlaid.report import Note, Report
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ class Target(ABC):
     finished."""
 
     partial_suffix: ClassVar[str]
-    what: ClassVar[str]
-    """What a sentence about the result starts with."""
     is_folder: bool
     overwrite: bool
 
@@ -104,10 +102,11 @@ class Target(ABC):
             if earlier is not None and is_partial(earlier) and _identity(earlier) == identity:
                 self.remove(partial)
         except InlaidError as error:  # the result is saved all the same
-            stays = "" if checkpoint is None or not checkpoint.exists() else "the checkpoint stays: "
-            print(f"note: {stays}{error}", file=sys.stderr)
+            stays = checkpoint is not None and checkpoint.exists()
+            note = Note("the checkpoint stays: {reason}", reason=error)
+            print_note(note if stays else Note("{reason}", reason=error))
         except OSError as error:
-            print(f"note: {partial} stays: {error.strerror}", file=sys.stderr)
+            print_note(Note("{path} stays: {reason}", path=partial, reason=error.strerror))
 
     @abstractmethod
     def write(self, result: Any, report: Report) -> None:
@@ -134,11 +133,15 @@ class Target(ABC):
         """Says that the result is there, and not where it was asked for."""
 
     @abstractmethod
+    def unfinished(self) -> Message:
+        """Says that the result is partial."""
+
+    @abstractmethod
     def last_good(self, path: Path) -> Note:
         """Says where the last good result of a training that diverged is."""
 
     @abstractmethod
-    def summary(self, result: Any) -> str:
+    def summary(self, result: Any) -> Message:
         """The size of a result."""
 
     @abstractmethod
@@ -150,7 +153,6 @@ class VectorsTarget(Target):
     """Vectors: a file, or a folder for the formats that are folders."""
 
     partial_suffix = ".partial.inlaid"
-    what = "These vectors are"
 
     def __init__(self, options: Any) -> None:
         from inlaid import storage
@@ -192,11 +194,16 @@ class VectorsTarget(Target):
     def instead(self, path: Path) -> Note:
         return Note("The vectors are in {path} instead.", path=path)
 
+    def unfinished(self) -> Message:
+        return Message(
+            "These vectors are partial: {path} is written when the run has finished.", path=self.output
+        )
+
     def last_good(self, path: Path) -> Note:
         return Note("The last good vectors are in {path}.", path=path)
 
-    def summary(self, result: Any) -> str:
-        return f"{len(result):,} words x {result.dim}"
+    def summary(self, result: Any) -> Message:
+        return words_by_dim(result)
 
     def print_next_steps(self, path: Path, result: Any) -> None:
         """Neighbors of a word that is neither the most frequent nor rare; scores where no file of tasks is
@@ -208,7 +215,7 @@ class VectorsTarget(Target):
         steps = [f"neighbors {shown} {as_typed(_frequent_word(result))}", f"doctor {shown}"]
         if is_of_world(result):
             steps.insert(1, f"evaluate {shown}")
-        print("\nNext:", *(f"  inlaid {step}" for step in steps), sep="\n")
+        print_next(steps)
         unmoved = unmoved_note(result.card.outcome, len(result))
         if unmoved is not None:
             print(f"\n{unmoved}")
@@ -218,7 +225,6 @@ class ModelTarget(Target):
     """A model: a folder."""
 
     partial_suffix = ".partial"
-    what = "This model is"
     is_folder = True
     overwrite = False
 
@@ -274,29 +280,43 @@ class ModelTarget(Target):
     def instead(self, path: Path) -> Note:
         return Note("The model is in {path} instead.", path=path)
 
+    def unfinished(self) -> Message:
+        return Message(
+            "This model is partial: {path} is written when the run has finished.", path=self.output
+        )
+
     def last_good(self, path: Path) -> Note:
         return Note("The last good model is in {path}.", path=path)
 
-    def summary(self, result: Any) -> str:
+    def summary(self, result: Any) -> Message:
         from inlaid.neural.sizes import parameters
         from inlaid.vectors import Vectors
 
         if isinstance(result, Vectors):
-            return f"{len(result):,} words x {result.dim}"
+            return words_by_dim(result)
         count = sum(parameters(result.config).values())
         words = result.config.vocab_size
         target = result.config.target_vocab_size
         if target:
-            return f"{count:,} parameters, {words:,} and {target:,} tokens in the vocabularies"
-        return f"{count:,} parameters, {words:,} tokens in the vocabulary"
+            return Message(
+                "{count:,} parameters, {words:,} and {target:,} tokens in the vocabularies",
+                count=count,
+                words=words,
+                target=target,
+            )
+        return Message("{count:,} parameters, {words:,} tokens in the vocabulary", count=count, words=words)
 
     def print_next_steps(self, path: Path, result: Any) -> None:
         from inlaid import registry
 
         commands = registry.find("method", result.card.method).next_steps
         examples = EXAMPLES["zh" if _knows_chinese(result) else "en"]
-        lines = [f"  inlaid {command.format(path=_typed(path), **examples)}" for command in commands]
-        print("\nNext:", *lines, sep="\n")
+        print_next([command.format(path=_typed(path), **examples) for command in commands])
+
+
+def print_next(steps: Sequence[str]) -> None:
+    """Commands to type next."""
+    print(Message("\nNext:"), *(f"  inlaid {step}" for step in steps), sep="\n")
 
 
 EXAMPLES = {
@@ -339,14 +359,16 @@ def _save_model(result: Any, path: Path, report: Report) -> None:
     save_model(result, path)
 
 
-def say_how_to_continue(what: str, card: Card, checkpoint: Path | None, output: Path) -> None:
+def say_how_to_continue(unfinished: Message, card: Card, checkpoint: Path | None) -> None:
     """After a run that has not finished: --resume continues from its checkpoint."""
     outcome = card.outcome
     if outcome is None or outcome.finished:
         return
-    print(f"{what} partial: {output} is written when the run has finished.")
+    print(unfinished)
     if checkpoint is not None and checkpoint.exists():
-        print(f"Continue with the same command and --resume; the checkpoint is {checkpoint}.")
+        print(
+            Message("Continue with the same command and --resume; the checkpoint is {path}.", path=checkpoint)
+        )
     if outcome.reason == "interrupted":
         raise KeyboardInterrupt
 

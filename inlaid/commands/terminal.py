@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inlaid.marked import Marked
+from inlaid.messages import Message, translated
 from inlaid.report import Note
 
 if TYPE_CHECKING:
@@ -73,15 +74,21 @@ def note_escaped() -> None:
             count=count,
             encoding=encoding,
         )
-        print(f"note: {note.text}", file=sys.stderr)
+        print_note(note)
 
 
-def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Text in lines that fit the terminal; `first` stands before the first line, `rest` before the others.
+def print_note(note: Note) -> None:
+    """A note, on standard error."""
+    print(Message("note: {note}", note=note), file=sys.stderr)
+
+
+def wrapped(text: str, first: str = "", rest: str = "", columns: int | None = None) -> str:
+    """Text in lines that fit the terminal, or as many columns; `first` stands before the first line, `rest`
+    before the others.
 
     Lines break at spaces, and between Chinese characters, but not before a closing mark.
     """
-    width = shutil.get_terminal_size().columns
+    width = columns or shutil.get_terminal_size().columns
     lines: list[str] = []
     line = first
     for number, word in enumerate(text.split()):
@@ -216,27 +223,57 @@ def _aligned(rows: Sequence[Any]) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
+def words_by_dim(vectors: Any) -> Message:
+    """The size of vectors."""
+    return Message("{words:,} words x {dim}", words=len(vectors), dim=vectors.dim)
+
+
 def print_report(name: str, manifest: dict[str, Any]) -> None:
     """What encoding read, what it kept and dropped, and what looks odd."""
     tokens = manifest["tokens"]
     words = manifest["words"]
     sentences = manifest["sentences"]
-    print(f"{name}: {tokens['used']:,} tokens, {sentences['used']:,} sentences, {words['used']:,} words")
+    print(
+        Message(
+            "{name}: {tokens:,} tokens, {sentences:,} sentences, {words:,} words",
+            name=name,
+            tokens=tokens["used"],
+            sentences=sentences["used"],
+            words=words["used"],
+        )
+    )
     dropped = "".join(
-        f" + {count:,} {DROPPED.get(reason, reason)}" for reason, count in tokens["dropped"].items()
+        f" + {count:,} {translated(DROPPED.get(str(reason), str(reason)))}"
+        for reason, count in tokens["dropped"].items()
     )
     outside = sum(tokens["dropped"].get(reason, 0) for reason in ("rare", "beyond_max_size"))
     share = outside / max(tokens["read"], 1)
-    used = f"{tokens['used']:,} used{dropped} ({share:.2%} outside the vocabulary)"
-    print(f"  read {tokens['read']:,} tokens = {used}")
-    of_words = f"{words['read']:,} different words, {words['used']:,} kept"
-    print(f"  {of_words}; {sentences['read']:,} sentences, {sentences['used']:,} kept")
+    print(
+        Message(
+            "  read {read:,} tokens = {used:,} used{dropped} ({share:.2%} outside the vocabulary)",
+            read=tokens["read"],
+            used=tokens["used"],
+            dropped=dropped,
+            share=share,
+        )
+    )
+    print(
+        Message(
+            "  {words:,} different words, {kept:,} kept; {sentences:,} sentences, {sentences_kept:,} kept",
+            words=words["read"],
+            kept=words["used"],
+            sentences=sentences["read"],
+            sentences_kept=sentences["used"],
+        )
+    )
     for what, count in manifest["lint"].items():
         if count:
-            print(f"  {LINT.get(what, what)}: {count:,}")
+            print(
+                Message("  {what}: {count:,}", what=translated(LINT.get(str(what), str(what))), count=count)
+            )
 
 
-DROPPED = {"beyond_max_size": "beyond max_size"}
+DROPPED = {"rare": "rare", "beyond_max_size": "beyond max_size"}
 LINT = {
     "repeated_lines_exact_until": "lines up to which repeated ones are counted exactly; after that, at least",
     "invalid_bytes": "bytes that were not UTF-8",
@@ -264,13 +301,15 @@ def print_tokens(shown: Mapping[str, Tokenized], find: Callable[[str], int | Non
         for number, token in enumerate(tokenized.tokens):
             line.append(token.text, style=shades[number % 2]).append(" ", style="")
         console.print(line)
-        tables.append(Table("token", "id", "from", "to", title=name, box=None))
+        titles = (Message("token"), Message("id"), Message("from"), Message("to"))
+        tables.append(Table(*map(str, titles), title=name, box=None))
         places = tokenized.original or [(token.start, token.end) for token in tokenized.tokens]
         ids = tokenized.ids or [find(token.text) for token in tokenized.tokens]
         for token, id, (start, end) in zip(tokenized.tokens, ids, places, strict=True):
             tables[-1].add_row(token.text, "" if id is None else str(id), str(start), str(end))
     console.print(Columns(tables))
     if any(tokenized.original is None for tokenized in shown.values()):
-        console.print(
-            "places are in the normalized text: the normalization keeps none in the original", style="dim"
+        places_note = Message(
+            "places are in the normalized text: the normalization keeps none in the original"
         )
+        console.print(str(places_note), style="dim")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +22,8 @@ from inlaid.commands.options import (
 )
 from inlaid.commands.parsing import parse
 from inlaid.commands.streams import PIPE, lines_of_stdin, written
-from inlaid.commands.terminal import print_report, print_tokens
+from inlaid.commands.terminal import print_note, print_report, print_tokens
+from inlaid.messages import Message
 from inlaid.progress import drawn
 from inlaid.report import Note
 
@@ -61,7 +61,7 @@ def tokenize_command(words: list[str]) -> None:
         options = dataclasses.replace(options, text=" ".join(lines_of_stdin()))
     if os.path.isfile(options.text):
         note = Note("{name} is taken as the text itself, not as a file.", name=options.text)
-        print(f"note: {note.text}", file=sys.stderr)
+        print_note(note)
     settings = values_of_group(options.encoding)
     if options.encoding.tokenizer_file:
         shown = {options.encoding.tokenizer_file.name: tokenize(options.text, **settings)}
@@ -180,5 +180,9 @@ def world_command(
                 count += 1
         if dictionary:
             files.write_text(dictionary, "\n".join(world.dictionary()) + "\n")
-    if str(output) != PIPE:
-        print(f"{output}: {count:,} {'pairs' if pairs else 'sentences'}")
+    if str(output) == PIPE:
+        return
+    if pairs:
+        print(Message("{path}: {count:,} pairs", path=output, count=count))
+    else:
+        print(Message("{path}: {count:,} sentences", path=output, count=count))

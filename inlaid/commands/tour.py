@@ -26,7 +26,6 @@ SUFFIXES = (".html", ".ipynb")
 
 def tour_command(
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    lang: Literal["zh", "en"] | None = None,
     chapter: str | None = None,
     size: Literal["full", "tiny"] | None = None,
     fresh: bool = False,
@@ -36,7 +35,6 @@ def tour_command(
 
     Args:
         output: write a page (.html) or a notebook (.ipynb) instead of showing the tour
-        lang: zh or en; by default that of the locale
         chapter: show this chapter only, such as onehot or claims
         size: full trains for about three minutes; tiny for seconds, and its answers make little sense
         fresh: train again instead of using what an earlier run has kept
@@ -46,7 +44,7 @@ def tour_command(
     from inlaid.tour.models import models
     from inlaid.tour.showing import Runner
 
-    language = lang or spoken_language()
+    language = spoken_language()
     told = content.tour(language)
     wanted = _wanted(told, chapter)
     if output is not None:

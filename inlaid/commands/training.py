@@ -26,6 +26,7 @@ from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import listed, print_rows
 from inlaid.errors import Diverged
 from inlaid.locks import short_name
+from inlaid.messages import Message, translated
 from inlaid.progress import drawn
 from inlaid.report import Report
 
@@ -40,9 +41,10 @@ CHECKPOINT = ".checkpoint"
 def train_command(words: list[str]) -> None:
     """Learn vectors or a model from text with a method."""
     if not words or words[0] in ("-h", "--help"):
-        print("usage: inlaid train METHOD TEXT... -o FILE [settings]\n\nmethods:")
-        print(listed({entry.name: entry.summary for entry in registry.entries("method")}))
-        print("\n`inlaid train METHOD --help` lists the settings of one method.")
+        print(Message("usage: {usage}", usage="inlaid train METHOD TEXT... -o FILE [settings]\n"))
+        print(Message("methods:"))
+        print(listed({entry.name: translated(entry.summary) for entry in registry.entries("method")}))
+        print(Message("\n`inlaid train METHOD --help` lists the settings of one method."))
         return
     name = words[0]
     kind = registry.find("method", name)
@@ -76,8 +78,11 @@ def _train_to_file(options: Any, safety: Safety) -> None:
             result = _train_or_rescue(options, target, safety, report)
             path = target.save(result, report)
         target.clean_up(result.card, safety.checkpoint)  # before printing, which a closed pipe would end
-        print(f"{path}: {target.summary(result)}, by {result.card.method}")
-        results.say_how_to_continue(target.what, result.card, safety.checkpoint, options.output)
+        summary = target.summary(result)
+        print(
+            Message("{path}: {summary}, by {method}", path=path, summary=summary, method=result.card.method)
+        )
+        results.say_how_to_continue(target.unfinished(), result.card, safety.checkpoint)
     target.print_next_steps(path, result)
 
 

@@ -13,7 +13,8 @@ from tyro.conf import Positional
 from inlaid.commands.options import flagged, reading_fields, reading_values, saving_fields, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.commands.streams import PIPE, naming, written
-from inlaid.commands.terminal import in_columns, print_json
+from inlaid.commands.terminal import in_columns, print_json, words_by_dim
+from inlaid.messages import Message
 from inlaid.progress import drawn
 from inlaid.report import time_in_words
 
@@ -62,7 +63,7 @@ def convert_command(words: list[str]) -> None:
             **values_of_group(options.reading),
         )
     if str(options.target) != PIPE:
-        print(f"{options.target}: {len(vectors):,} words x {vectors.dim}")
+        print(Message("{path}: {size}", path=options.target, size=words_by_dim(vectors)))
 
 
 def info_command(words: list[str]) -> None:
@@ -150,4 +151,4 @@ def verify_command(path: Positional[Path], json: bool = False) -> None:
     if json:
         print_json({"path": str(path), "bytes": size})
         return
-    print(f"{path}: {size:,} bytes, all as written")
+    print(Message("{path}: {size:,} bytes, all as written", path=path, size=size))

@@ -142,4 +142,4 @@ class SampledTraining(ABC):
             "{workers} workers without locks: another run gives slightly different values.",
             workers=self.workers,
         )
-        return (str(note),)
+        return (note.in_language("en"),)

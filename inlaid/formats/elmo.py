@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from inlaid.errors import FormatError, need
+from inlaid.messages import Message
 from inlaid.untrusted import check_size, read_json_object, reading_file
 
 OPTIONS = "options.json"
@@ -76,7 +77,7 @@ def _check_dataset(path: Path, name: str, dataset: Any) -> None:
             "Get the file again.",
             path=path,
             name=name,
-            found="nothing" if dataset.shape is None else dataset.dtype,
+            found=Message("nothing") if dataset.shape is None else dataset.dtype,
         )
 
 

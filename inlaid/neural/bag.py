@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from inlaid.errors import SettingError
+from inlaid.messages import Message
 from inlaid.neural.embedding import Table, check_table, table_of
 from inlaid.neural.lookup import check_ids, check_integers, has_values
 from inlaid.vectors import Vectors
@@ -160,7 +161,7 @@ class TokenEmbeddingBag(Table, nn.EmbeddingBag):
                 "Expected a matrix of ids (bag, token), or ids (token,) with offsets; found shape {shape} "
                 "{offsets} offsets.",
                 shape=tuple(ids.shape),
-                offsets="without" if offsets is None else "with",
+                offsets=Message("without") if offsets is None else Message("with"),
             )
         check_offsets(offsets, len(ids), include_last=self.include_last_offset)
         return offsets.long()
@@ -215,5 +216,5 @@ def check_offsets(offsets: Tensor, tokens: int, *, include_last: bool) -> None:
             "The last offset is {found}, and there are {tokens} ids; expected {expected} {tokens}.",
             found=last,
             tokens=tokens,
-            expected="exactly" if include_last else "at most",
+            expected=Message("exactly") if include_last else Message("at most"),
         )

@@ -132,12 +132,12 @@ class FileSettings:
         known = {*KEYS, *ALSO_READ, *SAMPLING, *NEUTRAL}
         used = [f"{key} {value}" for key, value in self.file.items() if key in known and value is not None]
         unknown = [key for key in self.file if key not in known and key not in NO_EFFECT]
-        notes: list[str] = []
+        notes: list[Message] = []
         if used:
-            notes.append(str(Message("generation, by {name}: {keys}", name=self.name, keys=", ".join(used))))
+            notes.append(Message("generation, by {name}: {keys}", name=self.name, keys=", ".join(used)))
         if unknown:
-            notes.append(str(Message("not used: {keys} of {name}", keys=", ".join(unknown), name=self.name)))
-        return tuple(notes)
+            notes.append(Message("not used: {keys} of {name}", keys=", ".join(unknown), name=self.name))
+        return tuple(note.in_language("en") for note in notes)
 
 
 def read_generation(path: Path, raw: Mapping[str, Any], config: Config) -> FileSettings:

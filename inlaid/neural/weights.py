@@ -67,8 +67,8 @@ def fill_network(config: Config, tensors: Mapping[str, Tensor], path: Path) -> N
                 "{path}: the shape of {name} is {found}; the config asks for {expected}.",
                 path=path,
                 name=name,
-                found=found.get(name, "missing"),
-                expected=expected.get(name, "none"),
+                found=found.get(name, Message("missing")),
+                expected=expected.get(name, Message("none")),
             )
     for name, tensor in tensors.items():
         check_finite(path, name, tensor)

@@ -343,7 +343,7 @@ def _argument_docs(function: Callable[..., Any]) -> dict[str, str]:
 
 def plain(value: Any) -> Any:
     """Dataclasses, arrays, paths and what is made of them, as JSON can hold them; NaN and infinity become
-    null."""
+    null, messages are in English."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if hasattr(value, "_asdict"):  # a NamedTuple
@@ -352,7 +352,9 @@ def plain(value: Any) -> Any:
         return {str(name): plain(each) for name, each in typing.cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in typing.cast("Sequence[Any]", value)]
-    if isinstance(value, (Path, Message)):
+    if isinstance(value, Message):
+        return value.in_language("en")
+    if isinstance(value, Path):
         return str(value)
     if hasattr(value, "tolist"):
         return plain(typing.cast("Any", value).tolist())

@@ -24,15 +24,14 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from inlaid import files, places
 from inlaid.encode.chinese import HAN
 from inlaid.errors import MissingExtra, SettingError, need
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.report import Note, Report, silent
 
-Language = Literal["zh", "en"]
 FONTS = (
     "Noto Sans CJK SC",
     "Noto Sans SC",

@@ -15,9 +15,8 @@ from html import escape
 from importlib.resources import files as resources
 from typing import Any
 
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.places import HTML_MARK
-from inlaid.study.figures import Language
 
 POLICY = "default-src 'none'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 

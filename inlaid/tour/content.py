@@ -9,9 +9,7 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
-from inlaid.messages import Language, render
-
-LANGUAGES: tuple[Language, ...] = ("zh", "en")
+from inlaid.messages import Language, catalogue, render
 
 
 @dataclass(frozen=True)
@@ -88,11 +86,6 @@ def asked(language: Language) -> Asked:
         for name, each in _read()["asked"][language].items()
     }
     return Asked(**values)
-
-
-def catalogue(language: Language) -> Mapping[str, str]:
-    """Sentence in the source -> sentence in this language; English needs none."""
-    return _read()["sentences"] if language == "zh" else {}
 
 
 def said(cell: Any, language: Language) -> str:

@@ -17,11 +17,10 @@ from inlaid.collect import world
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError, need
-from inlaid.messages import Language, spoken_language
+from inlaid.messages import LANGUAGES, Language, spoken_language
 from inlaid.report import Report, automatic
 from inlaid.tour import text
 from inlaid.tour.cache import Storage, cached
-from inlaid.tour.content import LANGUAGES
 from inlaid.vectors import Card, Vectors
 
 Size = Literal["full", "tiny"]

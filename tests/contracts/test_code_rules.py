@@ -129,9 +129,10 @@ def _is_message(node: ast.AST) -> bool:
 
 
 def json_outside_untrusted(path: Path, tree: ast.Module) -> Iterator[int]:
-    """`json.loads` raises RecursionError for what is nested deeply; `untrusted.parse_json` knows that."""
+    """`json.loads` raises RecursionError for what is nested deeply; `untrusted.parse_json` knows that. The
+    catalogue that `messages` reads is our own."""
     for node in ast.walk(tree):
-        if path.name == "untrusted.py":
+        if path.name in ("untrusted.py", "messages.py"):
             return
         if isinstance(node, ast.ImportFrom) and node.module == "json":
             yield node.lineno

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inlaid import tour as package
-from inlaid.messages import Language
+from inlaid.messages import Language, catalogue
 from inlaid.tour import content
 from inlaid.tour.content import Code, Paragraph
 from inlaid.tour.models import GENERATIONS
@@ -75,9 +75,9 @@ def _names(sentence: str) -> set[str]:
 
 
 def test_every_sentence_has_a_chinese_one_with_the_same_placeholders():
-    catalogue = content.catalogue("zh")
+    chinese = catalogue("zh")
     for sentence in _messages():
         words = "".join(literal for literal, *_ in string.Formatter().parse(sentence))
         if any(map(str.isalpha, words)):
-            assert sentence in catalogue
-            assert _names(sentence) == _names(catalogue[sentence])
+            assert sentence in chinese
+            assert _names(sentence) == _names(chinese[sentence])

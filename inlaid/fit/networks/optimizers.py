@@ -91,10 +91,11 @@ class Optimizers:
 
     def notes(self) -> tuple[str, ...]:
         """For the card: which tables were updated row by row."""
-        return tuple(
-            str(Message("a table of {rows:,} token vectors was updated row by row", rows=len(layer.weight)))
+        notes = [
+            Message("a table of {rows:,} token vectors was updated row by row", rows=len(layer.weight))
             for layer in self.row_layers
-        )
+        ]
+        return tuple(note.in_language("en") for note in notes)
 
 
 def large_tables(network: nn.Module, rows: int) -> Iterator[WordTable]:

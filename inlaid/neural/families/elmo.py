@@ -9,6 +9,7 @@ import numpy as np
 
 from inlaid.errors import FormatError, SettingError
 from inlaid.formats import elmo
+from inlaid.messages import Message
 from inlaid.neural.config import CharacterConfig, Config, HeadConfig, LSTMConfig, PositionConfig
 from inlaid.neural.families.family import JSON, Family, Loaded
 from inlaid.neural.families.names import Place
@@ -83,8 +84,8 @@ class Elmo(Family):
                 "not "
                 "belong to its options.json.",
                 path=path,
-                missing=sorted(expected - arrays.keys()) or "nothing",
-                extra=sorted(arrays.keys() - expected) or "nothing",
+                missing=sorted(expected - arrays.keys()) or Message("nothing"),
+                extra=sorted(arrays.keys() - expected) or Message("nothing"),
             )
         for name, array in arrays.items():
             _check_shape(path, name, array)

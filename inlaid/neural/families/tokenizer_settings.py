@@ -56,7 +56,7 @@ def apply_settings(tokenizer: Any, settings: Mapping[str, Any], family: Family, 
         settings = {**words, **settings}
     notes += _ignored(tokenizer, settings)
     notes += _add_special_tokens(tokenizer, settings, rows)
-    return [str(each) for each in notes]
+    return [each.in_language("en") for each in notes]
 
 
 def _class_of(tokenizer: Tokenizer, settings: Mapping[str, Any], family: Family, notes: list[Message]) -> str:

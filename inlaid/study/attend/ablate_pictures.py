@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inlaid.messages import spoken_language
+from inlaid.messages import Language, spoken_language
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.ablate import Ablation, Ablations
-from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Language, drawing, language_of
+from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing, language_of
 from inlaid.study.pages import Picture, Table, Text, page
 
 MOST = 40

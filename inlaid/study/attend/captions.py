@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from inlaid.study.figures import Language
+from inlaid.messages import Language
 
 CAPTIONS: dict[Language, dict[str, str]] = {
     "en": {

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from inlaid.collect import world
-from inlaid.collect.grammar import LANGUAGES, Language
 from inlaid.config import Fraction, Range, Seed, check
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import LANGUAGES, Language, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.messages import spoken_language
+from inlaid.messages import Language, spoken_language
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.heads import Heads, NamedHead, shown_name
-from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Language, drawing
+from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing
 from inlaid.study.pages import Block, Heading, Picture, Table, Text, page
 
 PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab")

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from inlaid.messages import Language
 from inlaid.study.attend.attend import Attended
 from inlaid.study.attend.captions import CAPTIONS, say
 from inlaid.study.attend.weights import Weights
-from inlaid.study.figures import Language, language_of
+from inlaid.study.figures import language_of
 from inlaid.study.pages import Block, Heading, Table, Text, Widget, page
 
 STEPS = 65_535

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from inlaid.errors import SettingError
+from inlaid.messages import Language
 from inlaid.report import Report, silent
 from inlaid.study.attend.attend import Attended, without_special
 from inlaid.study.attend.captions import say
-from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Drawing, Language, drawing, language_of
+from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Drawing, drawing, language_of
 
 PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab", "#0b2f57")
 """Weights from 0 to 1, light to dark."""

@@ -15,8 +15,9 @@ from random import Random
 from typing import NamedTuple
 
 from inlaid.collect import world
-from inlaid.collect.grammar import LANGUAGES, Language, drawn, fill, grammar, plain, write
+from inlaid.collect.grammar import drawn, fill, grammar, plain, write
 from inlaid.collect.truth import Span, spans_of
+from inlaid.messages import LANGUAGES, Language
 
 MOST = 4000
 """Sentences that are drawn to find those with a relation."""

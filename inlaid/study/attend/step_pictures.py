@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from inlaid.messages import Language
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.step import Steps
-from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Language, drawing, language_of
+from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing, language_of
 from inlaid.study.pages import Picture, Table, Text, page
 
 BLUE = "#1864ab"

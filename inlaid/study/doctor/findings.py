@@ -42,8 +42,8 @@ class Finding:
             "check": self.check,
             "severity": self.severity,
             "figure": self.figure,
-            "message": str(self.message),
-            "advice": str(self.advice),
+            "message": self.message.in_language("en"),
+            "advice": self.advice.in_language("en"),
             "examples": list(self.examples),
         }
 

@@ -11,13 +11,12 @@ from typing import Any
 from inlaid import registry
 from inlaid.config import settings_of
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.analysis import Row, plain
 from inlaid.study.draw.picture import Numbers, Picture, speaking
 from inlaid.study.draw.shapes import DARK, GREY
-from inlaid.study.figures import Language
 
 SUFFIXES = (".png", ".svg", ".html")
 CHARACTERS = {"en": "abc·×√²ᵀ−", "zh": "中文图，。·×√²ᵀ−"}

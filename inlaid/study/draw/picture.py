@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from inlaid.config import Range, check
-from inlaid.study.figures import Language
+from inlaid.messages import Language
 
 Say = Callable[[str, str], str]
 """Which of two texts to write: the English one or the Chinese one."""

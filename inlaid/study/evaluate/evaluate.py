@@ -10,10 +10,10 @@ from typing import Any, overload
 import numpy as np
 
 from inlaid import registry
-from inlaid.collect import world
 from inlaid.collect.charset_detection import UTF8
 from inlaid.config import Seed
 from inlaid.errors import SettingError, SourceError
+from inlaid.messages import LANGUAGES
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, counted, silent
 from inlaid.study.analysis import analysis
@@ -36,7 +36,6 @@ from inlaid.study.evaluate.tasks import Measurement, Task
 from inlaid.study.evaluate.world_tasks import is_of_world
 from inlaid.vectors import Vectors
 
-LANGUAGES: tuple[world.Language, ...] = ("zh", "en")
 ENOUGH = 10
 """Items from which a bootstrap interval means something: that of two pairs may be 1.000 to 1.000."""
 Named = str | Path | Task

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.collect.charsets import decoded
-from inlaid.collect.world import Language
 from inlaid.errors import FormatError, SourceError
+from inlaid.messages import Language
 from inlaid.report import Report
 from inlaid.study.evaluate.retrieval import Retrieval
 from inlaid.untrusted import parse_json

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from inlaid.collect.charset_detection import UTF8, codec_of
 from inlaid.collect.charsets import decide, decoded
-from inlaid.collect.world import Language
 from inlaid.encode.chinese import HAN
 from inlaid.errors import FormatError, SourceError
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.evaluate.retrieval_files import is_retrieval, read_retrieval, retrieval_of_rows
 from inlaid.study.evaluate.task_layouts import (

@@ -16,7 +16,7 @@ import numpy as np
 
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 from inlaid.report import Report, silent
 from inlaid.shapes import Vector
 from inlaid.study.analysis import Row, analysis, plain
@@ -123,13 +123,13 @@ class Axis:
         )
         return [*rows, "", test]
 
-    def _nearer_end(self, word: Projection) -> Message:
+    def _nearer_end(self, found: Projection) -> Message:
         """The end a word is nearer to, named by its first word; the interval may leave that open."""
-        end = self.start[0] if word.value < 0 else self.end[0]
-        if word.low <= 0 <= word.high:
+        end = self.start[0] if found.value < 0 else self.end[0]
+        if found.low <= 0 <= found.high:
             return Message("uncertain")
-        if word.member:
-            return Message("{end} (in the list {list})", end=end, list=word.member)
+        if found.member:
+            return Message("{end} (in the list {list})", end=end, list=word(found.member))
         return Message("{end}", end=end)
 
     def _pairing_rows(self) -> list[Row]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inlaid.messages import Language
 from inlaid.report import Report, silent
 from inlaid.study.draw.shapes import shades
-from inlaid.study.figures import TEXT_COLOR, Language, drawing, language_of
+from inlaid.study.figures import TEXT_COLOR, drawing, language_of
 from inlaid.study.use.texts import shortened
 
 if TYPE_CHECKING:

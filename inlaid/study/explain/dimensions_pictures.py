@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inlaid.messages import Language
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
-from inlaid.study.figures import Language
 
 if TYPE_CHECKING:
     from inlaid.study.explain.dimensions import Dimensions

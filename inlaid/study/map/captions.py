@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inlaid.study.figures import Language, language_of
+from inlaid.messages import Language
+from inlaid.study.figures import language_of
 from inlaid.study.map.colors import Group
 from inlaid.study.use.texts import shortened
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from inlaid.errors import MissingExtra, need
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.notebook import html_of
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
-from inlaid.study.figures import LINE_COLOR, PICTURES, TEXT_COLOR, Language, drawing
+from inlaid.study.figures import LINE_COLOR, PICTURES, TEXT_COLOR, drawing
 from inlaid.study.map import captions
 from inlaid.study.map.captions import caption, grey_name, group_name, legend
 from inlaid.study.map.colors import UNKNOWN, Coloring

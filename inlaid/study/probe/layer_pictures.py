@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from inlaid.messages import Message, render
+from inlaid.messages import Language, Message, catalogue, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.analysis import Cell
-from inlaid.study.figures import Language
-from inlaid.study.probe.chinese import CHINESE, said
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.lens import Lens
 
@@ -22,7 +20,7 @@ LENS_NOTE = (
 
 def fonts_for(language: Language, *texts: str) -> str:
     """All characters that a picture may show."""
-    return "".join(texts) + ("".join(CHINESE.values()) if language == "zh" else "")
+    return "".join(texts) + "".join(catalogue(language).values())
 
 
 def tidy(axes: Any) -> None:
@@ -52,9 +50,7 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
 
 
 def _cell(cell: Cell, language: Language) -> str:
-    if not isinstance(cell, Message):
-        return str(cell)
-    return render(cell.sentence, cell.values, CHINESE if language == "zh" else None)
+    return cell.in_language(language) if isinstance(cell, Message) else str(cell)
 
 
 def _drift_picture(found: Drift, language: Language, report: Report) -> bytes:

@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from inlaid.collect.grammar import Language
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from inlaid.messages import Language, catalogue, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
-from inlaid.study.figures import Language
-from inlaid.study.probe.chinese import CHINESE, said
 from inlaid.study.probe.probe import ProbedTask, Probes
 
 STYLES: dict[str, tuple[str, str, str]] = {
@@ -34,7 +33,7 @@ def picture(probes: Probes, language: Language, report: Report = silent) -> byte
     """One panel for each task."""
     columns = min(3, len(probes.tasks))
     rows = math.ceil(len(probes.tasks) / columns)
-    text = probes.name + "".join(CHINESE.values()) if language == "zh" else probes.name
+    text = probes.name + "".join(catalogue(language).values())
     with figures.drawing(text, size=(max(5.2 * columns, 6.2), 3.6 * rows + 1.1), report=report) as made:
         panels = made.figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, task in zip(panels, probes.tasks, strict=False):
@@ -112,7 +111,7 @@ def _task_blocks(task: ProbedTask, seed: int, language: Language) -> list[pages.
         classes=len(task.classes),
         train=task.train,
         test=task.test,
-        split=said(language, f"other {task.split}s"),
+        split=said(language, "other words" if task.split == "word" else "other sentences"),
         source=task.source,
         seed=seed,
     )

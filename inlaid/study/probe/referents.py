@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from inlaid.collect import world
-from inlaid.collect.grammar import Language
 from inlaid.collect.truth import Referent, Span, Usage
 from inlaid.config import Seed, check
 from inlaid.encode.tokenizers import Token, Word
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Progress, Report, silent
 from inlaid.study import figures

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from inlaid.messages import Language, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
-from inlaid.study.figures import Language
-from inlaid.study.probe.chinese import said
 from inlaid.study.probe.layer_pictures import fonts_for, tidy
 from inlaid.study.probe.referents import Referents, ReferentScore, score_row
 

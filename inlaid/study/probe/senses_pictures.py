@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from inlaid.messages import Message, render
+from inlaid.messages import Language, Message, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
-from inlaid.study.figures import Language
-from inlaid.study.probe.chinese import CHINESE, said
 from inlaid.study.probe.layer_pictures import PALETTE, fonts_for, tidy
 from inlaid.study.probe.senses import Senses, summary, verdict
 
@@ -27,7 +25,7 @@ def drawn(found: Senses, suffix: str, report: Report = silent) -> str | bytes:
 
 
 def _told(message: Message, language: Language) -> str:
-    return render(message.sentence, message.values, CHINESE if language == "zh" else None)
+    return message.in_language(language)
 
 
 def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:

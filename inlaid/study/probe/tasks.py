@@ -13,10 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from inlaid.collect.archives import file_of
-from inlaid.collect.grammar import Language
 from inlaid.collect.truth import Span, Usage
 from inlaid.errors import SettingError, UnknownName, did_you_mean
-from inlaid.messages import Message
+from inlaid.messages import Language, Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.evaluate.task_files import Labelled, read_file
 from inlaid.study.evaluate.tasks import Texts

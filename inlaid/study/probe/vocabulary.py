@@ -6,8 +6,8 @@ import itertools
 import re
 from typing import Any
 
-from inlaid.collect.grammar import Language
 from inlaid.encode.chinese import HAN
+from inlaid.messages import Language
 from inlaid.neural.kinds import AnyModel
 from inlaid.vectors import Vectors
 

@@ -8,8 +8,9 @@ from random import Random
 
 from inlaid.collect import world
 from inlaid.collect.english import Inflection
-from inlaid.collect.grammar import LANGUAGES, Language, Mention, drawn, plain, tokens, write
+from inlaid.collect.grammar import Mention, drawn, plain, tokens, write
 from inlaid.collect.truth import spans_of
+from inlaid.messages import LANGUAGES, Language
 from inlaid.study.probe.tagged import LabelledSentence, LabelledWord
 
 NOT_NOUNS = ("verb", "adjective", "feeling", "taste", "colour", "number", "name")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import string
 from pathlib import Path
@@ -20,7 +19,7 @@ from inlaid.errors import OutOfVocabulary, SettingError  # noqa: E402
 from inlaid.neural.kinds import AnyModel  # noqa: E402
 from inlaid.neural.words import merged_words  # noqa: E402
 from inlaid.report import silent  # noqa: E402
-from inlaid.study.probe import chinese, referents  # noqa: E402
+from inlaid.study.probe import referents  # noqa: E402
 from inlaid.study.probe.clusters import explained, k_means, profiles, separation, silhouette  # noqa: E402
 from inlaid.study.probe.occurrences import Reservoir, sample_text  # noqa: E402
 
@@ -331,23 +330,3 @@ def test_senses_and_drift_typed(trained: Path, tmp_path: Path, capsys: pytest.Ca
     assert "layer 0" not in page
     assert main(["drift", str(trained), "香蕉", "我喜欢吃苹果。"]) == 2
     assert "is not in the sentence" in capsys.readouterr().err
-
-
-def test_every_chinese_sentence_has_the_values_of_the_english_one():
-    formatter = string.Formatter()
-
-    def names(sentence: str) -> set[str]:
-        return {name for _, name, _, _ in formatter.parse(sentence) if name}
-
-    for english, translated in chinese.CHINESE.items():
-        assert names(english) == names(translated), english
-
-
-def test_everything_that_is_said_in_a_picture_has_chinese_words():
-    said = set[str]()
-    for path in Path(chinese.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "said":
-                said |= {each.value for each in node.args[1:2] if isinstance(each, ast.Constant)}
-    assert len(said) > 20
-    assert said <= chinese.CHINESE.keys()
