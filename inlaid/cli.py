@@ -184,7 +184,7 @@ def _all_commands() -> list[list[str]]:
 
 def _help_of(words: list[str]) -> str:
     shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
+    with speaking("en"), contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
         _run([*words, "--help"])
     return shown.getvalue()
 

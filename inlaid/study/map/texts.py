@@ -63,7 +63,7 @@ def map_texts(
 
     Args:
         model: the folder of a model, or a file of word vectors
-        texts: the texts; - reads them from standard input, one a line
+        texts: the texts
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         labels: one for each text, to color them by; --label-field reads them from the file instead
         output: what to write: a .png, .svg or .pdf, or an .html that works without a network

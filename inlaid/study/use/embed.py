@@ -170,7 +170,7 @@ def embed(
 
     Args:
         model: the folder of a model, or a file of word vectors
-        texts: the texts; - reads them from standard input, one a line
+        texts: the texts
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the texts
         output: save texts and vectors: .npz, .parquet or .inlaid, where the texts are words

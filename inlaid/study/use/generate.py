@@ -85,7 +85,7 @@ def generate(
 
     Args:
         model: the folder of a decoder or a seq2seq
-        texts: the prompts; - reads them from standard input, one a line
+        texts: the prompts
         file: a file with one prompt a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the prompts
         stream: called with each piece of text as it is made

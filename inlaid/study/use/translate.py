@@ -91,7 +91,7 @@ def translate(
 
     Args:
         model: the folder of a seq2seq, or of a decoder that `inlaid train translation` made
-        texts: the texts; - reads them from standard input, one a line
+        texts: the texts
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the texts
         output: write the translations: .txt one a line, .tsv beside their texts, .jsonl
