@@ -17,8 +17,8 @@ Shell = Literal["bash", "zsh", "fish"]
 def completion_command(shell: Positional[Shell]) -> str:
     """Print a script that completes commands, methods and options in bash, zsh or fish.
 
-    Put into ~/.bashrc: eval "$(inlaid completion bash)"; into ~/.zshrc: eval "$(inlaid completion zsh)"; into
-    ~/.config/fish/config.fish: inlaid completion fish | source.
+    Put `eval "$(inlaid completion bash)"` into ~/.bashrc, `eval "$(inlaid completion zsh)"` into ~/.zshrc, or
+    `inlaid completion fish | source` into ~/.config/fish/config.fish.
 
     Args:
         shell: the shell that reads it

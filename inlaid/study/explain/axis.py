@@ -135,16 +135,21 @@ class Axis:
     def _pairing_rows(self) -> list[Row]:
         if self.pairing is None:
             return []
+        difference = Message(
+            "{closer:.3f} ({low:.3f} to {high:.3f})",
+            closer=self.pairing.closer,
+            low=self.pairing.low,
+            high=self.pairing.high,
+        )
         sentence = Message(
-            "The lists are taken as pairs: the cosine of partners is higher than that of others by "
-            "{closer:.3f} ({low:.3f} to {high:.3f}).",
-            **vars(self.pairing),
+            "The lists are taken as pairs: the cosine of partners is higher than that of others by {difference}.",
+            difference=difference,
         )
         if not self.paired:
             sentence = Message(
                 "The lists are not taken as pairs: the cosine of partners differs from that of others by "
-                "{closer:.3f} ({low:.3f} to {high:.3f}).",
-                **vars(self.pairing),
+                "{difference}.",
+                difference=difference,
             )
         return ["", sentence]
 

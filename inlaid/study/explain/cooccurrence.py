@@ -134,15 +134,7 @@ def cooccurrence(
             write_counts(glove, cells, corpus.vocabulary)
             report(Note("{path}: all {cells:,} counts are written.", path=glove, cells=len(cells)))
     if not len(ids):
-        ids = np.arange(min(settings.n, len(corpus.vocabulary)))
-        if len(ids) < len(corpus.vocabulary):
-            report(
-                Note(
-                    "The {shown:,} most frequent of {total:,} words are shown.",
-                    shown=len(ids),
-                    total=len(corpus.vocabulary),
-                )
-            )
+        ids = _most_frequent(corpus, settings.n, report)
     rows = _rows(cells, ids)
     columns = _most_frequent_contexts(rows, settings.n) if words and not settings.square else ids
     known = corpus.vocabulary.words
@@ -157,6 +149,15 @@ def cooccurrence(
     if output is not None:
         figures.write(output, figures.saved(found.figure(report=report), output.suffix))
     return found
+
+
+def _most_frequent(corpus: Corpus, n: int, report: Report) -> np.ndarray:
+    """The most frequent words, by id, with a note where there are more."""
+    total = len(corpus.vocabulary)
+    shown = min(n, total)
+    if shown < total:
+        report(Note("The {shown:,} most frequent of {total:,} words are shown.", shown=shown, total=total))
+    return np.arange(shown)
 
 
 def _ppmi(cells: Cells, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
