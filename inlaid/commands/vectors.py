@@ -14,7 +14,7 @@ from inlaid.commands.options import flagged, reading_fields, reading_values, sav
 from inlaid.commands.parsing import parse
 from inlaid.commands.streams import PIPE, naming, written
 from inlaid.commands.terminal import in_columns, print_json, words_by_dim
-from inlaid.messages import Message
+from inlaid.messages import Message, translated, word
 from inlaid.progress import drawn
 from inlaid.report import time_in_words
 
@@ -111,7 +111,7 @@ NOTHING = (None, "", [], (), {})
 def _short(value: Any) -> str:
     """A value on one line; of a long list, the first entries."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return translated("yes") if value else translated("no")
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
@@ -119,8 +119,9 @@ def _short(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key}={_short(each)}" for key, each in value.items() if each not in NOTHING)
     if isinstance(value, (list, tuple)):
-        more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
-        return " ".join(_short(each) for each in value[:LISTED]) + more
+        listed = " ".join(_short(each) for each in value[:LISTED])
+        more = len(value) - LISTED
+        return str(Message("{listed} and {more:,} more", listed=listed, more=more)) if more > 0 else listed
     return str(value)
 
 
@@ -130,12 +131,18 @@ LISTED = 8
 
 def _outcome(outcome: dict[str, Any]) -> str:
     """How the training ended, in one line."""
-    parts = [f"{outcome['reason']}", f"{outcome['done']:,} of {outcome['total']:,} {outcome['unit']}"]
-    parts.append(time_in_words(outcome["seconds"]))
+    done = Message(
+        "{reason}, {done:,} of {total:,} {unit}, {time}",
+        reason=word(outcome["reason"]),
+        done=outcome["done"],
+        total=outcome["total"],
+        unit=word(outcome["unit"]),
+        time=time_in_words(outcome["seconds"]),
+    )
     losses = [mark["loss"] for mark in outcome["marks"] if mark["loss"]]
-    if losses:
-        parts.append(f"loss {losses[0]:.4g} to {losses[-1]:.4g}")
-    return ", ".join(parts)
+    if not losses:
+        return str(done)
+    return str(Message("{done}, loss {first:.4g} to {last:.4g}", done=done, first=losses[0], last=losses[-1]))
 
 
 def verify_command(path: Positional[Path], json: bool = False) -> None:

@@ -168,7 +168,8 @@ def test_a_training_speaks_chinese_and_its_card_does_not(tmp_path: Path, typed: 
     shown = typed(*words, "--lang", "zh").out
     assert "个词 × 8 维，方法 sgns" in shown
     assert "接下来：" in shown
-    assert not HAN.search(json.dumps(typed("info", out, "--lang", "zh").out, ensure_ascii=False))
+    assert "完成" in typed("info", out, "--lang", "zh").out
+    assert not HAN.search(typed("info", out, "--json", "--lang", "zh").out)
 
 
 def test_a_sentence_in_either_language():

@@ -142,7 +142,8 @@ class Axis:
             high=self.pairing.high,
         )
         sentence = Message(
-            "The lists are taken as pairs: the cosine of partners is higher than that of others by {difference}.",
+            "The lists are taken as pairs: the cosine of partners is higher than that of others by "
+            "{difference}.",
             difference=difference,
         )
         if not self.paired:
