@@ -137,7 +137,17 @@ def vectors(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [["doctor", "V"], ["geometry", "V"], ["similarity", "V", "word1", "word2"]])
+TABLES = [
+    "doctor V",
+    "geometry V",
+    "similarity V word1 word2",
+    "axis V --from word1 word2 --to word5 word6",
+    "map V --method pca",
+    "text-similarity V word1 word2 --measure rwmd",
+]
+
+
+@pytest.mark.parametrize("words", [line.split() for line in TABLES], ids=TABLES)
 def test_tables_are_chinese_and_json_is_english(words: list[str], typed: Any, vectors: Path):
     given = [str(vectors) if word == "V" else word for word in words]
     shown = typed(*given, "--lang", "zh").out

@@ -16,7 +16,7 @@ import numpy as np
 
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
-from inlaid.messages import Message, word
+from inlaid.messages import Message
 from inlaid.report import Report, silent
 from inlaid.shapes import Vector
 from inlaid.study.analysis import Row, analysis, plain
@@ -129,7 +129,7 @@ class Axis:
         if found.low <= 0 <= found.high:
             return Message("uncertain")
         if found.member:
-            return Message("{end} (in the list {list})", end=end, list=word(found.member))
+            return Message("{end} (in the list {list})", end=end, list=found.member)
         return Message("{end}", end=end)
 
     def _pairing_rows(self) -> list[Row]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from inlaid.errors import SettingError
+from inlaid.messages import shown_language
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Places
 from inlaid.study.analysis import Row, analysis, plain
@@ -57,7 +58,7 @@ class Map:
     """The file it was written to."""
 
     def rows(self) -> list[Row]:
-        first, *others = caption(self)
+        first, *others = caption(self, shown_language())
         written = "" if self.output is None else f"{self.output}: "
         return [f"{written}{first}", *(f"  {line}" for line in others)]
 
