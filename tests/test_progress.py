@@ -17,6 +17,7 @@ import pytest
 
 import inlaid
 from inlaid import progress, report
+from inlaid.messages import speaking
 from inlaid.progress import Drawing, Lines, NotebookBars, TerminalBars, drawn, listening
 from inlaid.report import Epoch, Event, Note, Progress, automatic, silent
 from inlaid.vectors import Vectors
@@ -44,6 +45,15 @@ def test_figures_speed_and_time_left(said: Any):
         line
         == "training: 1,000 of 5,000 words  1,234 words/s  12 min 30 s left  loss 2.346  learning_rate 0.025"
     )
+
+
+def test_progress_in_chinese(said: Any):
+    figures = {"speed": 1234.5, "left": 750.0, "loss": 2.34567, "learning_rate": 0.025}
+    with speaking("zh"):
+        line = said(Progress("training", 1000, 5000, "words", figures))
+        note = said(Note("{path} is read as {charset}.", path="a.txt", charset="gb18030"))
+    assert line == "训练：1,000 / 5,000 词  1,234 词/秒  剩余 12 min 30 s  损失 2.346  学习率 0.025"
+    assert note.startswith("提示：a.txt")
 
 
 def test_a_slow_stage_is_not_shown_as_standing_still(said: Any):

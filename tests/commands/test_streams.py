@@ -161,7 +161,7 @@ def test_required_options_are_in_the_usage_line(capsys: pytest.CaptureFixture[st
 
     for words, expected in {
         ("train", "sgns"): "usage: inlaid train sgns [-h] -o OUTPUT [OPTIONS] TEXT...",
-        ("map",): "usage: inlaid map [-h] -o OUTPUT [OPTIONS] VECTORS",
+        ("corpus",): "usage: inlaid corpus [-h] -o OUTPUT [OPTIONS] TEXT...",
     }.items():
         with pytest.raises(SystemExit):
             main([*words, "--help"])
