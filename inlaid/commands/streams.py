@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from inlaid.errors import SettingError, SourceError
 from inlaid.report import Event, Note, Report
 
 PIPE = "-"
+BLOCK = 1 << 20
 """Standard input among words and texts, standard output for -o; the word itself is typed ' -'."""
 SIGNS = ("+", "-", "−", "*", "×")
 
@@ -97,5 +97,6 @@ def written(output: Path, suffix: str = "") -> Iterator[Path]:
             )
         sys.stdout.flush()
         with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+            while block := file.read(BLOCK):
+                sys.stdout.buffer.write(block)
         sys.stdout.buffer.flush()

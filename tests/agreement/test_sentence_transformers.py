@@ -23,6 +23,7 @@ from sentence_transformers.sentence_transformer import modules  # noqa: E402
 
 from inlaid.errors import FormatError, SettingError  # noqa: E402
 from inlaid.neural.checkpoint import load_model, save_model  # noqa: E402
+from inlaid.report import Note  # noqa: E402
 
 WORDS = ["<s>", "<pad>", "</s>", "<unk>", "cat", "猫", "sat", "on", "the", "mat", "query", ":", "Big", "big"]
 TEXTS = [
@@ -288,7 +289,8 @@ def test_a_long_text_is_cut_only_when_asked(networks: Path, tmp_path: Path):
         notes: list[Any] = []
         found = ours.embed(TEXTS, truncate=True, report=notes.append)
         np.testing.assert_allclose(found, theirs.encode(TEXTS), atol=1e-5)
-        assert [str(note) for note in notes] == ["2 of 7 texts have more than 6 tokens and were truncated."]
+        said = [str(event) for event in notes if isinstance(event, Note)]
+        assert said == ["2 of 7 texts have more than 6 tokens and were truncated."]
     longer = dataclasses.replace(ours, sentence=dataclasses.replace(ours.sentence, max_length=None))
     assert not np.allclose(longer.embed(TEXTS)[3], found[3])
 

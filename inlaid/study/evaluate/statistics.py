@@ -148,7 +148,10 @@ def wilson(right: int, total: int) -> Interval:
     share = right / total
     center = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = z * np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2)) / (1 + z**2 / total)
-    return Interval(float(max(center - half, 0.0)), float(min(center + half, 1.0)))
+    # Where all items are right, or none, the interval ends at the share, but for rounding.
+    low = min(max(center - half, 0.0), share)
+    high = max(min(center + half, 1.0), share)
+    return Interval(float(low), float(high))
 
 
 def paired(

@@ -103,11 +103,10 @@ def fill(
     A masked language model (BERT) reads the whole sentence. Each token has a probability; with several
     blanks, each is filled while the others stay blank. [MASK], <mask> and ___ mean the same.
 
-    Vectors fill a blank by the two tables of a method such as sgns:
-
-    cbow      the weighted mean of the vectors of the context words, times each word's context vector
-    skipgram  each word's vector times the context vectors of the context words, and the other way round,
-              since skip-gram learns every pair in both directions; the mean of both, summed with weights
+    Vectors fill a blank by the two tables of a method such as sgns. With cbow, the weighted mean of the
+    vectors of the context words is multiplied with each word's context vector. With skipgram, each word's
+    vector is multiplied with the context vectors of the context words, and the other way round, since
+    skip-gram learns every pair in both directions; the mean of both is summed with weights.
 
     A context word weighs less the farther it is from the blank (1/distance) and the more frequent it is.
     Negative sampling learns how much better than chance a word fits; `prior` adds a part of its log
