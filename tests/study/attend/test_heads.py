@@ -150,7 +150,8 @@ def test_a_page_of_both_languages_is_in_that_of_the_locale(
     save_model(made_by_hand, tmp_path / "hand")
     page = tmp_path / "heads.html"
     shown = typed("heads", tmp_path / "hand", "--text", text, "--sentences", 20, "-o", page)
-    assert shown.splitlines()[-1] == f"written to {page}"
+    written = {"en": f"written to {page}", "zh": f"已写入 {page}"}
+    assert shown.splitlines()[-1] == written[language]
     assert f'<html lang="{language}">' in page.read_text("utf-8")
 
 
