@@ -18,7 +18,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.use.embedding_files import EmbeddedTexts, check_output, save
 from inlaid.study.use.encoding import unknown_tokens
 from inlaid.study.use.sif import common_components, read_components, remove_components, word_weights
@@ -148,6 +148,7 @@ class Embedded:
 
 
 @analysis
+@local_only("field")
 def embed(
     model: Vectors | AnyModel,
     texts: str | Path | Sequence[str] | Iterable[str] = (),
