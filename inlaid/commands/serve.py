@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from tyro.conf import Positional
 
+from inlaid.blas import blas_threads
+from inlaid.commands import workers
 from inlaid.commands.options import config_values, flagged, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.config import settings_of
@@ -16,17 +19,15 @@ from inlaid.errors import need
 from inlaid.messages import Message
 from inlaid.progress import drawn
 
+if TYPE_CHECKING:
+    from inlaid.view.settings import ServeSettings
+
 SPACES_HELP = "files of vectors and folders of models; NAME=PATH gives one a name of its own"
 
 
 def serve_command(words: list[str]) -> None:
     """Serve vectors and models to programs, over HTTP."""
-    for module in ("fastapi", "orjson", "uvicorn"):
-        need(module, extra="serve")
-    from inlaid.view import server
-    from inlaid.view.app import make_app
     from inlaid.view.settings import ServeSettings
-    from inlaid.view.spaces import load_spaces
 
     arg = tyro.conf.arg
     settings = flagged(settings_of(ServeSettings, config_values(words)))
@@ -39,12 +40,33 @@ def serve_command(words: list[str]) -> None:
     kind = dataclasses.make_dataclass("Options", fields, frozen=True, kw_only=True)
     options: Any = parse(kind, words, "inlaid serve", serve_command.__doc__)
     chosen = ServeSettings(**values_of_group(options.settings))
-    keys = server.read_keys(chosen.keys)
+    for module in ("fastapi", "granian", "orjson", "uvloop"):
+        need(module, extra="serve")
+    from inlaid.view.server import free_port
+
+    chosen = dataclasses.replace(chosen, port=free_port(chosen))
+    workers.run(chosen.workers, lambda: _serve(list(options.spaces), options.device, chosen))
+
+
+def _serve(typed: list[str], device: str, settings: ServeSettings) -> None:
+    """Load, warm up, and answer, in one process."""
+    from inlaid.view import server
+    from inlaid.view.app import make_app
+    from inlaid.view.spaces import load_spaces
+
+    keys = server.read_keys(settings.keys)
     with drawn() as report:
-        spaces = load_spaces(list(options.spaces), report, device=options.device)
-    app = make_app(spaces, chosen, keys=keys)
-    opened = server.listen(chosen)
-    host, port = opened.getsockname()[:2]
-    names = ", ".join(each.name for each in spaces)
-    print(Message("Serving {names} at http://{host}:{port}", names=names, host=host, port=port), flush=True)
-    server.serve(app, opened)
+        spaces = load_spaces(typed, report, device=device)
+        server.warm_up([*spaces], settings)
+    app = make_app(spaces, settings, keys=keys)
+    print(
+        Message(
+            "Serving {names} at http://{host}:{port}",
+            names=", ".join(each.name for each in spaces),
+            host=settings.host,
+            port=settings.port,
+        ),
+        flush=True,
+    )
+    with blas_threads(max(1, (os.cpu_count() or 1) // settings.workers)):
+        server.serve(app, spaces, settings, settings.port)

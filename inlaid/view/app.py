@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,9 +13,11 @@ from starlette.responses import JSONResponse
 
 from inlaid.errors import InlaidError, NotFound, RequestError
 from inlaid.version import VERSION
-from inlaid.view import api, openapi
+from inlaid.view import api, ollama, openai, openapi, operation, tei
+from inlaid.view.access_log import AccessLog
+from inlaid.view.embedding import Embedder
 from inlaid.view.gate import Gate
-from inlaid.view.problems import headers_of, language_of, problem, status_of
+from inlaid.view.problems import headers_of, language_of, problem
 from inlaid.view.settings import ServeSettings
 from inlaid.view.spaces import Spaces
 from inlaid.view.threads import Threads
@@ -42,20 +45,30 @@ def make_app(
         other.include_router(router)
     other.add_exception_handler(InlaidError, _problem)
     other.add_exception_handler(HTTPException, _http_problem)
-    routes = {**api.routes(spaces, threads), **openapi.routes(other)}
-    return Gate(routes, other, settings, keys)
+    embedder = Embedder(settings, threads)
+    other.state.embedder = embedder
+    routes = {
+        **api.routes(spaces, threads),
+        **openai.routes(spaces, embedder),
+        **ollama.routes(spaces, embedder),
+        **tei.routes(spaces, embedder, settings),
+        **openapi.routes(other),
+    }
+    gate = Gate(routes, other, settings, keys)
+    gate.routes |= operation.routes(gate, spaces, embedder)
+    if settings.access_log:
+        gate.watches.append(AccessLog(sys.stderr, with_texts=settings.log_texts).write)
+    return gate
 
 
 async def _problem(request: StarletteRequest, error: Any) -> JSONResponse:
     language = language_of(request.headers.get("accept-language", ""))
-    return JSONResponse(problem(error, language), status_of(error), headers_of(error))
+    status, told = problem(error, language, request.url.path)
+    return JSONResponse(told, status, headers_of(error))
 
 
 async def _http_problem(request: StarletteRequest, error: Any) -> JSONResponse:
-    if error.status_code == 404:
-        refused: InlaidError = NotFound(
-            "There is nothing at {path}. /docs lists what there is.", path=request.url.path
-        )
-    else:
-        refused = RequestError("{problem}", problem=error.detail)
+    if error.status_code != 404:
+        return await _problem(request, RequestError("{problem}", problem=error.detail))
+    refused = NotFound("There is nothing at {path}. /docs lists what there is.", path=request.url.path)
     return await _problem(request, refused)

@@ -86,6 +86,12 @@ class Endpoint:
             if self.inputs[name].required or name in SHOWN
         }
 
+    @functools.cached_property
+    def is_lookup(self) -> bool:
+        """Whether the answer is a search of word vectors, which is the same whenever it is asked."""
+        searches = self.study.function.__module__.startswith("inlaid.study.search.")
+        return searches and all(set(each.accepts) == {Vectors} for each in self.spaces.values())
+
     def fields(self) -> list[str]:
         return [*self.spaces, *self.inputs, *self.settings]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,8 @@ class Request:
 
     method: str
     path: str
-    query: bytes
     body: bytes
     language: Language
-    gone: Callable[[], bool] = bool
-    """Whether the client has closed the connection."""
 
     def json(self) -> Any:
         """The body; RequestError where it is not JSON: nested too deep, not UTF-8, half a character."""
@@ -43,7 +40,7 @@ class Reply:
     status: int = 200
     type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    pieces: AsyncIterator[bytes] | None = None
+    pieces: AsyncGenerator[bytes] | None = None
 
 
 Handler = Callable[[Request], Awaitable[Reply]]

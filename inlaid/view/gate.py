@@ -20,9 +20,9 @@ from inlaid.errors import (
     TooSlow,
     WrongMethod,
 )
-from inlaid.messages import speaking
+from inlaid.messages import Language, speaking
 from inlaid.view.exchange import Handler, Reply, Request, Routes, json_reply
-from inlaid.view.problems import headers_of, language_of, problem, status_of
+from inlaid.view.problems import headers_of, language_of, problem
 from inlaid.view.settings import ServeSettings
 
 Scope = MutableMapping[str, Any]
@@ -55,7 +55,8 @@ class Gate:
         self.keys = [hashlib.sha256(each.encode()).digest() for each in keys]
         self.working = 0
         self.buffered = 0
-        self.watch: Callable[[Seen], None] | None = None
+        self.watches = list[Callable[[Seen], None]]()
+        """Called with every request that has been answered."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -65,17 +66,18 @@ class Gate:
         try:
             await self._answer(seen, receive, send)
         finally:
-            if self.watch is not None:
-                self.watch(seen)
+            for watch in self.watches:
+                watch(seen)
 
     async def _answer(self, seen: Seen, receive: Receive, send: Send) -> None:
         try:
             self._admit(seen)
             reply = await self._reply(seen, receive, send)
         except InlaidError as error:
-            reply = json_reply(problem(error, seen.language), status_of(error), headers_of(error))
+            status, told = problem(error, seen.language, seen.path)
+            reply = json_reply(told, status, headers_of(error))
         if reply is not None:
-            await self._send(reply, seen, send)
+            await self._send(reply, seen, receive, send)
 
     def _admit(self, seen: Seen) -> None:
         """Raise an error for a request that comes by another name, from a strange page or without a key."""
@@ -113,6 +115,7 @@ class Gate:
             )
         handler = self._handler(seen)
         body = await self._body(seen, receive)
+        seen.body = body
         try:
             if self.working >= self.settings.max_requests:
                 raise TooBusy("Too many requests at the same time. Ask again in a second.")
@@ -122,9 +125,7 @@ class Gate:
                     await self.other(seen.scope, _replayed(body, receive), seen.counting(send))
                     return None
                 with speaking(seen.language):
-                    return await handler(
-                        Request(seen.method, seen.path, seen.scope["query_string"], body, seen.language)
-                    )
+                    return await handler(Request(seen.method, seen.path, body, seen.language))
             finally:
                 self.working -= 1
         finally:
@@ -185,7 +186,7 @@ class Gate:
             seen.broken = True
             raise
 
-    async def _send(self, reply: Reply, seen: Seen, send: Send) -> None:
+    async def _send(self, reply: Reply, seen: Seen, receive: Receive, send: Send) -> None:
         seen.status = reply.status
         headers = [(b"content-type", reply.type.encode())]
         headers += [(name.encode(), value.encode("latin-1")) for name, value in reply.headers.items()]
@@ -201,23 +202,30 @@ class Gate:
             body = b"" if seen.method == "HEAD" else reply.body
             await send({"type": "http.response.body", "body": body})
             return
-        async with contextlib.aclosing(reply.pieces) as pieces:  # pyright: ignore[reportArgumentType]
-            async for piece in pieces:
-                seen.sent += len(piece)
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        gone = asyncio.ensure_future(receive())  # the client has nothing more to say than that it leaves
+        try:
+            async with contextlib.aclosing(reply.pieces) as pieces:
+                async for piece in pieces:
+                    seen.sent += len(piece)
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    if gone.done():
+                        return
+        finally:
+            gone.cancel()
         await send({"type": "http.response.body", "body": b""})
 
 
 class Seen:
     """What is known of a request before its body is read, and of the reply."""
 
-    __slots__ = ("broken", "headers", "method", "origin", "path", "scope", "sent", "start", "status")
+    __slots__ = ("body", "broken", "headers", "method", "origin", "path", "scope", "sent", "start", "status")
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
+        self.body = b""
         self.origin = ""
         self.status = 0
         self.sent = 0
@@ -226,8 +234,13 @@ class Seen:
         self.start = time.perf_counter()
 
     @property
-    def language(self) -> Any:
-        return language_of(self.headers.get(b"accept-language", b"").decode("latin-1"))
+    def language(self) -> Language:
+        accepted = self.headers.get(b"accept-language")
+        return "en" if accepted is None else language_of(accepted.decode("latin-1"))
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start
 
     def counting(self, send: Send) -> Send:
         """The same, noting what is sent."""

@@ -40,6 +40,15 @@ STATUS: dict[type[InlaidError], int] = {
 }
 """The status of HTTP for each kind of error; of any other, UNPROCESSABLE."""
 UNPROCESSABLE = 422
+OPENAI = "/v1/"
+OLLAMA = ("/api/embed", "/api/tags", "/api/version")
+TEI = ("/embed", "/info")
+CODES: dict[type[InlaidError], str] = {
+    UnknownName: "model_not_found",
+    KeyNeeded: "invalid_api_key",
+    TooBusy: "rate_limit_exceeded",
+}
+"""What OpenAI calls these errors."""
 RETRY_AFTER = "1"
 """Seconds after which a busy server may be asked again."""
 
@@ -58,10 +67,25 @@ def headers_of(error: InlaidError) -> dict[str, str]:
     return {}
 
 
-def problem(error: InlaidError, language: Language) -> dict[str, Any]:
-    """{"error": {sentence, message, values, kind}}: the sentence is English with placeholders, for programs;
-    the message is whole, for people."""
-    return {"error": {**message_parts(error, language), "kind": type(error).__name__}}
+def problem(error: InlaidError, language: Language, path: str = "") -> tuple[int, dict[str, Any]]:
+    """The status, and {"error": {sentence, message, values, kind}}: the sentence has placeholders, for
+    programs; the message is whole, for people. At the paths of other APIs, an error is as theirs."""
+    status = status_of(error)
+    told: dict[str, Any] = {**message_parts(error, language), "kind": type(error).__name__}
+    if path.startswith(OLLAMA):
+        return _as_bad_request(status), {"error": told["message"]}
+    if path in TEI:
+        kind = "Overloaded" if isinstance(error, TooBusy) else "Validation"
+        return status, {"error": told["message"], "error_type": kind}
+    if path.startswith(OPENAI):
+        told |= {"type": "invalid_request_error", "param": None, "code": CODES.get(type(error))}
+        return _as_bad_request(status), {"error": told}
+    return status, {"error": told}
+
+
+def _as_bad_request(status: int) -> int:
+    """Other APIs say 400 where a field is not what it may be."""
+    return 400 if status == UNPROCESSABLE else status
 
 
 def message_parts(message: Message | InlaidError, language: Language) -> dict[str, Any]:

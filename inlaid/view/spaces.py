@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.card import brief
-from inlaid.errors import SettingError, UnknownName, did_you_mean
+from inlaid.errors import SettingError, UnknownName, did_you_mean, need
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, is_model_folder, uses_of
 from inlaid.report import Report, silent
@@ -30,6 +30,8 @@ class Space:
     """Where it was loaded from; clients are not told."""
     created: int = 0
     """Seconds since 1970: when the file was last written."""
+    device: str = "cpu"
+    """Where a model computes."""
 
     @property
     def vectors(self) -> Vectors | None:
@@ -86,6 +88,8 @@ class Spaces:
 
     _by_name: Mapping[str, Space] = field(default_factory=dict[str, Space])
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    version: int = 0
+    """Grows with every space that is put in."""
 
     @classmethod
     def of(cls, named: Mapping[str, Vectors | AnyModel]) -> Spaces:
@@ -109,6 +113,7 @@ class Spaces:
         """Serve a space from now on, in place of one of the same name."""
         with self._lock:
             self._by_name = {**self._by_name, space.name: space}
+            self.version += 1
 
     def __iter__(self) -> Iterator[Space]:
         return iter(self._by_name.values())
@@ -148,12 +153,10 @@ def load_space(name: str, path: Path, report: Report = silent, *, device: str = 
     """Vectors or a model, whichever the path is."""
     created = int(path.stat().st_mtime) if path.exists() else 0
     if is_model_folder(path):
-        from inlaid.errors import need
-
         need("torch", extra="neural")
         from inlaid.neural.checkpoint import load_model
 
-        return Space(name, load_model(path, device=device), path, created)
+        return Space(name, load_model(path, device=device), path, created, device)
     from inlaid import storage
 
     vectors = storage.load(path, report=report)
