@@ -89,17 +89,19 @@ def completions(typed: str, words: Words, n: int = 10) -> list[Completion]:
 
 def _completions(typed: str, words: Words) -> Iterator[tuple[str, How]]:
     sounds = sounds_of(words)
-    yield from ((word, "spelling") for word in sounds.words if word.startswith(typed))
+    for word in sounds.words:
+        if word.startswith(typed):
+            yield word, "spelling"
     wanted = _folded(simplified(typed))
-    yield from (
-        (word, "script")
-        for word, folded in zip(sounds.words, sounds.folded, strict=True)
-        if folded.startswith(wanted)
-    )
+    for word, folded in zip(sounds.words, sounds.folded, strict=True):
+        if folded.startswith(wanted):
+            yield word, "script"
     letters = typed_pinyin(typed)
     if letters:
-        yield from ((word, "pinyin") for word in sounds.beginning(letters))
-        yield from ((word, "abbreviation") for word in sounds.abbreviated(letters))
+        for word in sounds.beginning(letters):
+            yield word, "pinyin"
+        for word in sounds.abbreviated(letters):
+            yield word, "abbreviation"
 
 
 # --- sounds -------------------------------------------------------------------------------------------------
