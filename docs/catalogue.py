@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inlaid import cli, errors, registry
-from inlaid.commands import classify, terminal
+from inlaid.commands import classify, terminal, vectors
 from inlaid.commands.translated_help import read_help, wide
 from inlaid.messages import catalogue, speaking
+from inlaid.study.evaluate.world_tasks import world_groups
+from inlaid.study.explain import traits
 
 PACKAGE = Path(errors.__file__).parent
 FILE = PACKAGE / "catalogue" / "zh.json"
@@ -188,6 +190,9 @@ def of_tables() -> Iterator[str]:
     yield from (entry.kind for entry in registry.ENTRIES)
     yield from cli.TITLES.values()
     yield from terminal.LINT.values()
+    yield from (traits.NAMED.get(field, field) for field in world_groups("zh"))
+    yield from ("log frequency", "length")
+    yield from (*vectors.FIELDS, *vectors.COUNTS, *vectors.KINDS)
     yield from terminal.DROPPED.values()
     commands = [*map(cli._command, cli.COMMANDS), *classify.COMMANDS.values()]
     yield from ((command.__doc__ or "").splitlines()[0] for command in commands)

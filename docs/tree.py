@@ -9,6 +9,7 @@ from pathlib import Path
 
 from inlaid import registry
 from inlaid.collect import world
+from inlaid.messages import catalogue
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inlaid"
@@ -66,7 +67,7 @@ CHINESE_SUMMARIES = {
     "doctor": "空间有什么问题，该怎么办",
     "map": "平面上的词（图片或网页），以及它有多可信",
 }
-"""What each analysis answers, for the Chinese pages; one that is missing here is shown in English."""
+"""What each analysis answers, for the Chinese pages, where that is more than the help says."""
 
 
 def tree() -> str:
@@ -127,7 +128,7 @@ def analyses(language: str) -> str:
     for entry in registry.entries("analysis"):
         summary = entry.summary
         if language == "zh":
-            summary = CHINESE_SUMMARIES.get(entry.name, summary)
+            summary = CHINESE_SUMMARIES.get(entry.name, catalogue("zh")[summary])
         rows.append(f"| `{entry.name}` | `inlaid {entry.name.replace('_', '-')}` | {summary} |")
     return "\n".join(rows)
 

@@ -36,6 +36,7 @@ from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
 from inlaid.study.probe.tasks import Split
 from inlaid.study.search.approximate import MAX_EF, MAX_M
 from inlaid.study.search.closer_than import CloserThanSettings
+from inlaid.study.search.complete import CompleteSettings, Completions
 from inlaid.study.search.csls import By
 from inlaid.study.search.formulas import Formula
 from inlaid.study.search.found import NeighborLists, Neighbors
@@ -216,6 +217,17 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> Neighbors:
         """The words that are nearer to a word, by cosine, than another word is; nearest first."""
+
+    def complete(
+        self,
+        typed: str,
+        settings: CompleteSettings | None = None,
+        *,
+        n: Positive = 10,
+        report: Report = ...,
+    ) -> Completions:
+        """The words that begin with what was typed; Chinese ones are found by pinyin, too, in either
+        script."""
 
     def geometry(
         self,

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, ParamSpec, Protocol, TypeVar, runtime_checkable
 
-from inlaid.messages import Message, translated
+from inlaid.messages import Message, shown_language, speaking, translated
 from inlaid.report import (
     Epoch,
     Event,
@@ -152,15 +152,22 @@ class Drawing:
         0."""
         self.compiled = 0
         """Kernels compiled so far."""
+        self.language = shown_language()
+        """Events also come from threads of workers, which know of no language."""
 
     def compiling(self, kernel: str) -> None:
         """Say once that kernels are compiled, and show which one; how many will follow is not known."""
         if not self.compiled:
             self(compiling_note())
         self.compiled += 1
-        self.canvas.busy(translated("compiling"), f"{kernel} ({self.compiled})")
+        with speaking(self.language):
+            self.canvas.busy(translated("compiling"), f"{kernel} ({self.compiled})")
 
     def __call__(self, event: Event) -> None:
+        with speaking(self.language):
+            self._draw(event)
+
+    def _draw(self, event: Event) -> None:
         if isinstance(event, Note):
             self.canvas.note(str(Message("note: {note}", note=event)))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +93,7 @@ ENTRIES = (
     Entry("analysis", "odd_one_out", "study.search.odd_one_out:odd_one_out", "the word that does not belong"),
     Entry("analysis", "rank", "study.search.rank:rank", "the rank of a word among neighbors"),
     Entry("analysis", "closer_than", "study.search.closer_than:closer_than", "words nearer than another"),
+    Entry("analysis", "complete", "study.search.complete:complete", "words that begin so, or sound so"),
     Entry("analysis", "geometry", "study.search.geometry:geometry", "hubness and anisotropy of a space"),
     Entry("analysis", "evaluate", "study.evaluate.evaluate:evaluate", "scores on tasks with known answers"),
     Entry("analysis", "explain", "study.explain.explain:explain", "why two words are near"),
@@ -179,7 +181,7 @@ ALIASES = (
     Alias("analysis", "text_similarity", "wmd wmdistance word_mover"),
     Alias("analysis", "distill", "distil model2vec distillation"),
     Alias("analysis", "next", "predict next_token next_word"),
-    Alias("analysis", "generate", "complete continue chat"),
+    Alias("analysis", "generate", "continue chat"),
     Alias("analysis", "translate", "translation mt"),
     Alias("analysis", "similarity", "cosine distance"),
     Alias("analysis", "odd_one_out", "doesnt_match outlier"),
@@ -209,6 +211,7 @@ def entry(kind: str, name: str, *others: str) -> Entry:
     """The entry of this name or accepted alias, of one kind or of others; a wrong name raises UnknownName
     with the closest right one."""
     kinds = (kind, *others)
+    name = unicodedata.normalize("NFKC", name)  # as a Chinese input method types it
     for each in ENTRIES:
         if name == each.name and each.kind in kinds:
             return each

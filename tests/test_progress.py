@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import types
 from pathlib import Path
@@ -217,3 +218,19 @@ def test_a_stage_that_is_done_at_once_is_not_drawn(monkeypatch: pytest.MonkeyPat
         assert isinstance(heard, Drawing)
         assert isinstance(heard.canvas, TerminalBars)
         assert heard.canvas.bars is None
+
+
+def test_workers_speak_the_language_of_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """A thread that compiles a kernel does not know which language was chosen."""
+    monkeypatch.setattr(Lines, "busy", lambda lines, stage, text: lines.note(f"{stage} {text}"))
+    with speaking("zh"):
+        drawing = Drawing(Lines())
+        worker = threading.Thread(target=drawing.compiling, args=("sgns.cpu.pull",))
+        worker.start()
+        worker.join()
+    assert (
+        capsys.readouterr().err
+        == "提示：首次使用，正在编译计算内核，需要几秒，只此一次。\n编译 sgns.cpu.pull (1)\n"
+    )

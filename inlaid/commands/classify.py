@@ -60,9 +60,11 @@ def _train(words: list[str]) -> None:
     options = _train_options(name, words)
     paths = list(options.text)
     if options.planning:
-        labelled = read_labelled(paths, field=options.field, label_field=options.label_field)
-        settings = {**values_of_group(options.settings), **_encoding(options)}
-        print_rows(classification.plan_classifier(labelled, **settings).rows())
+        with drawn():  # it hears of kernels that are compiled
+            labelled = read_labelled(paths, field=options.field, label_field=options.label_field)
+            settings = {**values_of_group(options.settings), **_encoding(options)}
+            planned = classification.plan_classifier(labelled, **settings)
+        print_rows(planned.rows())
         return
     safety = _safety(options)
     others = {} if safety is None else {"checkpoint": safety.checkpoint}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import inspect
 import io
 import itertools
 import re
@@ -18,7 +17,7 @@ import tyro
 
 from inlaid import habits
 from inlaid.commands import translated_help
-from inlaid.commands.options import FLAGS
+from inlaid.commands.half_width import flag_of, half_width, option_names
 from inlaid.commands.terminal import STYLES, places, wrapped
 from inlaid.commands.translated_help import draw_help, read_help
 from inlaid.config import setting_of_others
@@ -43,6 +42,7 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         tyro.conf.PositionalMetavarFromFieldName,
         tyro.conf.FlagCreatePairsOff,
     )
+    words = half_width(words, kind)
     _refuse_single_dash(words, option_names(kind), program)
     english = shown_language() == "en"
     shown = _Shown(sys.stdout) if english else translated_help.Plain()
@@ -112,22 +112,6 @@ def later(command: Callable[..., T]) -> Callable[..., Callable[[], T]]:
     """The same flags, but the call is returned, not made: `parse` must not redirect what the command
     prints."""
     return functools.wraps(command)(lambda *given, **named: functools.partial(command, *given, **named))
-
-
-def option_names(kind: Any) -> list[str]:
-    """The names of all options of a command, those of its groups of settings included."""
-    if not dataclasses.is_dataclass(kind):
-        return list(inspect.signature(kind).parameters)
-    names: list[str] = []
-    for field in dataclasses.fields(kind):
-        group = dataclasses.is_dataclass(field.default)
-        names += option_names(type(field.default)) if group else [flag_of(field.name)]
-    return names
-
-
-def flag_of(name: str) -> str:
-    """What a field is called on the command line: `from_` is --from."""
-    return FLAGS.get(name, name.rstrip("_"))
 
 
 class _Shown(io.StringIO):

@@ -21,7 +21,7 @@ from inlaid.progress import drawn
 def draw_command(words: list[str]) -> None:
     """Pictures of the geometry behind embeddings and Transformers, with their numbers."""
     if not words or words[0] in ("-h", "--help"):
-        print(Message("usage: {usage}", usage="inlaid draw PICTURE [-o FILE] [--lang zh] [settings]\n"))
+        print(Message("usage: {usage}", usage="inlaid draw PICTURE [-o FILE] [--lang zh] [OPTIONS]\n"))
         print(Message("pictures:"))
         print(listed({entry.name: translated(entry.summary) for entry in registry.entries("picture")}))
         print(Message("\n`inlaid draw PICTURE --help` lists the settings of one picture."))

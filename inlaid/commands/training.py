@@ -55,7 +55,8 @@ def train_command(words: list[str]) -> None:
     options = _parsed(name, kind, words[1:])
     check_alias(name, options.settings)
     if options.planning.plan:
-        planned = pipeline.plan(text_of(options), options.settings, encoding=_encoding(options))
+        with drawn():  # it hears of kernels that are compiled
+            planned = pipeline.plan(text_of(options), options.settings, encoding=_encoding(options))
         print_rows(planned.rows())
         return
     _train_to_file(options, _safety(options))

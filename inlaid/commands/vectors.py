@@ -97,12 +97,36 @@ def _info_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if name == "card":
             yield from _info_rows(value or {})
         elif name == "outcome" and value:
-            yield name, _outcome(value)
+            yield _title(name), _outcome(value)
         elif isinstance(value, dict):
-            inside = [f"{key} {_short(each)}" for key, each in value.items() if each not in NOTHING]
-            yield from [(name, ", ".join(inside))] if inside else []
+            inside = [
+                f"{_key(name, key)} {_short(each)}" for key, each in value.items() if each not in NOTHING
+            ]
+            yield from [(_title(name), ", ".join(inside))] if inside else []
+        elif name == "kind":
+            yield _title(name), translated(value)
         elif value not in NOTHING:
-            yield name, _short(value)
+            yield _title(name), _short(value)
+
+
+FIELDS = (
+    *("kind", "words", "dim", "method", "settings", "corpus", "encoding", "version", "outcome", "inputs"),
+    *("documents", "sentences", "tokens", "lint", "hash", "family", "network", "parameters", "layers"),
+)
+"""Fields whose names are shown in the language of the reader."""
+COUNTS = ("read", "used", "dropped")
+"""What is counted of documents, sentences, tokens and words."""
+KINDS = ("vectors", "corpus", "model")
+
+
+def _title(name: str) -> str:
+    """A field as it is shown; one that is not ours stays as it is in the file."""
+    return translated(name) if name in FIELDS else name
+
+
+def _key(field: str, key: str) -> str:
+    """What stands before a value of a field of several: settings stay as they are typed."""
+    return translated(key) if field in FIELDS and key in COUNTS else key
 
 
 NOTHING = (None, "", [], (), {})

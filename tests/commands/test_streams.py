@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import inlaid
@@ -147,6 +149,20 @@ def test_bash_completes_commands_methods_options_and_files(file: str, typed: Typ
     assert completed(script, "inlaid", "train", "ppmi", "--learning") == []
     assert completed(script, "inlaid", "neighbors", "v.") == ["v.inlaid"]
     assert "--skip-oov" in completed(script, "inlaid", "neighbors", "v.inlaid", "--")
+
+
+def test_bash_completes_words_by_pinyin(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    inlaid.save(Vectors.of(["苹果", "香蕉", "apple"], np.eye(3, dtype=np.float32)), tmp_path / "v.inlaid")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inlaid").write_text(f'#!/bin/sh\nexec {sys.executable} -m inlaid "$@"\n', "utf-8")
+    (tmp_path / "inlaid").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    script = tmp_path / "inlaid.bash"
+    script.write_text(typed("completion", "bash"), "utf-8")
+    assert completed(script, "inlaid", "neighbors", "v.inlaid", "pingg") == ["苹果"]
+    assert completed(script, "inlaid", "similarity", "v.inlaid", "苹果", "ap") == ["apple"]
+    assert completed(script, "inlaid", "similarity", "v.inlaid", "v.") == ["v.inlaid"]
 
 
 def test_other_shells_get_theirs(typed: Typed):

@@ -31,6 +31,7 @@ TYPED: dict[str, list[str]] = {
     "changes": [VECTORS, "b.inlaid", WORD],
     "classify": ["train", "labelled.txt", "-o", "out"],
     "closer-than": [VECTORS, WORD, "man"],
+    "complete": [VECTORS, WORD],
     "compare": [VECTORS, "b.inlaid", "--words", WORD],
     "convert": [VECTORS, "out.vec"],
     "cooccurrence": ["corpus", WORD],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
@@ -17,6 +17,20 @@ _NAMES = (Message("task"), Message("language"), Message("metric"))
 IN_VOCABULARY = " in vocabulary"
 """Ends the name of a metric over the items whose words are in the vocabulary, where others are scored too:
 vectors with subwords have vectors for out-of-vocabulary words."""
+RECALL = "recall@"
+MACRO = " macro"
+"""Ends the name of a metric that is averaged over the sections of a task."""
+METRICS: Mapping[str, Message] = {
+    "accuracy": Message("accuracy"),
+    "context": Message("context"),
+    "exact": Message("exact"),
+    "pearson": Message("pearson"),
+    "position": Message("outlier position"),
+    "purity": Message("purity"),
+    "spearman": Message("spearman"),
+    "word": Message("word"),
+}
+"""How metrics are shown whose names are words; 3CosAdd, AUC and BLEU are the same in every language."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +128,7 @@ class Scores(_Listed[Score]):
             (
                 each.task,
                 each.language,
-                f"{each.metric} {each.section}".strip(),
+                metric_name(each.metric, each.section),
                 _cell(each.value),
                 _interval(each),
                 Message("{known:,} of {total:,}", known=each.in_vocabulary, total=each.total),
@@ -142,7 +156,7 @@ class Differences(_Listed[Difference]):
             (
                 each.task,
                 each.language,
-                each.metric,
+                metric_name(each.metric),
                 _cell(each.first),
                 _cell(each.second),
                 _cell(each.difference),
@@ -173,7 +187,7 @@ class Summaries(_Listed[Summary]):
             (
                 each.task,
                 each.language,
-                f"{each.metric} {each.section}".strip(),
+                metric_name(each.metric, each.section),
                 _cell(each.mean),
                 _interval(each),
                 str(len(each.values)),
@@ -192,6 +206,27 @@ def flattened(scores: Sequence[Score]) -> Iterator[Score]:
     for score in scores:
         yield replace(score, others=())
         yield from score.others
+
+
+def metric_name(metric: str, section: str = "") -> Cell:
+    """A metric as tables show it, with the section of the task that it is about.
+
+    >>> str(metric_name("accuracy macro in vocabulary"))
+    'accuracy macro in vocabulary'
+    """
+    if metric.endswith(IN_VOCABULARY):
+        inner = metric_name(metric.removesuffix(IN_VOCABULARY))
+        return _with_section(Message("{metric} in vocabulary", metric=inner), section)
+    if metric.endswith(MACRO):
+        inner = metric_name(metric.removesuffix(MACRO))
+        return _with_section(Message("{metric} macro", metric=inner), section)
+    if metric.startswith(RECALL):
+        return _with_section(Message("recall@{depth}", depth=metric.removeprefix(RECALL)), section)
+    return _with_section(METRICS.get(metric, metric), section)
+
+
+def _with_section(metric: Cell, section: str) -> Cell:
+    return Message("{metric} {section}", metric=metric, section=section) if section else metric
 
 
 def _differing(score: Score) -> Iterator[Score]:

@@ -17,8 +17,9 @@ from inlaid.report import Report, counted, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.evaluate.evaluate import Named, Score, evaluate
+from inlaid.study.evaluate.scores import metric_name
 from inlaid.study.evaluate.statistics import student
-from inlaid.study.explain.traits import Held, Trait, held_traits, traits
+from inlaid.study.explain.traits import Held, Trait, held_traits, trait_name, traits
 from inlaid.vectors import Vectors
 
 TASKS = ("world-fields", "world-analogies")
@@ -26,6 +27,12 @@ ROW_BLOCK = 1 << 14
 
 Order = Literal["most", "least", "random"]
 """Which dimensions are removed first: those of most variance, those of least variance, or a random order."""
+ORDERS: dict[Order, Message] = {
+    "most": Message("most"),
+    "least": Message("least"),
+    "random": Message("random"),
+}
+"""How tables show the orders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,16 +96,21 @@ class Dimensions:
             task = f"{each.task} {each.language}"
             if each.rotated:
                 task = Message("{task}, rotated", task=task)
-            rows.append((task, each.metric, each.order, str(each.left), f"{each.value:.3f}", interval))
+            metric = metric_name(each.metric)
+            rows.append((task, metric, ORDERS[each.order], str(each.left), f"{each.value:.3f}", interval))
         titles = (Message("correlation"), "p", Message("dimension"), Message("correlates with"))
         rows += ["", titles]
         for each in self.traits[: self.settings.n]:
-            rows.append((f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), each.trait))
+            rows.append(
+                (f"{each.correlation:+.3f}", f"{each.p:.2g}", str(each.dimension), trait_name(each.trait))
+            )
         if self.held:
             single = (Message("best dimension"), Message("after rotation"))
             rows += ["", (Message("trait"), *single, Message("all dimensions"))]
         for each in self.held[: self.settings.n]:
-            rows.append((each.trait, f"{each.single:.3f}", f"{each.rotated:.3f}", f"{each.together:.3f}"))
+            rows.append(
+                (trait_name(each.trait), f"{each.single:.3f}", f"{each.rotated:.3f}", f"{each.together:.3f}")
+            )
         rows += figures.written(self.output)
         return rows
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from inlaid.collect import world
 from inlaid.errors import SettingError
+from inlaid.messages import Message, word
 from inlaid.study.evaluate.false_discovery import benjamini_hochberg
 from inlaid.study.evaluate.statistics import ranks
 from inlaid.study.evaluate.world_tasks import world_groups
@@ -19,6 +20,8 @@ FEWEST_WORDS = 4
 LOOKED_AT = 5_000
 SMALLEST_FIELD = 5
 """Fields with fewer words in the space are left out."""
+NAMED = {"family": "relatives", "name": "first names", "number": "numerals"}
+"""How tables show fields of the world whose names mean something else elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,13 @@ def _usual_traits(vectors: Vectors, ids: np.ndarray) -> dict[str, np.ndarray]:
             if inside.sum() >= SMALLEST_FIELD:
                 found[f"{field} ({language})"] = inside
     return found
+
+
+def trait_name(trait: str) -> Message:
+    """A trait as tables show it; a field of the world, such as "animal (zh)", is named with its language."""
+    field, _, language = trait.removesuffix(")").partition(" (")
+    shown = word(NAMED.get(field, field))
+    return Message("{field} ({language})", field=shown, language=language) if language else shown
 
 
 def _ranked(values: np.ndarray) -> np.ndarray:

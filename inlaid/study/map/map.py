@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from inlaid.errors import SettingError
-from inlaid.messages import shown_language
+from inlaid.messages import Message, shown_language
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Places
 from inlaid.study.analysis import Row, analysis, local_only, plain
@@ -58,9 +58,11 @@ class Map:
     """The file it was written to."""
 
     def rows(self) -> list[Row]:
+        first: Row
         first, *others = caption(self, shown_language())
-        written = "" if self.output is None else f"{self.output}: "
-        return [f"{written}{first}", *(f"  {line}" for line in others)]
+        if self.output is not None:
+            first = Message("{path}: {size}", path=self.output, size=first)
+        return [first, *(f"  {line}" for line in others)]
 
     def to_dict(self) -> dict[str, Any]:
         columns = zip(self.names, self.places.tolist(), self.true.tolist(), self._colored(), strict=True)
