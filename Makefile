@@ -6,19 +6,23 @@ SECONDS ?=
 PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Installing needs no npm: `make page` builds the page of the explorer, and `make check` asks for it.
+PIP := INLAID_PAGE=none $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 comma := ,
 DEV := dev$(if $(EXTRAS),$(comma)$(EXTRAS))
 # Each process takes half of the tests in their order, so that fixtures of a file are made once and kernels that both
 # need are compiled by whoever comes first; at the end the quicker one takes over some of the rest.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
-.PHONY: demo test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs site pictures wheel wheel-test clean
+.PHONY: demo page test test-cpus check format bench fuzz fuzz-guided kill-test fault-test docs site pictures wheel wheel-test clean
 
 demo: $(VENV)/installed
 	$(BIN)/inlaid demo
 
-test: $(VENV)/installed-$(DEV)
+page: $(VENV)/installed-$(DEV)
+	$(BIN)/python hatch_build.py
+
+test: $(VENV)/installed-$(DEV) page
 	$(PYTEST)
 
 test-cpus: $(VENV)/installed-$(DEV)
@@ -26,7 +30,8 @@ test-cpus: $(VENV)/installed-$(DEV)
 		NUMBA_CPU_NAME=$$cpu NUMBA_CACHE_DIR=.numba/$$cpu $(PYTEST) tests/kernels || exit 1; \
 	done
 
-check: $(VENV)/installed-$(DEV)
+check: $(VENV)/installed-$(DEV) page
+	$(BIN)/python hatch_build.py check test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
@@ -67,7 +72,7 @@ pictures: $(VENV)/installed-$(DEV)
 
 # Dates in the packages are that of the last commit, so that whoever builds it gets the same bytes.
 wheel: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),1580601600)
-wheel: $(VENV)/installed-$(DEV)
+wheel: $(VENV)/installed-$(DEV) page
 	rm -rf dist build/again
 	for folder in dist build/again; do $(BIN)/hatchling build --directory $$folder || exit 1; done
 	diff --recursive dist build/again

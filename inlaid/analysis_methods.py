@@ -16,7 +16,7 @@ from inlaid import registry
 from inlaid.errors import did_you_mean
 from inlaid.messages import Message
 
-VERBS = {"save": "storage:save"}
+VERBS = {"save": "storage:save", "explore": "view.explorer.notebook:explore"}
 """What vectors can do and no analysis is, and where it lives."""
 
 

@@ -51,6 +51,7 @@ from inlaid.study.use.embed import Embedded, EmbedSettings
 from inlaid.study.use.masks import FilledMasks
 from inlaid.study.use.text_similarity import TextSimilarities, TextSimilaritySettings
 from inlaid.vectors import Vectors
+from inlaid.view.explorer.notebook import Page
 
 class AnalysisMethods:
     @overload
@@ -767,6 +768,17 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> None:
         """Write vectors in the format that is named, or that the suffix of `path` means."""
+
+    def explore(
+        self,
+        *,
+        top: int = 2000,
+        name: str = "vectors",
+        height: int = 640,
+        report: Report = ...,
+    ) -> Page:
+        """The first words as a map that can be searched, for a notebook; `inlaid explore` shows
+        everything."""
 
 VERBS: dict[str, str]
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "verify": "vectors",
     "draw": "pictures",
     "serve": "serve",
+    "explore": "explore",
     "completion": "completion",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
@@ -52,12 +53,24 @@ TITLES = {
     "map": "pictures",
     "pictures": "pictures",
     "serve": "programs",
+    "explore": "start here",
     "completion": "the shell",
 }
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 LONGEST = 1000
 """Characters of the longest error shown whole; what a user typed by mistake may be a whole file."""
-PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "classify", "convert", "info", "draw", "serve")
+PARSE_THEMSELVES = (
+    "tokenize",
+    "corpus",
+    "phrases",
+    "train",
+    "classify",
+    "convert",
+    "info",
+    "draw",
+    "serve",
+    "explore",
+)
 """Commands whose flags depend on what is asked for; they get the words as typed."""
 
 

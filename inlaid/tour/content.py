@@ -88,6 +88,11 @@ def asked(language: Language) -> Asked:
     return Asked(**values)
 
 
+def guide_steps() -> list[dict[str, Any]]:
+    """The steps of the explorer's guided tour, as they are in the file."""
+    return _read()["guide"]
+
+
 def said(cell: Any, language: Language) -> str:
     """A cell of a table in this language: a message, a number, or a text that the catalogue may have."""
     sentence = getattr(cell, "sentence", None)
@@ -98,14 +103,14 @@ def said(cell: Any, language: Language) -> str:
 
 def _block(block: Mapping[str, Any], language: Language) -> Paragraph | Code:
     if "code" not in block:
-        return Paragraph(_joined(block[language], language))
+        return Paragraph(joined(block[language], language))
     code = block["code"]
     if isinstance(code, dict):
         code = code[language]
-    return Code(code.strip("\n"), _joined(block["see"][language], language))
+    return Code(code.strip("\n"), joined(block["see"][language], language))
 
 
-def _joined(text: str, language: Language) -> str:
+def joined(text: str, language: Language) -> str:
     """A paragraph on one line: line ends in the file mean nothing, in Chinese not even a space."""
     lines = text.strip().splitlines()
     return ("" if language == "zh" else " ").join(line.strip() for line in lines)
