@@ -32,7 +32,8 @@ from inlaid.study.map.map import Map
 from inlaid.study.map.texts import MapTextsSettings
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.probe import Probes, ProbeSettings
-from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
+from inlaid.study.probe.sense_spaces import FEWEST
+from inlaid.study.probe.senses import Senses, SensesSettings
 from inlaid.study.probe.tasks import Split
 from inlaid.study.search.approximate import MAX_EF, MAX_M
 from inlaid.study.search.closer_than import CloserThanSettings

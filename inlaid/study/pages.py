@@ -15,7 +15,7 @@ from html import escape
 from importlib.resources import files as resources
 from typing import Any
 
-from inlaid.messages import Language, Message
+from inlaid.messages import Language, Message, speaking
 from inlaid.places import HTML_MARK
 
 POLICY = "default-src 'none'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
@@ -74,10 +74,11 @@ Block = Heading | Text | Code | Table | Picture | Widget
 
 
 def page(title: str | Message, blocks: Sequence[Block], *, language: Language) -> str:
-    """The whole file."""
+    """The whole file; messages in it are in its language, whatever the terminal speaks."""
     styles = dict.fromkeys(each.style for each in blocks if isinstance(each, Widget))
-    body = "\n".join(_block(each) for each in blocks)
-    shown = escape(str(title))
+    with speaking(language):
+        body = "\n".join(_block(each) for each in blocks)
+        shown = escape(str(title))
     style = (resources("inlaid.study") / "page.css").read_text("utf-8") + "".join(styles)
     return f"""<!doctype html>
 <html lang="{language}">

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,12 +22,16 @@ from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.attend.losses import Item, Losses, answer, items_of, losses
 from inlaid.study.attend.weights import Part, head_number, layer_number, with_attention
 from inlaid.study.evaluate.statistics import Interval, interval, mean
-from inlaid.study.use.texts import texts_of
+from inlaid.study.model_line import model_line
+from inlaid.study.use.texts import shortened, texts_of
 
 if TYPE_CHECKING:
     from inlaid.neural.model import Model
 
 USE = {"encoder": "fill", "decoder": "next", "seq2seq": "generate"}
+
+WIDTH = 60
+"""Characters of a text or an answer that a terminal shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,26 +92,19 @@ class Ablation:
 class Ablations:
     """What the loss was with the whole network, and without each part; the largest change first."""
 
+    model: Message
     loss: float
     accuracy: float
     sentences: int
     tokens: int
     replace: str
+    seed: int
+    """Of the sentences, where they are the world's, and of the intervals."""
     parts: tuple[Ablation, ...]
     output: Path | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = []
-        rows.append(
-            Message(
-                "whole network: loss {loss:.3f}, accuracy {accuracy:.3f} ({tokens:,} tokens of {n:,} "
-                "sentences)",
-                loss=self.loss,
-                accuracy=self.accuracy,
-                tokens=self.tokens,
-                n=self.sentences,
-            )
-        )
+        rows: list[Row] = [self.model, self.whole()]
         header = (
             Message("part"),
             Message("layer"),
@@ -128,6 +125,17 @@ class Ablations:
                 rows += self._answers(each)
         return [*rows, *figures.written(self.output)]
 
+    def whole(self) -> Message:
+        return Message(
+            "whole network: loss {loss:.3f}, accuracy {accuracy:.3f} ({tokens:,} tokens of {n:,} sentences, "
+            "seed {seed})",
+            loss=self.loss,
+            accuracy=self.accuracy,
+            tokens=self.tokens,
+            n=self.sentences,
+            seed=self.seed,
+        )
+
     def _answers(self, each: Ablation) -> list[Row]:
         if not each.answers:
             return []
@@ -140,7 +148,10 @@ class Ablations:
                 head=each.head,
             )
         rows: list[Row] = ["", name]
-        rows += [(one.text, f"{one.before} → {one.after}") for one in each.answers]
+        rows += [
+            (shortened(one.text, WIDTH), f"{shortened(one.before, WIDTH)} → {shortened(one.after, WIDTH)}")
+            for one in each.answers
+        ]
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,10 +193,11 @@ def ablate(
         figures.writable(output, Message("A table of ablations"), overwrite=overwrite)
     asked = [texts] if isinstance(texts, str) else list(texts)
     items = items_of(loaded, _sentences(loaded, settings, file, report), report)
-    made = _ablations(loaded, settings, items, asked, (output, report))
+    made = _ablations(loaded, settings, items, asked, report)
     if output is not None:
         from inlaid.study.attend.ablate_pictures import write_ablations
 
+        made = replace(made, output=output)
         write_ablations(made, output, report)
     return made
 
@@ -213,13 +225,8 @@ def _sentences(
 
 
 def _ablations(
-    model: Model,
-    settings: AblateSettings,
-    items: list[Item],
-    texts: list[str],
-    rest: tuple[Path | None, Report],
+    model: Model, settings: AblateSettings, items: list[Item], texts: list[str], report: Report
 ) -> Ablations:
-    output, report = rest
     places = _places(model, settings)
     means = _means(model, items) if settings.replace == "mean" else {}
     whole = losses(model, items)
@@ -234,13 +241,14 @@ def _ablations(
         report(Progress("ablating", number + 1, len(places), "parts"))
     found.sort(key=lambda each: -each.change)
     return Ablations(
+        model=model_line(model),
         loss=whole.loss,
         accuracy=whole.accuracy,
         sentences=len(items),
         tokens=int(whole.counts.sum()),
         replace=settings.replace,
+        seed=settings.seed,
         parts=tuple(found),
-        output=output,
     )
 
 

@@ -173,7 +173,8 @@
     const part = data.parts[state.part];
     const rows = part.queries.length;
     const columns = part.keys.length;
-    const scale = Math.max(1, Math.floor(76 / Math.max(rows, columns)));
+    const across = Math.max(24, Math.min(76, Math.floor((root.clientWidth - 90) / part.heads) - 12));
+    const scale = Math.max(1, Math.floor(across / Math.max(rows, columns)));
     grid.style.gridTemplateColumns = `auto repeat(${part.heads}, auto)`;
     const corner = document.createElement("span");
     corner.textContent = `${data.captions.layer_name} \\ ${data.captions.head_name}`;

@@ -20,6 +20,7 @@ from inlaid.report import Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.attend.weights import (
+    PART_NAMES,
     Part,
     TextWeights,
     Weights,
@@ -28,6 +29,7 @@ from inlaid.study.attend.weights import (
     text_weights,
     with_attention,
 )
+from inlaid.study.model_line import model_line
 
 View = Literal["grid", "matrix", "lines", "rollout"]
 SHOWN_HEADS = 48
@@ -77,13 +79,12 @@ class Shown:
 
     def title(self) -> Message:
         """Which weights these are."""
+        part = PART_NAMES[self.part]
         if self.head is not None:
-            return Message(
-                "{part}, layer {layer}, head {head}", part=self.part, layer=self.layer, head=self.head
-            )
+            return Message("{part}, layer {layer}, head {head}", part=part, layer=self.layer, head=self.head)
         if self.layer is not None:
-            return Message("{part}, layer {layer}, mean over its heads", part=self.part, layer=self.layer)
-        return Message("{part}, mean over all layers and heads", part=self.part)
+            return Message("{part}, layer {layer}, mean over its heads", part=part, layer=self.layer)
+        return Message("{part}, mean over all layers and heads", part=part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +94,11 @@ class Attended:
     found: TextWeights
     shown: Shown
     settings: AttendSettings
+    model: Message
     output: Path | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = []
-        rows.append(self.shown.title())
+        rows: list[Row] = [self.model, self.shown.title()]
         rows += self._word_rows()
         rows.append("")
         rows += _head_rows(self.found.part(self.shown.part))
@@ -108,12 +109,13 @@ class Attended:
         rows: list[Row] = [(Message("word"), Message("attends to"))]
         for word, weights in zip(shown.queries, shown.weights, strict=True):
             best = np.argsort(-weights, kind="stable")[: self.settings.n]
-            cells = [f"{shown.keys[place]} {weights[place]:.2f}" for place in best]
+            cells = [f"{shown.keys[place]} {weights[place]:.2f}" for place in best if weights[place] > 0]
             rows.append((word, "   ".join(cells)))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "model": plain(self.model),
             "text": self.found.text,
             "target": self.found.target,
             "target_generated": self.found.generated,
@@ -199,7 +201,7 @@ def attend(
     found = text_weights(
         loaded, text, target=target, tokenizer=words, merge=not settings.tokens, report=report
     )
-    made = Attended(found, shown_weights(found, settings), settings, output)
+    made = Attended(found, shown_weights(found, settings), settings, model_line(loaded), output)
     if output is not None:
         _write(made, output, report)
     return made

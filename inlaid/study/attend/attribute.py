@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from inlaid.study.attend.ablate import USE
 from inlaid.study.attend.prediction import Baseline, Prediction, prediction_of
 from inlaid.study.attend.weights import with_attention
 from inlaid.study.evaluate.statistics import spearman, value_of
+from inlaid.study.model_line import model_line
 
 LARGE_ERROR = 0.05
 """Completeness errors above this are noted."""
@@ -83,6 +84,7 @@ class Agreement:
 class Attributions:
     """A prediction, and what its words have to do with it."""
 
+    model: Message
     text: str
     target: str | None
     answer: str
@@ -98,7 +100,7 @@ class Attributions:
     output: Path | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = []
+        rows: list[Row] = [self.model]
         rows.append(
             Message(
                 "{answer}: probability {p:.4f}; with the baseline {b:.2e}",
@@ -125,18 +127,18 @@ class Attributions:
         gradients = (_correlation(found.gradient_x_input), _correlation(found.integrated_gradients))
         title = Message("rank correlation with the effect")
         rows.append((title, _correlation(found.attention), rolled, *gradients, ""))
-        rows.append(
-            Message(
-                "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}",
-                error=self.completeness_error,
-                baseline=self.baseline,
-            )
-        )
-        rows.append(str(WARNING))
+        rows += [self.completeness(), WARNING]
         return [*rows, *figures.written(self.output)]
 
+    def completeness(self) -> Message:
+        return Message(
+            "completeness error of integrated gradients: {error:.2%}; baseline: {baseline}",
+            error=self.completeness_error,
+            baseline=self.baseline,
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        return {**plain(self), "warning": str(WARNING)}
+        return {**plain(self), "warning": plain(WARNING)}
 
 
 def _correlation(value: float) -> Cell:
@@ -179,17 +181,16 @@ def attribute(
         figures.writable(output, Message("Attribution"), overwrite=overwrite)
     words = Word(dictionary=words_of(dictionary, AUTO))
     asked = prediction_of(loaded, text, target, settings.answer, words, settings.baseline, report)
-    made = _attributions(asked, settings, output, report)
+    made = _attributions(asked, settings, report)
     if output is not None:
         from inlaid.study.attend.attribute_pictures import write_attributions
 
+        made = replace(made, output=output)
         write_attributions(made, output, report)
     return made
 
 
-def _attributions(
-    asked: Prediction, settings: AttributeSettings, output: Path | None, report: Report
-) -> Attributions:
+def _attributions(asked: Prediction, settings: AttributeSettings, report: Report) -> Attributions:
     full = asked.log_probability()
     empty = asked.baseline_log_probability()
     integrated = asked.integrated_gradients(settings.steps)
@@ -227,6 +228,7 @@ def _attributions(
                 )
             )
     return Attributions(
+        model=model_line(asked.model),
         text=asked.text,
         target=asked.target,
         answer=asked.answer,
@@ -236,7 +238,6 @@ def _attributions(
         words=tuple(words),
         completeness_error=error,
         agreement=_agreement([each for each in words if not each.fixed]),
-        output=output,
     )
 
 

@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from inlaid.messages import Language, spoken_language
+from inlaid.messages import Language, catalogue, said, spoken_language
 from inlaid.report import Report
 from inlaid.study import figures
-from inlaid.study.attend.heads import Heads, NamedHead, shown_name
+from inlaid.study.attend.named_heads import HEADER, Heads, NamedHead, example_row, shown_name
+from inlaid.study.attend.patterns import Measured
 from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing
 from inlaid.study.pages import Block, Heading, Picture, Table, Text, page
 
 PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab")
-TEXTS: dict[Language, dict[str, str]] = {
-    "en": {
-        "title": "What heads do",
-        "axis": "share of the way from chance (0) to 1; names only where it is at least {at_least:g} and "
-        "significant",
-        "layer": "layer",
-        "head": "head",
-        "examples": "Sentences that show it",
-        "null": "Chance: for places, a head that attends uniformly; for links between words, what the "
-        "same head "
-        "gives to these distances and places in other sentences (the larger). {tests:,} tests, false "
-        "discovery "
-        "rate {rate:g} (Benjamini and Hochberg); {sentences} sentences a pattern at most, seed {seed}.",
-        "warning": "A name says what a head attends to in these sentences, not what it is for. A head "
-        "without a "
-        "name may do something that was not asked.",
-    },
-    "zh": {
-        "title": "注意力头的分工",
-        "axis": "得分在随机水平（0）与 1 之间的位置；只有不低于 {at_least:g} 且显著时才命名",
-        "layer": "层",
-        "head": "头",
-        "examples": "例句",
-        "null": "随机水平：对位置类模式，是均匀分配注意力的头；对词与词的联系，"
-        "是同一个头在其他句子的距离和位置上的"
-        "得分（取较大者）。共 {tests:,} 次检验，错误发现率 {rate:g}（Benjamini–Hochberg）；每种模式最多"
-        " {sentences} 个句子，种子 {seed}。",
-        "warning": "名称只说明一个头在这些句子里关注什么，并不说明它的用途；"
-        "没有名称的头可能在做没有问到的事。",
-    },
-}
+FRAME = "#d9480f"
+ACROSS = 3
+"""Panels in a row."""
+PANEL = 3.1
+"""Their width in inches."""
 
 
 def write_heads(made: Heads, output: Path, report: Report) -> None:
@@ -54,85 +31,93 @@ def write_heads(made: Heads, output: Path, report: Report) -> None:
     asked = made.settings.language
     language: Language = spoken_language() if asked == "both" else asked
     png = heads_picture(made, language, report)
-    if output.suffix.lower() != ".html":
+    if output.suffix.lower() == ".html":
+        figures.write(output, _page(made, png, language))
+    else:
         figures.write(output, png)
-        return
-    texts = TEXTS[language]
-    values = {
-        "tests": sum(each.p.size for each in made.measured),
-        "rate": made.settings.false_discovery,
-        "sentences": made.settings.sentences,
-        "seed": made.settings.seed,
-    }
-    rows = [row for row in made.rows() if isinstance(row, tuple) and len(row) == 7]
-    blocks: list[Block] = [Picture(png, texts["title"]), Text(texts["null"].format(**values))]
-    if rows:
-        blocks.append(Table(rows))
-        blocks.append(Heading(texts["examples"]))
-        blocks.append(Table([(texts["layer"], texts["head"], "", "", "", ""), *_examples(made)]))
-    blocks.append(Text(texts["warning"], note=True))
-    figures.write(output, page(texts["title"], blocks, language=language))
 
 
-def _examples(made: Heads) -> list[tuple[str, ...]]:
-    return [
-        (str(each.layer), str(each.head), each.name, one.words, f"{one.weight:.2f}", one.text)
-        for each in made.named
-        for one in each.examples
-    ]
+def _page(made: Heads, png: bytes, language: Language) -> str:
+    title = said(language, "What heads do")
+    chance = said(
+        language,
+        "Chance: for places, a head that attends uniformly; for links between words, what the same head "
+        "gives to these distances and places in other sentences (the larger). {tests:,} tests, false "
+        "discovery rate {rate:g} (Benjamini and Hochberg); {sentences} sentences a pattern at most, seed "
+        "{seed}.",
+        tests=made.tests,
+        rate=made.settings.false_discovery,
+        sentences=made.settings.sentences,
+        seed=made.settings.seed,
+    )
+    blocks: list[Block] = [Text(made.model), Picture(png, title), Text(chance)]
+    if made.named:
+        named = [each for found in made.by_name() for each in found]
+        blocks.append(Table([HEADER, *(each.row() for each in named)]))
+        blocks.append(Heading(said(language, "Sentences that show it")))
+        header = (said(language, "head"), said(language, "name"), said(language, "words"), "")
+        blocks.append(Table([header, *(example_row(each, one) for each in named for one in each.examples)]))
+    warning = said(
+        language,
+        "A name says what a head attends to in these sentences, not what it is for. A head without a name "
+        "may do something that was not asked.",
+    )
+    blocks.append(Text(warning, note=True))
+    return page(title, blocks, language=language)
 
 
 def heads_picture(made: Heads, language: Language, report: Report) -> bytes:
-    """A row for each pattern, a column for each head; names are framed."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    texts = TEXTS[language]
-    names = [f"{shown_name(each.pattern)} {each.language}".strip() for each in made.measured]
-    above = np.stack([each.above.ravel() for each in made.measured])
-    columns = [f"{layer}.{head}" for layer in range(made.layers) for head in range(made.heads)]
-    axis_name = texts["axis"].format(at_least=made.settings.at_least)
-    everything = "".join([*names, *texts.values(), axis_name, "0123456789.−-"])
-    size = (max(7.0, 0.3 * len(columns) + 2.6), 0.32 * len(names) + 1.7)
-    with drawing(everything, size=size, report=report) as drawn:
-        axes = drawn.figure.subplots()
-        axes.set_title(f"{texts['title']}\n{axis_name}", fontsize=9.5)
-        colors = LinearSegmentedColormap.from_list("above", PALETTE)
-        image = axes.imshow(np.clip(above, 0, 1), cmap=colors, vmin=0, vmax=1, aspect="auto")
-        axes.set_yticks(range(len(names)), names, fontsize=9)
-        axes.set_xticks(range(len(columns)), columns, fontsize=7.5, rotation=90 if len(columns) > 14 else 0)
-        axes.set_xlabel(f"{texts['layer']}.{texts['head']}", fontsize=9, color=TEXT_COLOR)
-        for each in made.named:
-            row, column = _cell(made, each)
-            axes.text(
-                column,
-                row,
-                f"{above[row, column]:.1f}".lstrip("0"),
-                ha="center",
-                va="center",
-                fontsize=7,
-                color="white" if above[row, column] > 0.55 else TEXT_COLOR,
-            )
-            axes.add_patch(_frame(column, row))
-        for layer in range(1, made.layers):
-            axes.axvline(layer * made.heads - 0.5, color=LINE_COLOR, linewidth=1.5)
-        axes.tick_params(length=0)
-        for side in axes.spines.values():
-            side.set_color(LINE_COLOR)
-        bar = drawn.figure.colorbar(image, ax=axes, shrink=0.7, aspect=20, pad=0.02)
+    """A panel for each pattern: layers down, heads across; heads with the name are framed."""
+    rows = math.ceil(len(made.measured) / ACROSS)
+    height = min(PANEL, 0.9 + PANEL * made.layers / max(made.heads, 4))
+    about = said(
+        language,
+        "share of the way from chance (0) to 1; framed where it is at least {at_least:g} and significant",
+        at_least=made.settings.at_least,
+    )
+    letters = "".join(catalogue(language).values())
+    with drawing(letters, size=(ACROSS * PANEL, rows * height + 0.6), report=report) as drawn:
+        panels = drawn.figure.subplots(rows, ACROSS, squeeze=False).ravel()
+        drawn.figure.suptitle(f"{said(language, 'What heads do')}\n{about}", fontsize=10)
+        image: Any = None
+        for axes, measured in zip(panels, made.measured, strict=False):
+            named = [
+                each
+                for each in made.named
+                if (each.name, each.language) == (measured.pattern, measured.language)
+            ]
+            image = _panel(axes, measured, named, language)
+        for axes in panels[len(made.measured) :]:
+            axes.set_axis_off()
+        for axes in panels[::ACROSS]:
+            axes.set_ylabel(said(language, "layer"), fontsize=8, color=TEXT_COLOR)
+        bar = drawn.figure.colorbar(image, ax=panels.tolist(), shrink=0.5, aspect=30, pad=0.01)
         bar.outline.set_visible(False)
+        bar.ax.tick_params(labelsize=7.5)
         return drawn.png()
 
 
-def _frame(column: int, row: int) -> Any:
+def _panel(axes: Any, measured: Measured, named: Sequence[NamedHead], language: Language) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
-    return Rectangle((column - 0.48, row - 0.47), 0.96, 0.94, fill=False, edgecolor="#d9480f", linewidth=1.6)
-
-
-def _cell(made: Heads, named: NamedHead) -> tuple[int, int]:
-    row = next(
-        number
-        for number, each in enumerate(made.measured)
-        if (shown_name(each.pattern), each.language) == (named.name, named.language)
-    )
-    return row, named.layer * made.heads + named.head
+    above = np.clip(measured.above, 0, 1)
+    layers, heads = above.shape
+    colors = LinearSegmentedColormap.from_list("above", PALETTE)
+    image = axes.imshow(above, cmap=colors, vmin=0, vmax=1, aspect="auto")
+    name = shown_name(measured.pattern, measured.language).in_language(language)
+    axes.set_title(name, fontsize=9)
+    axes.set_yticks(range(layers))
+    axes.set_xticks(range(heads))
+    axes.tick_params(length=0, labelsize=6.5, labelcolor=TEXT_COLOR)
+    axes.set_xlabel(said(language, "head"), fontsize=7.5, color=TEXT_COLOR, labelpad=1)
+    for each in named:
+        value = above[each.layer, each.head]
+        color = "white" if value > 0.55 else TEXT_COLOR
+        shown = f"{value:.2f}".lstrip("0") if heads <= 8 else f"{value:.1f}".lstrip("0")
+        axes.text(each.head, each.layer, shown, ha="center", va="center", fontsize=6, color=color)
+        place = (each.head - 0.47, each.layer - 0.47)
+        axes.add_patch(Rectangle(place, 0.94, 0.94, fill=False, edgecolor=FRAME, linewidth=1.1))
+    for side in axes.spines.values():
+        side.set_color(LINE_COLOR)
+    return image

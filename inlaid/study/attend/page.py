@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from importlib.resources import files as resources
 from typing import Any
 
 import numpy as np
 
-from inlaid.messages import Language
+from inlaid.messages import Language, Message, said
 from inlaid.study.attend.attend import Attended
-from inlaid.study.attend.captions import CAPTIONS, say
-from inlaid.study.attend.weights import Weights
+from inlaid.study.attend.weights import PART_NAMES, Weights
 from inlaid.study.figures import language_of
 from inlaid.study.pages import Block, Heading, Table, Text, Widget, page
 
@@ -22,29 +22,65 @@ STEPS = 65_535
 def attention_page(made: Attended) -> str:
     """The whole file, in the language of the text."""
     language = language_of([made.found.text])
-    return page(f"{say(language, 'title')}: {made.found.text}", _blocks(made, language), language=language)
+    title = Message("Attention: {text}", text=made.found.text)
+    return page(title, _blocks(made, language), language=language)
 
 
 def _blocks(made: Attended, language: Language) -> list[Block]:
     found = made.found
     part = found.part(made.shown.part)
-    blocks: list[Block] = []
-    if found.target is not None:
-        name = "generated" if found.generated else "target"
-        blocks.append(Text(say(language, name, target=found.target)))
-    tokens = len(part.keys.tokens)
-    counts = {"tokens": tokens, "words": len(part.keys.words)}
-    blocks.append(Text(say(language, "unmerged" if made.settings.tokens else "merged", **counts)))
-    blocks.append(Text(say(language, "hover")))
-    blocks.append(_widget(made, language))
+    blocks: list[Block] = [Text(made.model), *map(Text, _read(made)), _widget(made, language)]
     if part.part != "encoder":
-        blocks.append(Text(say(language, "next")))
-    blocks.append(Text(say(language, "rollout_text")))
-    blocks.append(Text(say(language, "warning"), note=True))
+        blocks.append(
+            Text(
+                Message(
+                    "A row of the decoder is the state after the token named there was read; it predicts the "
+                    "next one."
+                )
+            )
+        )
+    rollout = Message(
+        "Rollout multiplies the weights of all layers, half of each mixed with the token's own state (Abnar "
+        "and Zuidema 2020). It ignores values, norms and feed-forward networks."
+    )
+    warning = Message(
+        "Attention weights alone are not an explanation. They say how values are mixed, not how large these "
+        "values are nor what later layers make of them. Quite different weights can give the same prediction "
+        "(Jain and Wallace 2019). `inlaid attribute` and `inlaid ablate` measure effects."
+    )
+    blocks += [Text(rollout), Text(warning, note=True)]
     for each in found.parts.values():
-        blocks.append(Heading(f"{say(language, 'heads')}: {say(language, each.part)}"))
-        blocks.append(_heads_table(each, language))
+        blocks.append(Heading(Message("Heads: {part}", part=PART_NAMES[each.part])))
+        blocks.append(_heads_table(each))
     return blocks
+
+
+def _read(made: Attended) -> list[Message]:
+    """What was read, and how to read the page."""
+    found = made.found
+    lines: list[Message] = []
+    if found.generated:
+        lines.append(Message("The decoder has read the model's own answer: {target}", target=found.target))
+    elif found.target is not None:
+        lines.append(Message("The decoder has read: {target}", target=found.target))
+    keys = found.part(made.shown.part).keys
+    if made.settings.tokens:
+        lines.append(Message("{tokens} tokens.", tokens=len(keys.tokens)))
+    else:
+        merged = Message(
+            "{tokens} tokens, merged into {words} words: summed over the tokens attended to, averaged over "
+            "those that attend.",
+            tokens=len(keys.tokens),
+            words=len(keys.words),
+        )
+        lines.append(merged)
+    lines.append(
+        Message(
+            "Point at a word to see what it attends to (from the left) or what attends to it (from the "
+            "right). Click on a small matrix to choose its head."
+        )
+    )
+    return lines
 
 
 def _widget(made: Attended, language: Language) -> Widget:
@@ -54,13 +90,27 @@ def _widget(made: Attended, language: Language) -> Widget:
         script=(source / "attend.js").read_text("utf-8"),
         style=(source / "attend.css").read_text("utf-8"),
         data={
-            "captions": CAPTIONS[language],
+            "captions": _captions(language),
             "part": made.shown.part,
             "layer": made.shown.layer,
             "head": made.shown.head,
             "parts": {name: _data(part) for name, part in made.found.parts.items()},
         },
     )
+
+
+def _captions(language: Language) -> dict[str, str]:
+    """What the script names."""
+    return {
+        "part": said(language, "part"),
+        "layer_name": said(language, "layer"),
+        "head_name": said(language, "head"),
+        "mean": said(language, "mean"),
+        "lines": said(language, "Lines"),
+        "matrix": said(language, "Matrix"),
+        "heads": said(language, "Heads"),
+        **{part: name.in_language(language) for part, name in PART_NAMES.items()},
+    }
 
 
 def _data(part: Weights) -> dict[str, Any]:
@@ -80,14 +130,14 @@ def _packed(weights: np.ndarray) -> str:
     return base64.b64encode(np.rint(weights * STEPS).astype("<u2").tobytes()).decode()
 
 
-def _heads_table(part: Weights, language: Language) -> Table:
+def _heads_table(part: Weights) -> Table:
     entropy = part.entropy()
     distance = part.distance()
-    names = ["layer_name", "head_name", "entropy"] + ["distance"] * (distance is not None)
-    rows = [[say(language, name) for name in names]]
+    measures = [each for each in (entropy, distance) if each is not None]
+    names = [Message("entropy in bits"), Message("mean distance in tokens")][: len(measures)]
+    rows: list[Sequence[Message | str]] = [(Message("layer"), Message("head"), *names)]
     for layer, head in np.ndindex(entropy.shape):
-        values = [each[layer, head] for each in (entropy, distance) if each is not None]
-        rows.append([str(layer), str(head), *(f"{value:.2f}" for value in values)])
+        rows.append((str(layer), str(head), *(f"{each[layer, head]:.2f}" for each in measures)))
     uniform = [each for each in (part.uniform_entropy(), part.uniform_distance()) if each is not None]
-    rows.append(["", say(language, "uniform"), *(f"{value:.2f}" for value in uniform)])
+    rows.append(("", Message("uniform"), *(f"{value:.2f}" for value in uniform)))
     return Table(rows)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import islice
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -84,27 +84,23 @@ def translated(
     return found
 
 
-def measured_decoder(sentences: Sequence[Translated]) -> list[tuple[Measured, Sequence[Any]]]:
+def measured_decoder(sentences: Sequence[Translated]) -> list[Measured]:
     """Self-attention of the decoder: places."""
     read: list[Sentence] = []
     for each in sentences:
         special = each.target.special[each.target.groups]
         text = " ".join(each.target.words[1:])
         read.append(Sentence(text, each.weights["decoder"], special, _delimiters(each.target), True))
-    return [(measured, read) for measured in measured_places(read)]
+    return measured_places(read)
 
 
-def measured_cross(
-    sentences: Sequence[Translated], *, aligned: bool, seed: int
-) -> list[tuple[Measured, Sequence[Any]]]:
+def measured_cross(sentences: Sequence[Translated], *, aligned: bool, seed: int) -> list[Measured]:
     """Cross-attention: first token, delimiters and, where `aligned`, translations of words."""
     crossings = [
         Crossing(_shown(each), each.weights["cross"], ~_delimiters(each.target), _delimiters(each.source))
         for each in sentences
     ]
-    found: list[tuple[Measured, Sequence[Any]]] = [
-        (measured, crossings) for measured in measured_places(crossings)
-    ]
+    found = measured_places(crossings)
     if not aligned:
         return found
     rng = Random(seed)
@@ -118,7 +114,7 @@ def measured_cross(
     for name, made in links.items():
         measured = measured_links(name, "", made)
         if measured is not None:
-            found.append((measured, made))
+            found.append(measured)
     return found
 
 

@@ -15,17 +15,42 @@ tail, the larger of the two.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from inlaid.messages import Message
+
+NAMES: Mapping[str, Message] = {
+    "object to verb": Message("object to verb"),
+    "pronoun to referent": Message("pronoun to referent"),
+    "word to category": Message("word to category"),
+    "contrast": Message("contrast"),
+    "translation of the word read": Message("translation of the word read"),
+    "translation of the next word": Message("translation of the next word"),
+    "induction": Message("induction"),
+    "same word": Message("same word"),
+    "previous token": Message("previous token"),
+    "next token": Message("next token"),
+    "itself": Message("itself"),
+    "delimiter": Message("delimiter"),
+    "first token": Message("first token"),
+}
+"""Every pattern: links between words, then places."""
 PLACES = ("previous token", "next token", "itself", "first token", "delimiter")
-LINKS = ("same word", "induction", "object", "pronoun", "category", "contrast")
 AT_LEAST = 10
 """Sentences that a test needs."""
 MIN_OTHERS = 0.1
 """The least mean weight on other tokens for a head to be asked which of them it prefers."""
+
+
+class Shown(NamedTuple):
+    """A sentence, and the two words of it that a link is between."""
+
+    text: str
+    words: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +66,8 @@ class Measured:
     """(sentence, layer, head), or (sentence, 1, 1) where chance does not depend on the head."""
     p: np.ndarray
     """(layer, head)"""
+    sample: tuple[Shown, ...]
+    """(sentence,)"""
 
     @property
     def score(self) -> np.ndarray:
@@ -125,25 +152,33 @@ def place_masks(sentence: Sentence) -> dict[str, np.ndarray]:
 
 def measured_places(sentences: Sequence[Sentence | Crossing]) -> list[Measured]:
     """Every place pattern on all sentences that have it."""
-    scores: dict[str, list[np.ndarray]] = {name: [] for name in PLACES}
-    chances: dict[str, list[float]] = {name: [] for name in PLACES}
+    found: dict[str, list[_Scored]] = {name: [] for name in PLACES}
     for sentence in sentences:
         visible = sentence.visible()
         for name, mask in sentence.masks().items():
             rows = mask.any(1) & (visible > 1)
             if rows.any():
-                scores[name].append((sentence.weights * mask).sum(-1)[..., rows].mean(-1))
-                chances[name].append(float((mask.sum(1) / visible)[rows].mean()))
-    return [_by_t_test(name, scores[name], chances[name]) for name in PLACES if len(scores[name]) >= AT_LEAST]
+                score = (sentence.weights * mask).sum(-1)[..., rows].mean(-1)
+                chance = float((mask.sum(1) / visible)[rows].mean())
+                found[name].append(_Scored(Shown(sentence.text), score, chance))
+    return [_by_t_test(name, scored) for name, scored in found.items() if len(scored) >= AT_LEAST]
 
 
-def _by_t_test(name: str, scores: list[np.ndarray], chances: list[float]) -> Measured:
-    by_sentence = np.stack(scores)
-    chance = np.array(chances)[:, None, None]
+class _Scored(NamedTuple):
+    """One sentence: what each head (layer, head) gives to the keys that are meant, and chance."""
+
+    shown: Shown
+    score: np.ndarray
+    chance: float
+
+
+def _by_t_test(name: str, scored: Sequence[_Scored]) -> Measured:
+    by_sentence = np.stack([each.score for each in scored])
+    chance = np.array([each.chance for each in scored])[:, None, None]
     differences = by_sentence - chance
-    spread = differences.std(0, ddof=1) / math.sqrt(len(scores))
+    spread = differences.std(0, ddof=1) / math.sqrt(len(scored))
     t = differences.mean(0) / np.maximum(spread, 1e-12)
-    return Measured(name, "", by_sentence, chance, upper_tail(t))
+    return Measured(name, "", by_sentence, chance, upper_tail(t), tuple(each.shown for each in scored))
 
 
 # --- links --------------------------------------------------------------------------------------------------
@@ -184,7 +219,8 @@ def measured_links(name: str, language: str, links: Sequence[Link]) -> Measured 
     stricter = by_null.mean(-1).argmax(0)[None, ..., None]
     chances = np.moveaxis(np.take_along_axis(by_null, stricter, 0)[0], -1, 0)
     z = np.min([_permutation_z(each) for each in nulls], axis=0)
-    return Measured(name, language, scores, chances, upper_tail(z))
+    sample = tuple(Shown(link.text, link.shown) for link in links)
+    return Measured(name, language, scores, chances, upper_tail(z), sample)
 
 
 def _exchanged(

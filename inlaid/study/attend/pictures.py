@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from inlaid.errors import SettingError
-from inlaid.messages import Language
+from inlaid.messages import Language, said
 from inlaid.report import Report, silent
 from inlaid.study.attend.attend import Attended, without_special
-from inlaid.study.attend.captions import say
+from inlaid.study.attend.weights import PART_NAMES
 from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, Drawing, drawing, language_of
 
 PALETTE = ("#ffffff", "#d0e2f5", "#74a9d8", "#1864ab", "#0b2f57")
@@ -44,20 +44,12 @@ def _shown_text(made: Attended, *more: str) -> str:
     return "".join([*labels, *more, "0123456789.,-L H…"])
 
 
-def title_of(made: Attended, language: Language) -> str:
-    shown = made.shown
-    name = "all" if shown.layer is None else "layer"
-    name = name if shown.head is None else "head"
-    part = say(language, shown.part)
-    return say(language, name, part=part, layer=shown.layer, head=shown.head)
-
-
 # --- one matrix ---------------------------------------------------------------------------------------------
 
 
 def _matrix(made: Attended, language: Language, report: Report) -> bytes:
     shown = made.shown
-    title = title_of(made, language)
+    title = made.shown.title().in_language(language)
     return matrix_picture(made, shown.weights, shown.queries, shown.keys, (title, language), report)
 
 
@@ -72,7 +64,8 @@ def _rollout(made: Attended, language: Language, report: Report) -> bytes:
     keys = part.keys.words
     if not made.settings.special:
         rolled, queries, keys = without_special(part, rolled)
-    title = say(language, "rollout", part=say(language, part.part))
+    name = PART_NAMES[part.part]
+    title = said(language, "{part}: attention rollout over all layers", part=name)
     return matrix_picture(made, rolled, queries, keys, (title, language), report)
 
 
@@ -90,7 +83,11 @@ def matrix_picture(
     longest = max(map(_width, (*queries, *keys)))
     margin = 1.1 + 0.085 * longest * (1 if inch > SMALL_INCH else 0.6)
     size = (max(4.5, inch * len(keys) + margin + 0.8), max(3.2, inch * len(queries) + margin))
-    texts = [say(language, name) for name in ("query", "key", "weight")]
+    texts = [
+        said(language, "attends"),
+        said(language, "is attended to"),
+        said(language, "attention weight"),
+    ]
     with drawing(_shown_text(made, title, *texts), size=size, report=report) as made_figure:
         axes = made_figure.figure.subplots()
         axes.set_title(title, fontsize=11)
@@ -156,8 +153,8 @@ def _grid(made: Attended, language: Language, report: Report) -> bytes:
     if not made.settings.special:
         weights, queries, keys = without_special(part, weights)
     layers, heads = weights.shape[:2]
-    title = say(language, "grid", part=say(language, part.part))
-    names = [say(language, name) for name in ("layer_name", "head_name")]
+    title = said(language, "{part}: all heads, one row per layer", part=PART_NAMES[part.part])
+    names = [said(language, "layer"), said(language, "head")]
     side = min(2.2, max(1.2, 0.17 * max(len(queries), len(keys))), GRID_WIDTH / heads)
     labelled = side >= 0.15 * max(len(queries), len(keys))
     margin = 0.6 + 0.07 * max(map(_width, (*queries, *keys))) * labelled
@@ -204,8 +201,8 @@ def _lines(made: Attended, language: Language, report: Report) -> bytes:
     """Words that attend on the left, words that are attended to on the right; stronger lines weigh more."""
     shown = made.shown
     rows = max(len(shown.queries), len(shown.keys))
-    title = title_of(made, language)
-    texts = [say(language, name) for name in ("query", "key")]
+    title = made.shown.title().in_language(language)
+    texts = [said(language, "attends"), said(language, "is attended to")]
     widest = max(map(_width, (*shown.queries, *shown.keys)))
     size = (2.6 + 0.19 * widest, 0.26 * rows + 1.0)
     with drawing(_shown_text(made, title, *texts), size=size, report=report) as made_figure:

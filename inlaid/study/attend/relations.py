@@ -1,9 +1,9 @@
 """Sentences of the embedded world in which it is known which word belongs to which.
 
-object     the object of a verb, and the verb: 我 昨天 吃 了 一 个 苹果
-pronoun    a pronoun and its referent: 小明 告诉 小红，他 今天 很 高兴
-category   a word, and what it is a kind of: 苹果 是 一 种 很 甜 的 水果
-contrast   但, and the 虽然 that it answers: 虽然 天气 很 冷，但 我 还是 决定 出门
+object to verb        我 昨天 吃 了 一 个 苹果: from 苹果 to 吃
+pronoun to referent   小明 告诉 小红，他 今天 很 高兴: from 他 to 小明
+word to category      苹果 是 一 种 很 甜 的 水果: from 苹果 to 水果
+contrast              虽然 天气 很 冷，但 我 还是 决定 出门: from 但 to 虽然
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Linked(NamedTuple):
 def relations(language: Language, count: int, seed: int) -> dict[str, list[Linked]]:
     """For each relation up to `count` different sentences."""
     found = {
-        "object": _objects(language, seed),
-        "pronoun": _pronouns(language, seed),
-        "category": _categories(language, seed),
+        "object to verb": _objects(language, seed),
+        "pronoun to referent": _pronouns(language, seed),
+        "word to category": _categories(language, seed),
         "contrast": _contrasts(language, seed),
     }
     return {name: _different(each, count) for name, each in found.items()}

@@ -21,6 +21,7 @@ from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.attend.reading import Reading, read_target, read_text
 from inlaid.study.attend.weights import Part, head_number, layer_number, own_target, with_attention
+from inlaid.study.model_line import model_line
 
 ACROSS = 4
 """Components shown of a vector."""
@@ -50,6 +51,7 @@ class StepSettings:
 class Steps:
     """The attention of one token in one head. Lists are by key, in the order of the text."""
 
+    model: Message
     token: str
     """The token that attends: the last one of the word."""
     word: str
@@ -85,7 +87,7 @@ class Steps:
     output: Path | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = []
+        rows: list[Row] = [self.model]
         rows.append(
             Message(
                 "{part}, layer {layer}, head {head}: {token} attends",
@@ -101,10 +103,11 @@ class Steps:
         rows += self._key_rows()
         total = Message("weighted sum of the values: {vector}", vector=_vector(self.mixed))
         rows.append(total)
-        rows.append(
-            Message("largest difference from the network's own result: {error:.1e}", error=self.error)
-        )
+        rows.append(self.checked())
         return [*rows, *figures.written(self.output)]
+
+    def checked(self) -> Message:
+        return Message("largest difference from the network's own result: {error:.1e}", error=self.error)
 
     def _key_rows(self) -> list[Row]:
         scale = f"x {self.scale:.4g}"
@@ -199,6 +202,7 @@ def _steps(model: Any, text: str, word: str, target: str | None, rest: Any) -> S
     scores = found["scores"][head, token]
     bias = found["bias"]
     return Steps(
+        model=model_line(model),
         token=queries.tokens[token],
         word=queries.words[place],
         part=part,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from inlaid.messages import Language
+from inlaid.messages import Language, catalogue, said
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.step import Steps
+from inlaid.study.attend.weights import PART_NAMES
 from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing, language_of
 from inlaid.study.pages import Picture, Table, Text, page
 
@@ -17,38 +18,6 @@ BLUE = "#1864ab"
 GREY = "#adb5bd"
 MOST = 60
 """Keys drawn: those with the largest weights."""
-TEXTS: dict[Language, dict[str, str]] = {
-    "en": {
-        "title": "{token} attends: {part}, layer {layer}, head {head}",
-        "encoder": "encoder",
-        "decoder": "decoder",
-        "cross": "cross-attention",
-        "products": "q·k",
-        "scaled": "times {scale:.4g}",
-        "scores": "times {scale:.4g}, plus bias",
-        "weights": "softmax",
-        "values": "value (first {count} components)",
-        "most": "The {most} keys with the largest weights of {count}.",
-        "checked": "Largest difference from the network's own weights and output: {error:.1e}.",
-        "caption": "Scores are compared within this row alone: adding the same number to all of them changes "
-        "nothing. The weighted sum of the values is one of {heads} that the output matrix mixes.",
-    },
-    "zh": {
-        "title": "{token} 的注意力：{part}，第 {layer} 层，第 {head} 个头",
-        "encoder": "编码器",
-        "decoder": "解码器",
-        "cross": "交叉注意力",
-        "products": "q·k",
-        "scaled": "乘以 {scale:.4g}",
-        "scores": "乘以 {scale:.4g}，加偏置",
-        "weights": "softmax",
-        "values": "value（前 {count} 个分量）",
-        "most": "共 {count} 个键，只画权重最大的 {most} 个。",
-        "checked": "与网络自身的权重和输出相比，最大误差为 {error:.1e}。",
-        "caption": "分数只能在这一行内部比较：全部加上同一个数，结果不变。value 的加权和只是各头结果之一，"
-        "之后由输出矩阵混合。",
-    },
-}
 
 
 def write_steps(made: Steps, text: str, output: Path, report: Report) -> None:
@@ -58,44 +27,62 @@ def write_steps(made: Steps, text: str, output: Path, report: Report) -> None:
     if output.suffix.lower() != ".html":
         figures.write(output, png)
         return
-    texts = TEXTS[language]
     rows = [row for row in made.rows() if isinstance(row, tuple)]
+    caption = said(
+        language,
+        "Scores are compared within this row alone: adding the same number to all of them changes nothing. "
+        "The weighted sum of the values is the output of one head; the output matrix mixes those of all "
+        "heads.",
+    )
     blocks = [
         Text(text),
+        Text(made.model),
         Picture(png, title_of(made, language)),
         Table(rows),
-        Text(texts["checked"].format(error=made.error)),
-        Text(texts["caption"].format(heads="…"), note=True),
+        Text(made.checked()),
+        Text(caption, note=True),
     ]
     figures.write(output, page(title_of(made, language), blocks, language=language))
 
 
 def title_of(made: Steps, language: Language) -> str:
-    texts = TEXTS[language]
-    part = texts[made.part]
-    return texts["title"].format(token=made.token, part=part, layer=made.layer, head=made.head)
+    return said(
+        language,
+        "{token} attends: {part}, layer {layer}, head {head}",
+        token=made.token,
+        part=PART_NAMES[made.part],
+        layer=made.layer,
+        head=made.head,
+    )
+
+
+def _columns(made: Steps, language: Language) -> list[tuple[str, np.ndarray]]:
+    """The steps that have bars: titles and numbers."""
+    scale = f"{made.scale:.4g}"
+    scaled = said(language, "times {scale}", scale=scale)
+    if made.bias is not None:
+        scaled = said(language, "times {scale}, plus bias", scale=scale)
+    return [("q·k", made.products), (scaled, made.scores), ("softmax", made.weights)]
 
 
 def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
     """Bars for every step, one row for each key, and the values that are summed."""
-    texts = TEXTS[language]
     kept = np.sort(np.argsort(-made.weights, kind="stable")[:MOST])
     names = [made.keys[place] for place in kept]
-    columns = [
-        ("products", made.products),
-        ("scaled" if made.bias is None else "scores", made.scores),
-        ("weights", made.weights),
-    ]
     count = min(16, made.values.shape[1])
     title = title_of(made, language)
-    cut = texts["most"].format(most=MOST, count=len(made.keys)) if len(made.keys) > MOST else ""
-    shown = "".join([*made.keys, title, cut, *texts.values(), "0123456789.+-e−"])
+    cut = ""
+    if len(made.keys) > MOST:
+        cut = said(
+            language, "The {most} keys with the largest weights of {count}.", most=MOST, count=len(made.keys)
+        )
+    shown = "".join([*made.keys, title, *catalogue(language).values()])
     size = (10.5, 0.3 * len(names) + 1.7)
     with drawing(shown, size=size, report=report) as drawn:
         axes = drawn.figure.subplots(1, 4, sharey=True, width_ratios=[1, 1, 1, 1.5])
         drawn.figure.suptitle(f"{drawn.label(title)}\n{cut}".strip(), fontsize=11)
-        for axis, (name, numbers) in zip(axes, columns, strict=False):
-            axis.set_title(texts[name].format(scale=made.scale), fontsize=9.5)
+        for axis, (name, numbers) in zip(axes, _columns(made, language), strict=False):
+            axis.set_title(name, fontsize=9.5)
             values = np.where(made.visible, numbers, 0.0)[kept]
             axis.barh(
                 range(len(names)), values, color=[BLUE if made.visible[each] else GREY for each in kept]
@@ -109,7 +96,7 @@ def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
             axis.set_xticks([])
         limit = float(np.abs(made.values).max()) or 1.0
         axes[3].imshow(made.values[kept][:, :count], cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
-        axes[3].set_title(texts["values"].format(count=count), fontsize=9.5)
+        axes[3].set_title(said(language, "value (first {count} components)", count=count), fontsize=9.5)
         axes[3].set_xticks([])
         axes[0].set_yticks(range(len(names)), [drawn.label(name) for name in names], fontsize=10)
         axes[0].set_ylim(len(names) - 0.5, -0.5)

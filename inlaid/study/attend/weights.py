@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 Part = Literal["encoder", "decoder", "cross"]
 PARTS: tuple[Part, ...] = get_args(Part)
+PART_NAMES: Mapping[Part, Message] = {
+    "encoder": Message("encoder self-attention"),
+    "decoder": Message("decoder self-attention"),
+    "cross": Message("cross-attention"),
+}
 LONGEST = 200
 """Tokens that a seq2seq may answer."""
 

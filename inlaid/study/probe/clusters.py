@@ -31,7 +31,7 @@ def profiles(rows: np.ndarray, types: np.ndarray, center: np.ndarray) -> np.ndar
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def k_means(rows: np.ndarray, clusters: int, *, seed: int) -> np.ndarray:
+def clusters_of(rows: np.ndarray, clusters: int, *, seed: int) -> np.ndarray:
     """The cluster of each row, the largest cluster first."""
     labels = kmeans(rows.astype(np.float32), clusters, seed=seed, restarts=RESTARTS)
     order = np.argsort(-np.bincount(labels, minlength=clusters), kind="stable")
@@ -72,12 +72,12 @@ def separation(rows: np.ndarray, *, seed: int) -> float:
     """How far profiles fall apart into two: the variance of their square roots between two clusters, from 0,
     all alike, to 0.5, two halves that are near different words."""
     roots = np.sqrt(rows)
-    return explained(roots, k_means(roots, 2, seed=seed)) * float(roots.var(axis=0).sum())
+    return explained(roots, clusters_of(roots, 2, seed=seed)) * float(roots.var(axis=0).sum())
 
 
 def choose_clusters(rows: np.ndarray, *, most: int, seed: int) -> np.ndarray:
     """The clusters of the number, from 2 to `most`, that has the largest mean silhouette."""
     roots = np.sqrt(rows)
     numbers = range(2, min(most, len(rows) - 1) + 1)
-    found = [k_means(roots, number, seed=seed) for number in numbers]
+    found = [clusters_of(roots, number, seed=seed) for number in numbers]
     return max(found, key=lambda labels: silhouette(roots, labels))

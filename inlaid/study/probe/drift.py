@@ -18,6 +18,7 @@ from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.model_line import model_line
 from inlaid.study.probe.clusters import unit_rows
 from inlaid.study.probe.states import States, states_of
 from inlaid.study.use.texts import shortened
@@ -50,6 +51,7 @@ class PairDrift:
 class Drift:
     """One word through the layers."""
 
+    model: Message
     word: str
     layers: tuple[str, ...]
     sentences: tuple[SentenceDrift, ...]
@@ -57,7 +59,8 @@ class Drift:
     output: str | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [f"{number} {each.text}" for number, each in enumerate(self.sentences, 1)]
+        rows: list[Row] = [self.model]
+        rows += [f"{number} {each.text}" for number, each in enumerate(self.sentences, 1)]
         rows.append("")
         names: list[str | Message] = []
         names += [Message("{number}: layer 0", number=n + 1) for n in range(len(self.sentences))]
@@ -109,7 +112,7 @@ def drift(
     states = states_of(model, [*usages, *others], report)
     if not states.known[: len(usages)].all():
         raise OutOfVocabulary("'{word}' has no vector. Choose another word.", word=word)
-    found = _drift(word, usages, others, states)
+    found = _drift(model_line(model), word, usages, others, states)
     if output is not None:
         from inlaid.study.probe.layer_pictures import draw_drift
 
@@ -139,7 +142,7 @@ def other_words(usage: Usage) -> list[Usage]:
     return [Usage(usage.sentence, span) for span in spans if span.end <= start or span.start >= end]
 
 
-def _drift(word: str, usages: list[Usage], others: list[Usage], states: States) -> Drift:
+def _drift(model: Message, word: str, usages: list[Usage], others: list[Usage], states: States) -> Drift:
     units = unit_rows(states.table.astype(np.float64))
     made = list[SentenceDrift]()
     for place, usage in enumerate(usages):
@@ -163,4 +166,4 @@ def _drift(word: str, usages: list[Usage], others: list[Usage], states: States) 
         PairDrift(one + 1, two + 1, tuple(np.einsum("ld,ld->l", units[one], units[two]).tolist()))
         for one, two in combinations(range(len(usages)), 2)
     ]
-    return Drift(word=word, layers=states.layers, sentences=tuple(made), pairs=tuple(pairs))
+    return Drift(model=model, word=word, layers=states.layers, sentences=tuple(made), pairs=tuple(pairs))

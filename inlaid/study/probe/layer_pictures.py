@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from inlaid.messages import Language, Message, catalogue, said
+from inlaid.messages import Language, catalogue, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
-from inlaid.study.analysis import Cell
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.lens import Lens
 
@@ -41,16 +40,13 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
     return pages.page(
         said(language, "{word} through the layers", word=found.word),
         [
+            pages.Text(found.model),
             pages.Picture(png, said(language, "Cosines by layer; layer 0 is the input of the first block.")),
-            pages.Table([[_cell(cell, language) for cell in header], *rows]),
+            pages.Table([header, *rows]),
             *(pages.Text(f"{number} {each.text}") for number, each in enumerate(found.sentences, 1)),
         ],
         language=language,
     )
-
-
-def _cell(cell: Cell, language: Language) -> str:
-    return cell.in_language(language) if isinstance(cell, Message) else str(cell)
 
 
 def _drift_picture(found: Drift, language: Language, report: Report) -> bytes:
@@ -104,6 +100,7 @@ def draw_lens(found: Lens, suffix: str, report: Report = silent) -> str | bytes:
     return pages.page(
         title,
         [
+            pages.Text(found.model),
             pages.Picture(_lens_picture(found, title, language, report), title),
             pages.Text(said(language, LENS_NOTE), note=True),
             pages.Table([header, *rows]),

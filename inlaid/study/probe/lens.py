@@ -13,6 +13,7 @@ from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.model_line import model_line
 from inlaid.study.use.encoding import Tokens, encode
 from inlaid.study.use.masks import BLANK, MASKS
 from inlaid.study.use.next import LikelyToken, likely
@@ -33,6 +34,7 @@ class LensSettings:
 class Lens:
     """The likeliest words by the hidden states of each layer, at each position."""
 
+    model: Message
     tokens: tuple[str, ...]
     """What the model has read."""
     causal: bool
@@ -42,7 +44,7 @@ class Lens:
     output: str | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = [("", *map(str, range(len(self.layers))))]
+        rows: list[Row] = [self.model, (Message("layer"), *map(str, range(len(self.layers))))]
         for place, token in enumerate(self.tokens):
             best = [layer[place][0] for layer in self.layers]
             rows.append((token, *(f"{each.token} {each.probability:.2f}" for each in best)))
@@ -98,7 +100,7 @@ def lens(
     found = layer_distributions(loaded, encoded.ids, encoded.segments)
     layers = tuple(tuple(likely(tokens, row, settings.n) for row in layer) for layer in found)
     read = tuple(tokens.source(id) for id in encoded.ids)
-    result = Lens(tokens=read, causal=kind == "decoder", layers=layers)
+    result = Lens(model=model_line(loaded), tokens=read, causal=kind == "decoder", layers=layers)
     if output is not None:
         from inlaid.study.probe.layer_pictures import draw_lens
 

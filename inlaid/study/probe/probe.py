@@ -22,6 +22,7 @@ from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.evaluate.statistics import interval
+from inlaid.study.model_line import model_line
 from inlaid.study.probe.classifiers import (
     Control,
     Kind,
@@ -105,6 +106,7 @@ class ProbedTask:
 class Probes:
     """What the layers of a model know."""
 
+    model: Message
     tasks: tuple[ProbedTask, ...]
     name: str
     """Of the model or the vectors."""
@@ -114,9 +116,9 @@ class Probes:
     output: str | None = None
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = []
-        for task in self.tasks:
-            rows += [*([""] if rows else []), *task_rows(task)]
+        rows: list[Row] = [Message("{model}; seed {seed}", model=self.model, seed=self.settings.seed)]
+        for number, task in enumerate(self.tasks):
+            rows += [*([""] if number else []), *task_rows(task)]
         rows += figures.written(self.output)
         return rows
 
@@ -202,6 +204,7 @@ def probe(
     language = settings.language or language_of_words(model)
     found = [probed(model, each, data, language, settings, report) for each in task]
     result = Probes(
+        model=model_line(model),
         tasks=tuple(found),
         name=model_name(model),
         language=language,

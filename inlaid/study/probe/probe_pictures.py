@@ -84,6 +84,7 @@ def _panel(axes: Any, task: ProbedTask, language: Language) -> None:
 def page(probes: Probes, language: Language, report: Report = silent) -> str:
     split = said(language, probes.tasks[0].split)
     blocks: list[pages.Block] = [
+        pages.Text(probes.model),
         pages.Picture(picture(probes, language, report), said(language, SENTENCE, split=split)),
         pages.Text(
             said(

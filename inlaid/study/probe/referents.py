@@ -27,6 +27,7 @@ from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, plain
 from inlaid.study.attend.weights import with_attention
 from inlaid.study.evaluate.logistic import classify
+from inlaid.study.model_line import model_line
 from inlaid.study.probe.probe import by_group
 from inlaid.study.probe.states import states_of
 from inlaid.study.probe.vocabulary import language_of_words
@@ -77,7 +78,10 @@ class WordWeight(NamedTuple):
 class Referents:
     """What pronouns attend to, and whether hidden states hold their referents."""
 
+    model: Message
     language: Language
+    seed: int
+    """Of the intervals."""
     sentences: int
     """Half of them have the other pronoun."""
     patterns: tuple[str, ...]
@@ -96,14 +100,15 @@ class Referents:
 
     def rows(self) -> list[Row]:
         about = Message(
-            "{sentences:,} sentences ({language}), half with the other pronoun; held out in turn: {patterns}"
-            "; chance 0.500",
+            "{sentences:,} sentences ({language}), half with the other pronoun; held out in turn: "
+            "{patterns}; chance 0.500; seed {seed}",
             sentences=self.sentences,
             language=self.language,
             patterns=", ".join(self.patterns),
+            seed=self.seed,
         )
         compared = (Message("as in the world"), Message("other pronoun"))
-        rows: list[Row] = [about, (Message("who"), Message("right"), "95 %", *compared)]
+        rows: list[Row] = [self.model, about, (Message("who"), Message("right"), "95 %", *compared)]
         rows += [score_row(each) for each in (self.best_head, *self.probes)]
         rows += ["", Message("heads by all sentences, with hindsight")]
         rows += [score_row(each) for each in self.heads[:SHOWN]]
@@ -219,6 +224,8 @@ def _measured(
     names = [f"{layer}.{head}" for layer in range(layers) for head in range(heads)]
     scores = [_score(name, flat[:, place], settings.seed) for place, name in enumerate(names)]
     return Referents(
+        model=model_line(model),
+        seed=settings.seed,
         language=language,
         sentences=len(items),
         patterns=tuple(np.unique(patterns).tolist()),

@@ -26,11 +26,13 @@ def drawn(found: Referents, suffix: str, report: Report = silent) -> str | bytes
     about = said(
         language,
         "{sentences:,} sentences, half of them with the other pronoun; held out in turn: {patterns}. Chance "
-        "is 0.5.",
+        "is 0.5; seed {seed}.",
         sentences=found.sentences,
         patterns=", ".join(found.patterns),
+        seed=found.seed,
     )
     blocks: list[pages.Block] = [
+        pages.Text(found.model),
         pages.Text(about),
         pages.Picture(png, said(language, "Whom pronouns mean")),
         pages.Text(said(language, NOTE), note=True),

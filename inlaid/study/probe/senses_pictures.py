@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inlaid.messages import Language, Message, said
+from inlaid.messages import Language, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.probe.layer_pictures import PALETTE, fonts_for, tidy
@@ -24,14 +24,11 @@ def drawn(found: Senses, suffix: str, report: Report = silent) -> str | bytes:
     )
 
 
-def _told(message: Message, language: Language) -> str:
-    return message.in_language(language)
-
-
 def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
     blocks: list[pages.Block] = [
-        pages.Text(_told(summary(found), language)),
-        pages.Text(_told(verdict(found), language)),
+        pages.Text(found.model),
+        pages.Text(summary(found)),
+        pages.Text(verdict(found)),
         pages.Picture(
             png,
             said(

@@ -44,7 +44,7 @@ def test_rows_list_what_each_word_attends_to_most(model: Any):
         best = made.shown.keys[int(given.argmax())]
         assert row[0] == word
         assert row[1].startswith(f"{best} {given.max():.2f}")
-    assert "layer 0, head 1" in str(made.rows()[0])
+    assert "layer 0, head 1" in str(made.rows()[1])
 
 
 def test_json_has_all_weights_and_no_special_tokens_leaves_them_out(typed: Any):

@@ -82,12 +82,12 @@ def test_a_link_is_told_from_a_fixed_distance_and_a_fixed_place():
     """A head that follows the key is found; one that looks two words back, or at the first word, is not, no
     matter how often it hits."""
     rng = np.random.default_rng(1)
-    follows = measured_links("object", "zh", links_of(lambda _, key: key, rng))
+    follows = measured_links("object to verb", "zh", links_of(lambda _, key: key, rng))
     assert follows is not None
     assert follows.p[0, 0] < 1e-6
     assert follows.above[0, 0] > 0.6
     for other in (lambda query, _: query - 2, lambda *_: 0):
-        found = measured_links("object", "zh", links_of(other, rng))
+        found = measured_links("object to verb", "zh", links_of(other, rng))
         assert found is not None
         assert found.p[0, 0] > 0.01
         assert found.above[0, 0] < 0.1
@@ -97,7 +97,7 @@ def test_p_values_of_heads_that_know_nothing_are_spread_evenly():
     rng = np.random.default_rng(2)
     values = []
     for _ in range(200):
-        found = measured_links("object", "", links_of(lambda *_: int(rng.integers(0, 12)), rng))
+        found = measured_links("object to verb", "", links_of(lambda *_: int(rng.integers(0, 12)), rng))
         assert found is not None
         values.append(found.p[0, 0])
     assert np.mean(np.array(values) < 0.05) <= 0.09
@@ -106,7 +106,7 @@ def test_p_values_of_heads_that_know_nothing_are_spread_evenly():
 @pytest.mark.parametrize("language", world.LANGUAGES)
 def test_the_relations_of_the_world_link_the_right_words(language: Any):
     found = relations(language, 30, seed=1)
-    assert set(found) == {"object", "pronoun", "category", "contrast"}
+    assert set(found) == {"object to verb", "pronoun to referent", "word to category", "contrast"}
     pronouns = {"他", "她", "he", "she"}
     for name, linked in found.items():
         assert len(linked) >= 20, name
@@ -115,9 +115,9 @@ def test_the_relations_of_the_world_link_the_right_words(language: Any):
         for each in linked:
             query = each.sentence[slice(*each.query)]
             key = each.sentence[slice(*each.key)].lower()
-            if name == "pronoun":
+            if name == "pronoun to referent":
                 assert query in pronouns
-            if name == "category":
+            if name == "word to category":
                 assert key in ("水果", "河流", "fruit", "rivers")
             if name == "contrast":
                 assert (query, key) in (("但", "虽然"), ("still", "although"))
@@ -210,7 +210,7 @@ def test_cross_attention_to_the_translation_of_the_next_word_gets_this_name():
         weights[0, 1, :, 0] = 1
         weights /= weights.sum(-1, keepdims=True)
         sentences.append(Translated(source, target, {"cross": weights}))
-    found = {measured.pattern: measured for measured, _ in measured_cross(sentences, aligned=True, seed=1)}
+    found = {measured.pattern: measured for measured in measured_cross(sentences, aligned=True, seed=1)}
     following = found[NEXT]
     assert following.above[0, 0] > 0.7
     assert following.p[0, 0] < 1e-6

@@ -16,32 +16,24 @@ import inlaid  # noqa: E402
 from inlaid.cli import main  # noqa: E402
 from inlaid.collect.truth import Referent, Span  # noqa: E402
 from inlaid.errors import OutOfVocabulary, SettingError  # noqa: E402
+from inlaid.neural.config import make_config  # noqa: E402
 from inlaid.neural.kinds import AnyModel  # noqa: E402
 from inlaid.neural.words import merged_words  # noqa: E402
 from inlaid.report import silent  # noqa: E402
 from inlaid.study.probe import referents  # noqa: E402
-from inlaid.study.probe.clusters import explained, k_means, profiles, separation, silhouette  # noqa: E402
+from inlaid.study.probe.clusters import clusters_of, explained, profiles, separation, silhouette  # noqa: E402
 from inlaid.study.probe.occurrences import Reservoir, sample_text  # noqa: E402
+from inlaid.vectors import Card  # noqa: E402
 
 DIM = 24
-
-
-class Config:
-    kind = "encoder"
-    layers = 2
-    max_length = None
-
-
-class Card:
-    method = "planted"
 
 
 class PlantedModel(AnyModel):
     """A model whose state of `apple` is that of `pear` or that of `phone` after layer 2, by a word of its
     sentence; other words have a state of their own and some noise everywhere."""
 
-    config = Config()
-    card = Card()
+    config = make_config({"kind": "encoder", "vocab_size": 9, "dim": DIM, "layers": 2, "attention.heads": 2})
+    card = Card(method="planted")
     tokenizer = None
     network = None
 
@@ -113,7 +105,7 @@ class TestSenses:
         one = [each for each in found if each.p > 0.05]
         assert len(one) >= 3
         assert all(len(each.clusters) == 1 for each in one)
-        assert "shows no second sense" in str(one[0].rows()[1])
+        assert "shows no second sense" in str(one[0].rows()[2])
         forced = inlaid.senses(PlantedModel(), one[0].word, corpus=text, clusters=2)
         assert len(forced.clusters) == 2
 
@@ -155,7 +147,7 @@ def test_clusters_of_planted_rows():
     random = np.random.default_rng(1)
     rows = 0.1 * random.standard_normal((60, 5))
     rows[:40, 0] += 3
-    labels = k_means(rows, 2, seed=1)
+    labels = clusters_of(rows, 2, seed=1)
     assert labels.tolist() == [0] * 40 + [1] * 20
     assert silhouette(rows, labels) > 0.8
     assert explained(rows, labels) > 0.9
