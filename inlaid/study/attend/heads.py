@@ -137,7 +137,7 @@ class Heads:
             Message("head"),
             Message("name"),
             Message("score"),
-            "95 %",
+            Message("95 %"),
             Message("chance"),
             Message("adjusted p"),
         )
