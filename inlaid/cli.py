@@ -30,6 +30,7 @@ COMMANDS = {
     "info": "vectors",
     "verify": "vectors",
     "draw": "pictures",
+    "serve": "serve",
     "completion": "completion",
 }
 """Commands that are not analyses, and the file of commands/ each is in."""
@@ -50,12 +51,13 @@ TITLES = {
     "compare": "several spaces",
     "map": "pictures",
     "pictures": "pictures",
+    "serve": "programs",
     "completion": "the shell",
 }
 """Headings of `inlaid --help`: by the file of commands/, or by the folder of study/."""
 LONGEST = 1000
 """Characters of the longest error shown whole; what a user typed by mistake may be a whole file."""
-PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "classify", "convert", "info", "draw")
+PARSE_THEMSELVES = ("tokenize", "corpus", "phrases", "train", "classify", "convert", "info", "draw", "serve")
 """Commands whose flags depend on what is asked for; they get the words as typed."""
 
 

@@ -102,6 +102,38 @@ class MissingExtra(InlaidError):
     """An optional dependency that is not installed."""
 
 
+class RequestError(InlaidError):
+    """A request over HTTP that no handler can read."""
+
+
+class NotFound(RequestError):
+    """A path that nothing is at."""
+
+
+class WrongMethod(RequestError):
+    """A path that is not asked this way."""
+
+
+class Forbidden(RequestError):
+    """A request by another name of this machine, or from a page of another site."""
+
+
+class KeyNeeded(RequestError):
+    """A request without an API key that is known."""
+
+
+class TooLarge(RequestError):
+    """A request above a limit of the server."""
+
+
+class TooSlow(RequestError):
+    """A request that did not arrive in time."""
+
+
+class TooBusy(RequestError):
+    """A request above what is worked on at the same time; it may be repeated."""
+
+
 def _rebuilt(
     kind: type[InlaidError], sentence: str, values: dict[str, Any], more: dict[str, Any]
 ) -> InlaidError:

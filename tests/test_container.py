@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 
@@ -231,10 +230,10 @@ def test_pickles_of_files(suffix: str, vectors: Vectors, tmp_path: Path, monkeyp
     vectors.save(tmp_path / f"v{suffix}", format=format)
     opened = inlaid.load(tmp_path / f"v{suffix}")
     before = _asked(opened)  # what is cached now is not in the pickle
-    assert _asked(pickle.loads(pickle.dumps(opened))) == before
-    joblib.dump(opened, tmp_path / "v.joblib")
+    pickled = pickle.dumps(opened)
+    assert _asked(pickle.loads(pickled)) == before
     (tmp_path / f"v{suffix}").unlink()
-    assert _asked(joblib.load(tmp_path / "v.joblib")) == before
+    assert _asked(pickle.loads(pickled)) == before
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -249,6 +248,9 @@ def test_vectors_go_to_other_processes(method: str, with_subwords: Vectors, tmp_
         np.testing.assert_array_equal(found, with_subwords["catty"])
 
 
-def test_joblib_runs_methods_in_parallel(vectors: Vectors):
+def test_joblib_writes_vectors_and_runs_methods_in_parallel(vectors: Vectors, tmp_path: Path):
+    joblib: Any = pytest.importorskip("joblib", reason="joblib comes with the extra `sklearn`")
+    joblib.dump(vectors, tmp_path / "v.joblib")
+    assert _asked(joblib.load(tmp_path / "v.joblib")) == _asked(vectors)
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(vectors.neighbors)(word, n=1) for word in WORDS[:2])
     assert found == [vectors.neighbors(word, n=1) for word in WORDS[:2]]

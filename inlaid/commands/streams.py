@@ -16,8 +16,8 @@ from inlaid.errors import SettingError, SourceError
 from inlaid.report import Event, Note, Report
 
 PIPE = "-"
-BLOCK = 1 << 20
 """Standard input among words and texts, standard output for -o; the word itself is typed ' -'."""
+BLOCK = 1 << 20
 SIGNS = ("+", "-", "−", "*", "×")
 
 

@@ -37,6 +37,11 @@ class WordRows:
             rows = self._asked(tokens.ids)
         return with_rows(BagIds(tokens.ids, tokens.offsets), 0, rows)
 
+    def lengths(self, texts: Sequence[str]) -> np.ndarray:
+        """How many words each text has, with a row or without."""
+        with self.numbering.lock:
+            return np.diff(self.numbering.tokens(texts).offsets)
+
     def without_row(self, text: str) -> list[str]:
         """The words of a text that have no row, in their order."""
         with self.numbering.lock:

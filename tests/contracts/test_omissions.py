@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+TESTS = Path(__file__).parents[1]
+CONFTEST = TESTS / "conftest.py"
 FILES = {
     "test_body.py": (
         "import pytest\n\ndef test_skips():\n    pytest.skip('no browser')\n\ndef test_runs():\n    pass\n"
@@ -102,3 +108,44 @@ def test_a_missing_gpu_passes_in_ci(tmp_path: Path):
     ended = run(tmp_path, ci=True)
     assert reasons(ended.stdout) == {"needs a GPU": 1}
     assert ended.returncode == 0, ended.stdout
+
+
+def distributions(requirements: list[str]) -> set[str]:
+    """The distributions that these requirements install, with all that these need."""
+    found = set[str]()
+    left = [requirement for requirement in requirements if "extra ==" not in requirement]
+    while left:
+        name = re.split(r"[^\w.-]", left.pop(), maxsplit=1)[0].lower()
+        if name not in found:
+            found.add(name)
+            try:
+                needed = metadata.requires(name) or []
+            except metadata.PackageNotFoundError:  # for another system
+                continue
+            left += [requirement for requirement in needed if "extra ==" not in requirement]
+    return found
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The packages that a file imports before it skips itself."""
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)) and "importorskip" in ast.unparse(node):
+            return
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_files_are_collected_where_only_the_extra_dev_is_installed():
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    there = distributions(project["dependencies"] + project["optional-dependencies"]["dev"])
+    homes = metadata.packages_distributions()
+    tests = [path for path in TESTS.rglob("test_*.py") if path.parent.name != "neural"]  # its conftest skips
+    missing = {
+        f"{path.relative_to(TESTS)}: {package}"
+        for path in tests
+        for package in imported(ast.parse(path.read_text("utf-8")))
+        if package in homes and not {each.lower() for each in homes[package]} & (there | {"inlaid"})
+    }
+    assert not missing

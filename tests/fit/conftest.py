@@ -1,13 +1,18 @@
-"""Whether a training that is given several workers really uses them."""
+"""What trainings are tested on, and whether one that is given several workers really uses them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from inlaid.collect import world
+from inlaid.encode.corpus import Corpus, Encoding, encode
+from inlaid.feed import subsampled
 
 PATIENCE = 20.0
 """Seconds that a worker waits for the others to come; far longer than they need on a busy machine."""
@@ -56,3 +61,21 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Crew:
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", watched)
     return made
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Corpus:
+    return encode(world.sentences("en", words=40_000), Encoding())
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of sentences of the world and their translations, Chinese first."""
+    path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
+    path.write_text("".join(f"{pair.zh}\t{pair.en}\n" for pair in world.pairs(words=3_000)), "utf-8")
+    return path
+
+
+@pytest.fixture
+def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subsampled, "SPAN", 3000)

@@ -12,28 +12,8 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.ngrams import NGrams
 from inlaid.errors import Diverged, OutOfVocabulary, SettingError, SourceError
 from inlaid.feed import subsampled
-from inlaid.fit.fasttext import CHINESE_LENGTHS, LENGTHS, Bags, FastText, FastTextTraining
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return encode(world.sentences("en", words=40_000), Encoding())
-
-
-@pytest.fixture
-def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subsampled, "SPAN", 3000)
-
-
-def _finished(training: FastTextTraining) -> FastTextTraining:
-    done = 0
-    while done < training.total:
-        done = training.step(done).done
-    return training
-
-
-def _bits(training: FastTextTraining) -> list[bytes]:
-    return [array.tobytes() for array in training.state.values()]
+from inlaid.fit.fasttext import CHINESE_LENGTHS, LENGTHS, Bags, FastText
+from tests.fit.stepping import bits, finished
 
 
 def test_a_word_is_its_own_row_then_those_of_its_ngrams(corpus: Corpus):
@@ -81,15 +61,15 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus, s
         step = again.step(done)
         assert step == whole.step(done)
         done = step.done
-    assert _bits(whole) == _bits(again)
-    assert _bits(whole)[0] != _bits(method.start(corpus))[0]
+    assert bits(whole) == bits(again)
+    assert bits(whole)[0] != bits(method.start(corpus))[0]
 
 
 def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     training = FastText(epochs=3, dim=30, subsample=0.0).start(corpus)
     first = training.held_out_loss()
-    _finished(training)
+    finished(training)
     last = training.held_out_loss()
     assert first == pytest.approx(
         6 * np.log(2), rel=0.1
@@ -100,7 +80,7 @@ def test_the_held_out_loss_falls(corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 
 
 def test_position_weights_learn(corpus: Corpus):
-    training = _finished(
+    training = finished(
         FastText(objective="cbow", position_weights=True, epochs=3, dim=20, learning_rate=0.2).start(corpus)
     )
     weights = training.state["position_weights"][:, :20]

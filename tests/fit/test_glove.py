@@ -17,6 +17,7 @@ from inlaid.fit import glove
 from inlaid.fit.glove import GloVe
 from inlaid.jobs.run import run
 from inlaid.jobs.safety import Safety
+from tests.fit.stepping import finished
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,7 @@ def corpus() -> Corpus:
 
 def test_products_become_the_logarithms_of_counts(corpus: Corpus):
     training = GloVe(dim=50, epochs=60, learning_rate=0.2, x_max=5.0, zero_weight=0.0).start(corpus)
-    done = 0
-    while done < training.total:
-        done = training.step(done).done
+    finished(training)
     cells = cooccurrence(corpus, window=10, decay=True)
     rows = np.repeat(np.arange(cells.size), np.diff(cells.starts))
     scores = (training.state["words"][rows, 0] * training.state["contexts"][cells.columns, 0]).sum(axis=1)

@@ -11,28 +11,8 @@ from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import Diverged, SettingError, SourceError
 from inlaid.feed import subsampled
 from inlaid.fit import sgns
-from inlaid.fit.sgns import SGNS, SGNSTraining
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return encode(world.sentences("en", words=40_000), Encoding())
-
-
-@pytest.fixture
-def small_spans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subsampled, "SPAN", 3000)
-
-
-def _finished(training: SGNSTraining) -> SGNSTraining:
-    done = 0
-    while done < training.total:
-        done = training.step(done).done
-    return training
-
-
-def _bits(training: SGNSTraining) -> list[bytes]:
-    return [array.tobytes() for array in training.state.values()]
+from inlaid.fit.sgns import SGNS
+from tests.fit.stepping import bits, finished
 
 
 @pytest.mark.usefixtures("small_spans")
@@ -49,11 +29,11 @@ def test_a_step_depends_on_the_tables_and_the_words_done_alone(corpus: Corpus):
         step = again.step(done)
         assert step == whole.step(done)
         done = step.done
-    assert _bits(whole) == _bits(again)
+    assert bits(whole) == bits(again)
 
 
 def test_seeds_differ(corpus: Corpus):
-    tables = [_finished(SGNS(epochs=1, dim=20, seed=seed).start(corpus)).state["table"] for seed in (1, 2)]
+    tables = [finished(SGNS(epochs=1, dim=20, seed=seed).start(corpus)).state["table"] for seed in (1, 2)]
     assert not np.allclose(*tables, atol=0.01)
 
 
@@ -77,7 +57,7 @@ def test_one_endless_sentence_is_cut_and_learned_from():
     words = [word for sentence in world.sentences("en", words=10_000) for word in sentence.split()]
     training = SGNS(epochs=1, dim=20).start(encode([words], Encoding(min_count=1)))
     assert training.step(0).done == min(len(words), subsampled.SPANS * 3000)
-    assert np.isfinite(_finished(training).state["table"]).all()
+    assert np.isfinite(finished(training).state["table"]).all()
 
 
 def test_the_learning_rate_decays_linearly_to_its_final_value(corpus: Corpus):
@@ -104,7 +84,7 @@ def test_the_held_out_loss_of_the_same_tables_is_the_same_at_every_rate(
     monkeypatch.setattr(subsampled, "HELD_OUT_EVERY", 20)
     slow = SGNS(epochs=1, dim=20, learning_rate=0.025).start(corpus)
     fast = SGNS(epochs=1, dim=20, learning_rate=0.1).start(corpus)
-    _finished(slow)
+    finished(slow)
     fast.state = slow.state
     assert slow.text.shared_negatives < fast.text.shared_negatives
     assert (
@@ -125,7 +105,7 @@ def test_the_held_out_loss_falls_and_is_measured_on_what_is_never_read(monkeypat
     training = SGNS(epochs=3, dim=30).start(corpus)
     first = training.held_out_loss()
     hidden = training.state["table"][corpus.vocabulary.words.find("unseen-marker")].copy()
-    _finished(training)
+    finished(training)
     last = training.held_out_loss()
     assert first is not None
     assert last is not None
@@ -160,7 +140,7 @@ def test_the_sampled_loss_learns_what_the_exact_softmax_learns(objective: str):
     corpus = encode(sentences, Encoding())
     common = {"objective": objective, "epochs": 10, "dim": 16, "learning_rate": 0.05, "subsample": 1.0}
     exact, sampled = (
-        _finished(SGNS(loss=loss, **common).start(corpus)).result() for loss in ("softmax", "sampled")
+        finished(SGNS(loss=loss, **common).start(corpus)).result() for loss in ("softmax", "sampled")
     )
     one, other = ((each.unit @ each.unit.T)[np.triu_indices(48, 1)] for each in (exact, sampled))
     assert np.corrcoef(one, other)[0, 1] > 0.9

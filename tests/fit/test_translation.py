@@ -16,7 +16,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 
 from inlaid.cli import main  # noqa: E402
-from inlaid.collect import world  # noqa: E402
 from inlaid.fit.translation import Translation  # noqa: E402
 from inlaid.neural.checkpoint import load_model  # noqa: E402
 from inlaid.neural.model import Model  # noqa: E402
@@ -27,16 +26,7 @@ TINY = [word for name, size in SIZES.items() for word in (f"--{name}", str(size)
 SEPARATE = [*TINY, "--vocabularies", "separate"]
 BPE = ["--tokenizer", "bpe", "--subwords", "500"]
 WORDS = ["--tokenizer", "word", "--min-count", "1"]
-WORLD_WORDS = 3_000
 Typed = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
-    lines = [f"{pair.zh}\t{pair.en}" for pair in world.pairs(words=WORLD_WORDS)]
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    return path
 
 
 def weights(folder: Path) -> dict[str, bytes]:

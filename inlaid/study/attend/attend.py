@@ -18,7 +18,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.attend.weights import (
     Part,
     TextWeights,
@@ -163,6 +163,7 @@ def _head_rows(part: Weights) -> list[Row]:
 
 
 @analysis
+@local_only("dictionary")
 def attend(
     model: AnyModel,
     text: str,

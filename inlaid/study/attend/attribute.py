@@ -17,7 +17,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Cell, Row, analysis, plain
+from inlaid.study.analysis import Cell, Row, analysis, local_only, plain
 from inlaid.study.attend.ablate import USE
 from inlaid.study.attend.prediction import Baseline, Prediction, prediction_of
 from inlaid.study.attend.weights import with_attention
@@ -145,6 +145,7 @@ def _correlation(value: float) -> Cell:
 
 
 @analysis
+@local_only("dictionary")
 def attribute(
     model: AnyModel,
     text: str,

@@ -19,7 +19,7 @@ from inlaid.messages import LANGUAGES, Language, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.attend.pair_heads import measured_cross, measured_decoder, readable, translated
 from inlaid.study.attend.patterns import (
     AT_LEAST,
@@ -198,6 +198,7 @@ class Heads:
 
 
 @analysis
+@local_only("text")
 def heads(
     model: AnyModel,
     settings: HeadsSettings | None = None,

@@ -18,7 +18,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.attend.reading import Reading, read_target, read_text
 from inlaid.study.attend.weights import Part, head_number, layer_number, own_target, with_attention
 
@@ -133,6 +133,7 @@ def _vector(values: np.ndarray) -> str:
 
 
 @analysis
+@local_only("dictionary")
 def attend_step(
     model: AnyModel,
     text: str,

@@ -16,7 +16,7 @@ from inlaid.errors import SettingError, SourceError
 from inlaid.messages import LANGUAGES
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, counted, silent
-from inlaid.study.analysis import analysis
+from inlaid.study.analysis import analysis, local_only
 from inlaid.study.evaluate import statistics
 from inlaid.study.evaluate.model_space import known_words, words_of
 from inlaid.study.evaluate.oov import KnownWords, OOVSettings
@@ -102,6 +102,7 @@ def evaluate(
     **keywords: Any,
 ) -> Scores: ...
 @analysis
+@local_only("tasks", "charset")
 def evaluate(
     vectors: Vectors | AnyModel,
     tasks: Sequence[Named] = (),

@@ -183,6 +183,12 @@ class KnownWords:
         rows = weighted_means(self.table, self.composed, weights, bags)
         return rows, np.diff(bags.bounds) > 0
 
+    def counts(self, texts: Sequence[str]) -> np.ndarray:
+        """For each text its words with a vector, and all its words: (text, 2)."""
+        known = np.diff(self.bags(texts).bounds)
+        total = known if self._subwords is not None else self._word_rows.lengths(texts)
+        return np.stack([known, total], axis=1)
+
     def bags(self, texts: Sequence[str]) -> BagIds:
         """The ids of the words of each text that have a vector. Texts are cut as the training text was; by
         the word tokenizer where nothing is known about that."""

@@ -15,7 +15,7 @@ from inlaid.encode.vocabulary import Words
 from inlaid.messages import Message
 from inlaid.report import Report, counted, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.evaluate.evaluate import Named, Score, evaluate
 from inlaid.study.evaluate.scores import metric_name
 from inlaid.study.evaluate.statistics import student
@@ -119,6 +119,7 @@ class Dimensions:
 
 
 @analysis
+@local_only("tasks")
 def dimensions(
     vectors: Vectors,
     tasks: Sequence[Named] = (),

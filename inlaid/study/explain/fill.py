@@ -24,7 +24,7 @@ from inlaid.marked import Marked
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.explain.blanks import Objective, context_weights, strongest_contexts, word_scores
 from inlaid.study.use.masks import BLANK, FilledMasks, fill_masks
 from inlaid.vectors import Vectors
@@ -90,6 +90,7 @@ class Filled:
 
 
 @analysis
+@local_only("dictionary")
 def fill(
     vectors: Vectors | AnyModel,
     text: str,

@@ -18,7 +18,7 @@ from inlaid.neural.families.names import Names
 from inlaid.neural.sizes import parameters
 from inlaid.neural.tables import Source, source_of
 from inlaid.report import Report, silent
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 
 SHOWN = 6
 """Most matrices listed; the largest, if the tables among them are not known."""
@@ -89,6 +89,7 @@ class Inspection:
 
 
 @analysis
+@local_only("path")
 def inspect(path: str | Path, *, report: Report = silent) -> Inspection:
     """What is inside a checkpoint, without loading it: tables, tied or not, parameters by part, memory.
 

@@ -15,7 +15,7 @@ from inlaid.errors import SettingError
 from inlaid.messages import Message, shown_language
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Places
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.map import colors
 from inlaid.study.map.captions import caption
 from inlaid.study.map.colors import Coloring, Member
@@ -97,6 +97,7 @@ class Map:
 
 
 @analysis
+@local_only("workers")
 def map(
     vectors: Vectors,
     words: Sequence[str] = (),

@@ -13,7 +13,7 @@ from inlaid.errors import SettingError
 from inlaid.feed.labelled import Labelled, read_labelled
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Report, silent
-from inlaid.study.analysis import analysis
+from inlaid.study.analysis import analysis, local_only
 from inlaid.study.map.layout import MapSettings
 from inlaid.study.map.map import Map, Points, chosen_how, chosen_ids, make_map, written
 from inlaid.study.map.pictures import writable
@@ -44,6 +44,7 @@ class MapTextsSettings(MapSettings):
 
 
 @analysis
+@local_only("field", "label_field", "workers")
 def map_texts(
     model: Vectors | AnyModel,
     texts: str | Path | Sequence[str] | Iterable[str] = (),

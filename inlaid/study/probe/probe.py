@@ -20,7 +20,7 @@ from inlaid.messages import Language, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.evaluate.statistics import interval
 from inlaid.study.probe.classifiers import (
     Control,
@@ -168,6 +168,7 @@ def task_rows(task: ProbedTask) -> list[Row]:
 
 
 @analysis
+@local_only("data")
 def probe(
     model: Vectors | AnyModel,
     settings: ProbeSettings | None = None,

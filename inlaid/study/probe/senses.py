@@ -20,7 +20,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Progress, Report, silent
 from inlaid.study import figures
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.probe.clusters import choose_clusters, k_means, profiles, separation, unit_rows
 from inlaid.study.probe.occurrences import TextSample, sample_text
 from inlaid.study.probe.states import fitting, states_of
@@ -186,6 +186,7 @@ def verdict(found: Senses) -> Message:
 
 
 @analysis
+@local_only("dictionary")
 def senses(
     model: Vectors | AnyModel,
     word: str,

@@ -18,7 +18,7 @@ from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.use.embedding_files import EmbeddedTexts, check_output, save
 from inlaid.study.use.encoding import unknown_tokens
 from inlaid.study.use.sif import common_components, read_components, remove_components, word_weights
@@ -148,6 +148,7 @@ class Embedded:
 
 
 @analysis
+@local_only("field")
 def embed(
     model: Vectors | AnyModel,
     texts: str | Path | Sequence[str] | Iterable[str] = (),
@@ -179,7 +180,7 @@ def embed(
     if output is not None:
         check_output(output)
         places.check_replaceable(output, overwrite=overwrite)
-    compute = by_model(model, settings) if isinstance(model, AnyModel) else _by_words(model, settings, report)
+    compute = by_model(model, settings) if isinstance(model, AnyModel) else by_words(model, settings, report)
     found = EmbeddedTexts(None if output is None else output.parent)
     for some in chunks(texts_of(texts, file, field, report), CHUNK):
         found.add(some, *compute.vectors(some))
@@ -245,6 +246,7 @@ def _note_without(found: EmbeddedTexts, report: Report) -> None:
 
 
 def by_model(model: Any, settings: EmbedSettings) -> _ByModel:
+    """What computes the vectors of texts by a model."""
     for name in changed_from_default(settings):
         if name in ONLY_FOR_VECTORS:
             raise SettingError(
@@ -263,7 +265,8 @@ def _in_precision(model: Any, precision: str | None) -> Any:
     return dataclasses.replace(model, network=network)
 
 
-def _by_words(vectors: Any, settings: EmbedSettings, report: Report) -> _ByWords:
+def by_words(vectors: Any, settings: EmbedSettings, report: Report) -> _ByWords:
+    """What computes the vectors of texts as means of word vectors."""
     if not isinstance(vectors, Vectors):
         raise SettingError(
             "Expected vectors or a model; found {found}. Load them with inlaid.load(file) or "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Report, silent
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.use.decoding import SamplingSettings, generation_settings
 from inlaid.study.use.encoding import GrowingText, Tokens, encode
 from inlaid.study.use.texts import texts_of
@@ -66,6 +66,7 @@ class Generated:
 
 
 @analysis
+@local_only("field")
 def generate(
     model: AnyModel,
     texts: str | Path | Sequence[str] | Iterable[str] = (),

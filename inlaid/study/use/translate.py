@@ -14,7 +14,7 @@ from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
-from inlaid.study.analysis import Row, analysis, plain
+from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.use.decoding import DecodingSettings, generation_settings
 from inlaid.study.use.encoding import Tokens, encode
 from inlaid.study.use.texts import chunks, texts_of
@@ -71,6 +71,7 @@ class Translations:
 
 
 @analysis
+@local_only("field")
 def translate(
     model: AnyModel,
     texts: str | Path | Sequence[str] | Iterable[str] = (),

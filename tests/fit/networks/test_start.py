@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
 
 from inlaid.cli import main  # noqa: E402
-from inlaid.collect import world  # noqa: E402
 from inlaid.encode.subwords.training import learn  # noqa: E402
 from inlaid.neural.checkpoint import load_model  # noqa: E402
 
@@ -22,14 +21,6 @@ WORDS = 400
 SPARE = 20
 """Rows that the table of a Qwen2 has, and no word."""
 Typed = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
-    lines = [f"{pair.zh}\t{pair.en}" for pair in world.pairs(words=3_000)]
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    return path
 
 
 def network_of(name: str) -> Any:

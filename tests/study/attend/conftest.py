@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from inlaid.cli import main
-
 WORDS = [f"w{number}" for number in range(40)]
 PLACES = 40
 
@@ -22,19 +20,11 @@ def one_thread():
 
 @pytest.fixture
 def typed(
-    tiny_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    typed: Callable[..., str], tiny_models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., str]:
-    """Type a command; what it printed, or its error where one is expected."""
+    """Commands are typed where the folders of tiny models are."""
     monkeypatch.chdir(tiny_models)
-
-    def run(*words: str | Path, code: int = 0) -> str:
-        capsys.readouterr()
-        ended = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert ended == code, err
-        return err if code else out
-
-    return run
+    return typed
 
 
 def random_model(kind: str = "encoder", seed: int = 0, scale: float = 1.0, **settings: Any) -> Any:

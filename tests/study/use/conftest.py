@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from inlaid.cli import main
-
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -18,16 +16,8 @@ def one_thread():
 
 @pytest.fixture
 def typed(
-    tiny_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    typed: Callable[..., str], tiny_models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., str]:
-    """Type a command; what it printed, or its error where one is expected."""
+    """Commands are typed where the folders of tiny models are."""
     monkeypatch.chdir(tiny_models)
-
-    def run(*words: str | Path, code: int = 0) -> str:
-        capsys.readouterr()
-        ended = main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert ended == code, err
-        return err if code else out
-
-    return run
+    return typed

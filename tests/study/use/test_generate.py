@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,26 +64,13 @@ class TestGenerate:
         assert [half.add(id) for id in ids[:3]] == ["a", "", ""]
         assert half.finish() == "\ufffd"
 
-    def test_a_terminal_shows_text_while_it_is_made(self, tiny_models: Path):
+    def test_a_terminal_shows_text_while_it_is_made(self, tiny_models: Path, in_terminal: Callable[..., Any]):
         """In a real pseudo-terminal no bar comes between the pieces."""
-        reader, writer = pty.openpty()
-        words = ["generate", str(tiny_models / "decoder"), "I"]
-        code = f"from inlaid.cli import main; raise SystemExit(main({words!r}))"
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=writer, stderr=writer, stdin=writer)
-        os.close(writer)
-        shown = b""
-        while True:
-            try:
-                part = os.read(reader, 4096)
-            except OSError:  # Linux says so when the other side is closed
-                break
-            if not part:
-                break
-            shown += part
-        os.close(reader)
-        assert process.wait() == 0
-        assert shown.replace(b"\r\n", b"\n").decode().endswith("I saw her .\n")
-        assert b"\x1b[2K" not in shown
+        words = ["generate", "decoder", "I"]
+        ended = in_terminal(f"from inlaid.cli import main; raise SystemExit(main({words!r}))", tiny_models)
+        assert ended.code == 0
+        assert ended.shown.replace("\r\n", "\n").endswith("I saw her .\n")
+        assert "\x1b[2K" not in ended.shown
 
     def test_a_file_and_standard_input(self, typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (tmp_path / "prompts.txt").write_text("I\nlike\n", "utf-8")

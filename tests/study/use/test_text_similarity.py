@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 import inlaid
 from inlaid.errors import SettingError
@@ -28,11 +27,12 @@ def vectors() -> Vectors:
 
 def by_linear_programming(one: WordBag, two: WordBag) -> float:
     """The least cost of flows that leave and reach each word as its share says."""
+    optimize: Any = pytest.importorskip("scipy.optimize", reason="SciPy comes with the extra `peers`")
     costs = np.linalg.norm(one.rows[:, None] - two.rows[None], axis=2)
     leave = np.kron(np.eye(len(one.shares)), np.ones(len(two.shares)))
     reach = np.kron(np.ones(len(one.shares)), np.eye(len(two.shares)))
     shares = np.concatenate([one.shares, two.shares])
-    return float(linprog(costs.ravel(), A_eq=np.vstack([leave, reach]), b_eq=shares).fun)
+    return float(optimize.linprog(costs.ravel(), A_eq=np.vstack([leave, reach]), b_eq=shares).fun)
 
 
 def random_bag(random: np.random.Generator) -> WordBag:

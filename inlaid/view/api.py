@@ -1,0 +1,149 @@
+"""Our own API: /api/v1/spaces, /api/v1/analyses, and an endpoint for each analysis of the registry."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import orjson
+
+from inlaid.errors import InlaidError
+from inlaid.messages import translated
+from inlaid.view.answers import Answers
+from inlaid.view.endpoints import Answer, Endpoint, endpoints
+from inlaid.view.exchange import OPTIONS, Handler, Reply, Request, Routes, json_reply
+from inlaid.view.problems import message_parts, problem
+from inlaid.view.spaces import Spaces
+from inlaid.view.threads import Threads
+from inlaid.view.tokens import tokenized
+
+ROOT = "/api/v1"
+STREAM = "stream"
+"""The field that asks for the text piece by piece, as server-sent events."""
+EVENTS = "text/event-stream"
+
+
+def routes(spaces: Spaces, threads: Threads) -> Routes:
+    """What /api/v1 answers."""
+
+    async def listed(request: Request) -> Reply:
+        return json_reply({"spaces": [each.summary() for each in spaces]})
+
+    async def analyses(request: Request) -> Reply:
+        return json_reply({"analyses": [_described(each) for each in endpoints().values()]})
+
+    async def tokens(request: Request) -> Reply:
+        return json_reply(await threads.run(tokenized, request.json(), spaces))
+
+    found: Routes = {
+        f"{ROOT}/spaces": {"GET": listed},
+        f"{ROOT}/analyses": {"GET": analyses},
+        f"{ROOT}/tokenize": {"POST": tokens},
+    }
+    answers = Answers(spaces)
+    for endpoint in endpoints().values():
+        handler = _searching(endpoint, spaces, threads, answers) if endpoint.is_lookup else None
+        found[f"{ROOT}/{endpoint.name}"] = {"POST": handler or _handler(endpoint, spaces, threads)}
+    return found
+
+
+def _described(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "name": endpoint.name,
+        "summary": translated(endpoint.summary),
+        "streams": endpoint.study.streams,
+        "spaces": {
+            name: [kind.__name__ for kind in each.accepts or (each.type,)]
+            for name, each in endpoint.spaces.items()
+        },
+        "request": endpoint.request.model_json_schema(),
+    }
+
+
+def _searching(endpoint: Endpoint, spaces: Spaces, threads: Threads, answers: Answers) -> Handler:
+    """Answers searches; one that was asked a moment ago is not searched again."""
+    handler = _handler(endpoint, spaces, threads)
+
+    async def answer(request: Request) -> Reply:
+        asked = (endpoint.name, request.language)
+        kept = answers.find(asked, request.body)
+        if kept is not None:
+            return Reply(kept)
+        version = spaces.version
+        reply = await handler(request)
+        answers.keep(asked, request.body, reply.body, version)
+        return reply
+
+    return answer
+
+
+def _handler(endpoint: Endpoint, spaces: Spaces, threads: Threads) -> Handler:
+    async def answer(request: Request) -> Reply:
+        body = request.json()
+        if endpoint.study.streams and isinstance(body, dict) and body.pop(STREAM, False) is True:
+            endpoint.arguments(body, spaces)  # what is wrong is said before the stream begins
+            events = _Stream(endpoint, body, spaces, threads, request).events()
+            return Reply(type=EVENTS, pieces=events, headers={"cache-control": "no-store"})
+        found = await threads.run(endpoint.call, body, spaces)
+        return json_reply(_told(found, request))
+
+    return answer
+
+
+def _told(found: Answer, request: Request) -> dict[str, Any]:
+    notes = [message_parts(each, request.language) for each in found.notes]
+    return {"result": found.result, "notes": notes}
+
+
+class _Left(Exception):  # it ends the work of a thread, and is no error
+    """The client has closed the connection."""
+
+
+class _Stream:
+    """An analysis whose text is sent while it is made: events {"text"}, then {"result", "notes"} or
+    {"error"}."""
+
+    def __init__(
+        self, endpoint: Endpoint, body: Any, spaces: Spaces, threads: Threads, request: Request
+    ) -> None:
+        self.endpoint = endpoint
+        self.body = body
+        self.spaces = spaces
+        self.threads = threads
+        self.request = request
+        self.loop = asyncio.get_running_loop()
+        self.pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        self.left = threading.Event()
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        work = asyncio.ensure_future(self.threads.run(self._work))
+        try:
+            while (piece := await self.pieces.get()) is not None:
+                yield _event({"text": piece})
+            yield _event(await work)
+        finally:
+            self.left.set()
+            work.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _work(self) -> dict[str, Any]:
+        """In a thread: the last event."""
+        try:
+            found = self.endpoint.call(self.body, self.spaces, stream=self._take)
+            return _told(found, self.request)
+        except InlaidError as error:
+            return problem(error, self.request.language)[1]
+        except _Left:
+            return {}
+        finally:
+            self.loop.call_soon_threadsafe(self.pieces.put_nowait, None)
+
+    def _take(self, piece: str) -> None:
+        if self.left.is_set():
+            raise _Left
+        self.loop.call_soon_threadsafe(self.pieces.put_nowait, piece)
+
+
+def _event(value: Any) -> bytes:
+    return b"data: " + orjson.dumps(value, option=OPTIONS) + b"\n\n"

@@ -1,0 +1,157 @@
+"""Embedding: texts to vectors as `inlaid embed` makes them, at the speed of a lookup or in batches.
+
+By word vectors, a text that is one word of the vocabulary has its vector; any other is cut into words as the
+training text was, and is the mean of their vectors. Words without a vector are reported, and a text without
+any known word is an error, never a vector of zeros. By a model, the text is what the model makes of it.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from inlaid.errors import SettingError, TooLarge
+from inlaid.report import silent
+from inlaid.study.use.embed import EmbedSettings, by_model, by_words
+from inlaid.study.use.encoding import unknown_tokens
+from inlaid.view.batching import Batcher
+from inlaid.view.settings import ServeSettings
+from inlaid.view.spaces import Space
+from inlaid.view.threads import Threads
+
+REPORTED = 16
+"""Texts whose unknown words are listed."""
+
+
+class Unknown(NamedTuple):
+    """Words of a text that have no vector."""
+
+    index: int
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors of texts, in their order."""
+
+    rows: np.ndarray
+    """(text, dim) float32"""
+    tokens: int
+    """Words, or tokens of a model, in all texts."""
+    unknown: tuple[Unknown, ...] = ()
+    """Of texts with unknown words the first ones."""
+
+
+class Embedder:
+    """Embeds texts by any space: word vectors at once, models in batches of several clients."""
+
+    def __init__(self, settings: ServeSettings, threads: Threads) -> None:
+        self.settings = settings
+        self.batcher = Batcher(_by_model, threads, size=settings.batch, window=settings.window / 1000)
+        self._of_words: weakref.WeakKeyDictionary[Space, _Words] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    async def embed(self, space: Space, texts: Sequence[str], *, truncate: bool = False) -> Embeddings:
+        """The vectors of texts; a SettingError names the first text that has none."""
+        if len(texts) > self.settings.max_texts:
+            raise TooLarge(
+                "The request has {count:,} texts; at most {most:,} are taken. Send fewer at a time.",
+                count=len(texts),
+                most=self.settings.max_texts,
+            )
+        if space.vectors is not None:
+            return self.words(space).embed(texts)
+        found: Sequence[_Row] = []
+        for start in range(0, len(texts), self.settings.batch):
+            some = texts[start : start + self.settings.batch]
+            found = [*found, *await self.batcher.ask((space, truncate), some)]
+        for index, row in enumerate(found):
+            if row.vector is None:
+                raise _without_vector(index, texts[index])
+        rows = np.stack([each.vector for each in found if each.vector is not None])
+        return Embeddings(rows, sum(each.tokens for each in found))
+
+    def words(self, space: Space) -> _Words:
+        """What is kept for each space, made once."""
+        known = self._of_words.get(space)
+        if known is None:
+            with self._lock:
+                known = self._of_words.setdefault(space, _Words(space, self.settings.embedding))
+        return known
+
+
+class _Words:
+    """Texts by the vectors of their words."""
+
+    def __init__(self, space: Space, weights: Any) -> None:
+        vectors: Any = space.vectors
+        self.vectors = vectors
+        self.by_words = by_words(vectors, EmbedSettings(weights=weights), silent)
+        self.plain = vectors.tokenizer_json is None and not vectors.mark and weights == "mean"
+        self.lock = threading.Lock()
+        """The words that were composed of subwords so far are kept, and grow."""
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        if self.plain and len(texts) == 1:
+            id = self.vectors.words.find(texts[0])
+            if id is not None and self.vectors.lengths[id] > 0:
+                return Embeddings(self.vectors.table[id : id + 1], 1)
+        with self.lock:
+            rows, known = self.by_words.vectors(texts)
+            counts = self.by_words.known.counts(texts)
+            if not known.all():
+                index = int(np.flatnonzero(~known)[0])
+                raise _without_vector(index, texts[index])
+            partly = np.flatnonzero(counts[:, 0] < counts[:, 1])[:REPORTED].tolist()
+            without = self.by_words.known.without_vector
+            unknown = tuple(Unknown(index, without(texts[index])) for index in partly)
+        return Embeddings(rows, int(counts[:, 1].sum()), unknown)
+
+
+class _Row(NamedTuple):
+    """The vector of one text, if it has one, and its number of tokens."""
+
+    vector: np.ndarray | None
+    tokens: int
+
+
+def _by_model(key: tuple[Space, bool], texts: Sequence[str]) -> list[_Row]:
+    """The vectors of texts of several clients by one model."""
+    space, truncate = key
+    computed = by_model(space.model, EmbedSettings(truncate=truncate))
+    rows, known = computed.vectors(texts)
+    tokens = [total for total, _ in unknown_tokens(space.model, texts)]
+    return [
+        _Row(row if is_known else None, count)
+        for row, is_known, count in zip(rows, known, tokens, strict=True)
+    ]
+
+
+def _without_vector(index: int, text: str) -> SettingError:
+    return SettingError(
+        "Text {index} ({text!r}) has no vector: it is empty, or has no word that is known.",
+        index=index,
+        text=text[:60],
+    )
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows of length 1."""
+    lengths = np.sqrt(np.einsum("td,td->t", rows, rows))[:, None]
+    return rows / np.where(lengths == 0, 1, lengths)
+
+
+def shortened(rows: np.ndarray, dimensions: int | None) -> np.ndarray:
+    """The first components of each row."""
+    if dimensions is None or dimensions == rows.shape[1]:
+        return rows
+    if not 1 <= dimensions < rows.shape[1]:
+        raise SettingError(
+            "dimensions is {found}; the vectors have {dim} dimensions.", found=dimensions, dim=rows.shape[1]
+        )
+    return rows[:, :dimensions]

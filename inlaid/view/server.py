@@ -1,0 +1,127 @@
+"""The server: loads, warms up, opens the port, and ends when what is in flight is done."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvloop
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.server.embed import Server
+
+from inlaid.errors import InlaidError, SettingError, SourceError, advice
+from inlaid.study.search.neighbors import neighbors
+from inlaid.view.embedding import Embedder
+from inlaid.view.gate import Gate
+from inlaid.view.reload import Watcher
+from inlaid.view.settings import ServeSettings
+from inlaid.view.spaces import Space, Spaces
+from inlaid.view.threads import Threads
+
+BACKLOG = 4096
+"""Connections that the system keeps while none is accepted."""
+CONNECTIONS = 60_000
+"""Open connections, slow ones included; the gate limits the requests that are worked on."""
+FILES = 65_536
+"""Open files that are asked of the system: every connection is one."""
+ENDING = 30
+"""Seconds that what is in flight has when the server ends."""
+
+
+def read_keys(path: Path | None) -> tuple[str, ...]:
+    """The API keys of a file, one a line; lines that begin with # are comments."""
+    if path is None:
+        return ()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError("Cannot read {path}: {reason}.", path=path, reason=error) from None
+    keys = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    if not keys:
+        raise SettingError("{path} has no API key. Write one on each line.", path=path)
+    return keys
+
+
+def free_port(settings: ServeSettings) -> int:
+    """The port to listen on; a SettingError where another program has it."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+            return probe.getsockname()[1]
+        except OSError as error:
+            raise SettingError(
+                "Cannot listen on {host}:{port}: {reason}. Choose another with --port.",
+                host=settings.host,
+                port=settings.port,
+                reason=error.strerror or advice(error),
+            ) from None
+
+
+def warm_up(spaces: Sequence[Space], settings: ServeSettings) -> None:
+    """Compile kernels and make indexes before the first client asks."""
+    embedder = Embedder(settings, Threads(1))
+    for space in spaces:
+        with contextlib.suppress(InlaidError):  # a model that cannot embed, a space of one word
+            if space.vectors is not None:
+                first = space.vectors.words[0]
+                neighbors(space.vectors, [first])
+                neighbors(space.vectors, [first, first])
+                embedder.words(space).embed([first, f"{first} {first}"])
+            else:
+                asyncio.run(embedder.embed(space, ["a"]))
+    embedder.batcher.threads.close()
+
+
+def serve(app: Gate, spaces: Spaces, settings: ServeSettings, port: int) -> None:
+    """Answer until SIGTERM or Ctrl-C; then finish what is in flight. SIGHUP looks for changed files now."""
+    _allow_files()
+    logging.getLogger("granian").disabled = True
+    logging.getLogger("_granian").disabled = True
+    uvloop.run(_serve(app, spaces, settings, port))
+
+
+async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, port: int) -> None:
+    server = Server(
+        app,
+        address=settings.host,
+        port=port,
+        interface=Interfaces.ASGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        backlog=BACKLOG,
+        backpressure=CONNECTIONS,
+        log_enabled=False,
+        http1_settings=HTTP1Settings(header_read_timeout=round(settings.timeout * 1000)),
+    )
+    loop = asyncio.get_running_loop()
+    watcher = Watcher(spaces, settings)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stop)
+    loop.add_signal_handler(signal.SIGHUP, watcher.wake)
+    watching = asyncio.create_task(watcher.run())
+    try:
+        await server.serve()
+        async with asyncio.timeout(ENDING):
+            while app.working:
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pass
+    finally:
+        watching.cancel()
+
+
+def _allow_files() -> None:
+    """Raise the number of open files, as far as the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
