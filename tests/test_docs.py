@@ -74,7 +74,7 @@ NOT_RUN_BLOCKS = {
 """Pages, by name, that have such blocks, and why."""
 COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz|site|wheel)\b|pip |python3? )")
 READMES = (ROOT / "README.md", ROOT / "README.zh.md")
-NUMBER = re.compile(r"\d+\.\d+|\d+(?= %)")
+NUMBER = re.compile(r"\d+\.\d+|\d+(?= ?%)")
 """A measured number: with a decimal point, or in percent."""
 
 
@@ -162,6 +162,7 @@ def folder(
     """A folder to work in, with the files of their own that the page supposes readers to have."""
     monkeypatch.chdir(tmp_path)
     language = "zh" if "zh" in page.name or page.parent.name == "zh" else "en"
+    monkeypatch.setenv("INLAID_LANG", language)
     shown = page.read_text("utf-8")
     for name, write in FILES.items():
         if name in shown:

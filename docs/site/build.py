@@ -44,9 +44,9 @@ def pages(language: Language) -> dict[Path, str]:
     suffix = "" if language == "en" else ".zh"
     found = {path: RENAMED.get(path.stem, path.stem) for path in sorted(folder.glob("*.md"))}
     found[ROOT / f"CONTRIBUTING{suffix}.md"] = "contributing"
+    found[ROOT / f"CHANGELOG{suffix}.md"] = "changelog"
     if language == "en":
         found |= {path: f"decisions/{path.stem}" for path in sorted((DOCS / "decisions").glob("*.md"))}
-        found[ROOT / "CHANGELOG.md"] = "changelog"
     return found
 
 

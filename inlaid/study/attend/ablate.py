@@ -110,7 +110,7 @@ class Ablations:
             Message("layer"),
             Message("head"),
             Message("change of loss"),
-            "95 %",
+            Message("95 %"),
             Message("answers changed"),
             Message("accuracy"),
         )

@@ -126,7 +126,7 @@ class Alignment:
                     Message("by"),
                     Message("precision at"),
                     Message("share right"),
-                    "95 %",
+                    Message("95 %"),
                     Message("tested"),
                 )
             )

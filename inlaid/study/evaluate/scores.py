@@ -138,7 +138,7 @@ class Scores(_Listed[Score]):
             for each in _differing(score)
             if self.sections or not each.section
         ]
-        head = (*_NAMES, Message("score"), "95 %", Message("in vocabulary"), Message("scored"))
+        head = (*_NAMES, Message("score"), Message("95 %"), Message("in vocabulary"), Message("scored"))
         return [head, *shown]
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Differences(_Listed[Difference]):
             for each in self.items
         ]
         compared = (Message("first"), Message("second"), Message("difference"))
-        head = (*_NAMES, *compared, "95 %", "p", Message("both know"))
+        head = (*_NAMES, *compared, Message("95 %"), "p", Message("both know"))
         return [head, *shown]
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class Summaries(_Listed[Summary]):
             for each in self.items
             if self.sections or not each.section
         ]
-        return [(*_NAMES, Message("mean"), "95 %", Message("runs")), *shown]
+        return [(*_NAMES, Message("mean"), Message("95 %"), Message("runs")), *shown]
 
     def to_dict(self) -> dict[str, Any]:
         return {"summaries": plain(self.items)}

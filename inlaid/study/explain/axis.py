@@ -102,7 +102,11 @@ class Axis:
         ends = Message(
             "negative: {start}   positive: {end}", start=" ".join(self.start), end=" ".join(self.end)
         )
-        rows: list[Row] = [ends, "", (Message("projection"), "95 %", Message("word"), Message("nearer to"))]
+        rows: list[Row] = [
+            ends,
+            "",
+            (Message("projection"), Message("95 %"), Message("word"), Message("nearer to")),
+        ]
         for each in self.words:
             interval = Message("none")
             if not math.isnan(each.low):

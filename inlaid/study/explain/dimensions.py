@@ -87,7 +87,7 @@ class Dimensions:
 
     def rows(self) -> list[Row]:
         removed = (Message("removed first"), Message("left"))
-        head = (Message("task"), Message("metric"), *removed, Message("score"), "95 %")
+        head = (Message("task"), Message("metric"), *removed, Message("score"), Message("95 %"))
         rows: list[Row] = [head]
         for each in self.ablation:
             interval = Message("none")

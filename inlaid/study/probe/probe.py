@@ -152,8 +152,8 @@ def task_rows(task: ProbedTask) -> list[Row]:
     )
     control = Message("control task: labels {control}", control=CONTROL_NAMES[task.control])
     rows: list[Row] = [head, chance, control]
-    before = (Message("layer"), Message("probe"), Message("accuracy"), "95 %")
-    rows.append((*before, Message("control"), Message("selectivity"), "95 %"))
+    before = (Message("layer"), Message("probe"), Message("accuracy"), Message("95 %"))
+    rows.append((*before, Message("control"), Message("selectivity"), Message("95 %")))
     for each in task.scores:
         rows.append(
             (

@@ -108,7 +108,7 @@ class Referents:
             seed=self.seed,
         )
         compared = (Message("as in the world"), Message("other pronoun"))
-        rows: list[Row] = [self.model, about, (Message("who"), Message("right"), "95 %", *compared)]
+        rows: list[Row] = [self.model, about, (Message("who"), Message("right"), Message("95 %"), *compared)]
         rows += [score_row(each) for each in (self.best_head, *self.probes)]
         rows += ["", Message("heads by all sentences, with hindsight")]
         rows += [score_row(each) for each in self.heads[:SHOWN]]
