@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid.blas import blas_threads
 from inlaid.commands import workers
 from inlaid.commands.options import config_values, flagged, values_of_group
 from inlaid.commands.parsing import parse
@@ -50,6 +49,7 @@ def serve_command(words: list[str]) -> None:
 
 def _serve(typed: list[str], device: str, settings: ServeSettings) -> None:
     """Load, warm up, and answer, in one process."""
+    from inlaid.blas import blas_threads
     from inlaid.view import server
     from inlaid.view.app import make_app
     from inlaid.view.spaces import load_spaces
