@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional
 
-from inlaid import files, places
 from inlaid.commands.options import OVERWRITE_HELP
 from inlaid.commands.parsing import parse
 from inlaid.config import Range, check
@@ -81,6 +80,7 @@ def explore_command(words: list[str]) -> None:
 
 
 def _export(explorer: Explorer, path: Path, sentences: tuple[str, ...]) -> None:
+    from inlaid import files
     from inlaid.view.explorer.export import export
 
     with drawn() as report:
@@ -90,6 +90,8 @@ def _export(explorer: Explorer, path: Path, sentences: tuple[str, ...]) -> None:
 
 
 def _check_export(path: Path | None, *, overwrite: bool) -> None:
+    from inlaid import places
+
     if path is None:
         return
     if path.suffix.lower() not in (".html", ".htm"):
