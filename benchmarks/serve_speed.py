@@ -2,8 +2,10 @@
 
     python benchmarks/serve_speed.py [neighbors] [large] [embedding] [batch] [minilm] [--seconds 3]
 
-One line of JSON for each question and number of clients: requests a second of both, their ratio, and the 50th
-and 99th percentile of the times. The servers run on one core and Debian's wrk on another, in turns; the
+One line of JSON for each question and number of clients: requests a second of both, the 50th and 99th
+percentile of the times, the processor time a request takes the server, and the ratios of both speeds and of
+both processor times (above 1: ours is faster). Where other programs share the cores, only the processor time
+can be compared. The servers run on one core and Debian's wrk on another, in turns; the
 median round counts. `neighbors`, `embedding` (a text of three words) and `batch` (256 texts of eight words)
 ask for GloVe's 30,000 words of 50 dimensions in $INLAID_DATA, and the peer is gensim in an app as its users
 write one, with the words asked once each; `large` asks for neighbors among 150,000 words of 300 dimensions
@@ -27,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,6 +96,27 @@ end
 """
 
 
+class Running(NamedTuple):
+    """A server: where it answers, and its process."""
+
+    port: int
+    pid: int
+
+    def seconds(self) -> float:
+        """Processor time of the process so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Shown(NamedTuple):
+    """What wrk says of one run, and what the run took the server."""
+
+    speed: float
+    middle: float
+    slowest: float
+    cpu: float
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     names = ["neighbors", "large", "embedding", "batch", "minilm"]
@@ -109,9 +133,9 @@ def main() -> None:
             ours, theirs, app, path, bodies = prepare(question, folder)
             (folder / "bodies").write_text("\n".join(bodies), "utf-8")
             (folder / "peer.py").write_text(app)
-            with serving(ours, theirs, folder) as ports:
+            with serving(ours, theirs, folder) as servers:
                 for clients in CLIENTS.get(question, ALL):
-                    measure(question, clients, ports, path, folder, given)
+                    measure(question, clients, servers, path, folder, given)
 
 
 def prepare(question: str, folder: Path) -> tuple[Path, Path, str, str, list[str]]:
@@ -146,7 +170,7 @@ def prepare(question: str, folder: Path) -> tuple[Path, Path, str, str, list[str
 
 
 @contextlib.contextmanager
-def serving(ours: Path, theirs: Path, folder: Path) -> Iterator[dict[str, int]]:
+def serving(ours: Path, theirs: Path, folder: Path) -> Iterator[dict[str, Running]]:
     """Both servers, on the same core, each on a port of its own."""
     ports = {"ours": free_port(), "theirs": free_port()}
     pinned = ["taskset", "-c", str(cores()[-1]), sys.executable, "-m"]
@@ -166,7 +190,9 @@ def serving(ours: Path, theirs: Path, folder: Path) -> Iterator[dict[str, int]]:
     try:
         for port in ports.values():
             wait_for(port)
-        yield ports
+        yield {
+            name: Running(port, each.pid) for (name, port), each in zip(ports.items(), started, strict=True)
+        }
     finally:
         for each in started:
             each.terminate()
@@ -194,36 +220,47 @@ def wait_for(port: int) -> None:
 
 
 def measure(
-    question: str, clients: int, ports: dict[str, int], path: str, folder: Path, given: argparse.Namespace
+    question: str,
+    clients: int,
+    servers: dict[str, Running],
+    path: str,
+    folder: Path,
+    given: argparse.Namespace,
 ) -> None:
     """Both servers in turns; one line of JSON."""
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ports}
+    found: dict[str, list[Shown]] = {name: [] for name in servers}
     at = 0
     for number in range(given.rounds + 1):
-        for name, port in ports.items():
+        for name, server in servers.items():
             at += 1000 + clients
             (folder / "ask.lua").write_text(SCRIPT % (folder / "bodies", at, path))
-            shown = asked(port, clients, folder, given.seconds if number else 1)
+            shown = asked(server, clients, folder, given.seconds if number else 1)
             if number:  # the first round warms up
                 found[name].append(shown)
     line: dict[str, object] = {"question": question, "clients": clients}
+    labels = ("requests/s", "p50 ms", "p99 ms", "CPU ms")
     for name, rounds in found.items():
-        for place, what in enumerate(("requests/s", "p50 ms", "p99 ms")):
-            line[f"{name} {what}"] = round(statistics.median(each[place] for each in rounds), 2)
-    ratios = [one[0] / max(other[0], 0.01) for one, other in zip(found["ours"], found["theirs"], strict=True)]
-    line["ratio"] = round(statistics.median(ratios), 2)
+        for place, label in enumerate(labels):
+            line[f"{name} {label}"] = round(statistics.median(each[place] for each in rounds), 3)
+    pairs = [*zip(found["ours"], found["theirs"], strict=True)]
+    line["ratio"] = round(statistics.median(one.speed / other.speed for one, other in pairs), 2)
+    line["CPU ratio"] = round(statistics.median(other.cpu / one.cpu for one, other in pairs), 2)
     print(json.dumps(line), flush=True)
 
 
-def asked(port: int, clients: int, folder: Path, seconds: int) -> tuple[float, float, float]:
-    """Requests a second, and the 50th and 99th percentile in milliseconds."""
+def asked(server: Running, clients: int, folder: Path, seconds: int) -> Shown:
+    """Let wrk ask for some seconds."""
+    where = f"http://127.0.0.1:{server.port}"
     command = ["taskset", "-c", str(cores()[0]), "wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency"]
-    command += ["--timeout", "30s", "-s", str(folder / "ask.lua"), f"http://127.0.0.1:{port}"]
+    command += ["--timeout", "30s", "-s", str(folder / "ask.lua"), where]
+    before = server.seconds()
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in shown:
         raise SystemExit(f"Some requests failed:\n{shown}")
-    speed = float(re.findall(r"Requests/sec:\s+([\d.]+)", shown)[0])
-    return speed, milliseconds(shown, "50%"), milliseconds(shown, "99%")
+    count = int(re.findall(r"(\d+) requests in", shown)[0]) or 1
+    cpu = (server.seconds() - before) * 1000 / count
+    speed = float(re.findall(r"Requests/sec:\s+([\d.]+)", shown)[0]) or 0.01
+    return Shown(speed, milliseconds(shown, "50%"), milliseconds(shown, "99%"), cpu or 0.001)
 
 
 def milliseconds(shown: str, percentile: str) -> float:
