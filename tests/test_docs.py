@@ -68,6 +68,8 @@ FILES: dict[str, Callable[[world.Language], str]] = {
 """Files of their own that the pages suppose readers to have."""
 NOT_RUN_MARKS = ("# not run with the tests", "# 不随测试运行")
 """How a block of text with commands says, to its readers, that nothing runs them; in either language."""
+SERVED = "serve.md"
+"""The page whose commands and programs need a server beside them: tests/view/test_page.py runs them."""
 NOT_RUN_BLOCKS = {
     "compare-and-align.md": "its figures are of 100 MB of Wikipedia; training takes minutes for each seed",
 }
@@ -152,7 +154,8 @@ def _commands(text: str) -> Iterator[Command]:
 
 
 def with_code(language: str) -> list[object]:
-    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if blocks(page, language)]
+    found = [page for page in PAGES if blocks(page, language) and page.name != SERVED]
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in found]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 import webbrowser
 from collections.abc import Iterator
@@ -180,14 +181,18 @@ def _serve(explorer: Explorer, port: int, *, open: bool) -> None:
     from inlaid.view.settings import ServeSettings
 
     settings = ServeSettings(port=port, access_log=False, reload=0)
-    app = make_app(explorer.spaces, settings, routers=[explorer_routes(explorer)])
     port = server.free_port(settings)
+    settings = dataclasses.replace(settings, port=port)
+    app = make_app(explorer.spaces, settings, routers=[explorer_routes(explorer)])
     address = f"http://127.0.0.1:{port}/"
-    with _working(explorer):
+
+    def opened() -> None:
         print(Message("Open {address} in a browser; Ctrl-C ends it.", address=address), flush=True)
         if open and sys.stdout.isatty():
             webbrowser.open(address)
-        server.serve(app, explorer.spaces, settings, port)
+
+    with _working(explorer):
+        server.serve(app, explorer.spaces, settings, opened)
 
 
 @contextlib.contextmanager

@@ -44,10 +44,12 @@ def serve_command(words: list[str]) -> None:
     from inlaid.view.server import free_port
 
     chosen = dataclasses.replace(chosen, port=free_port(chosen))
-    workers.run(chosen.workers, lambda: _serve(list(options.spaces), options.device, chosen))
+    workers.run(
+        chosen.workers, lambda number: _serve(list(options.spaces), options.device, chosen, first=not number)
+    )
 
 
-def _serve(typed: list[str], device: str, settings: ServeSettings) -> None:
+def _serve(typed: list[str], device: str, settings: ServeSettings, *, first: bool) -> None:
     """Load, warm up, and answer, in one process."""
     from inlaid.blas import blas_threads
     from inlaid.view import server
@@ -59,14 +61,11 @@ def _serve(typed: list[str], device: str, settings: ServeSettings) -> None:
         spaces = load_spaces(typed, report, device=device)
         server.warm_up([*spaces], settings)
     app = make_app(spaces, settings, keys=keys)
-    print(
-        Message(
-            "Serving {names} at http://{host}:{port}",
-            names=", ".join(each.name for each in spaces),
-            host=settings.host,
-            port=settings.port,
-        ),
-        flush=True,
+    where = Message(
+        "Serving {names} at http://{host}:{port}",
+        names=", ".join(each.name for each in spaces),
+        host=settings.host,
+        port=settings.port,
     )
     with blas_threads(max(1, (os.cpu_count() or 1) // settings.workers)):
-        server.serve(app, spaces, settings, settings.port)
+        server.serve(app, spaces, settings, lambda: print(where, flush=True) if first else None)

@@ -11,12 +11,13 @@ AGAIN = 1.0
 """Seconds before a process that died is replaced."""
 
 
-def run(count: int, work: Callable[[], None]) -> None:
-    """Work in this process, or in several; SIGTERM and SIGINT end all of them, SIGHUP is passed on."""
+def run(count: int, work: Callable[[int], None]) -> None:
+    """Work in this process, or in several, which are told their number. SIGTERM and SIGINT end all of them,
+    SIGHUP is passed on."""
     if count == 1:
-        work()
+        work(0)
         return
-    children = {_started(work) for _ in range(count)}
+    children = {_started(work, number): number for number in range(count)}
     ending = False
 
     def end(number: int, frame: object) -> None:
@@ -30,7 +31,7 @@ def run(count: int, work: Callable[[], None]) -> None:
     began = time.monotonic()
     while children:
         child, status = os.wait()
-        children.discard(child)
+        number = children.pop(child)
         if ending:
             continue
         if time.monotonic() - began < AGAIN:  # what cannot start would be started for ever
@@ -38,19 +39,19 @@ def run(count: int, work: Callable[[], None]) -> None:
             raise SystemExit(os.waitstatus_to_exitcode(status))
         time.sleep(AGAIN)
         began = time.monotonic()
-        children.add(_started(work))
+        children[_started(work, number)] = number
 
 
-def _started(work: Callable[[], None]) -> int:
+def _started(work: Callable[[int], None], number: int) -> int:
     """A copy of this process that works and ends; nothing is loaded yet, and no thread runs."""
     child = os.fork()
     if child:
         return child
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
     status = 1
     try:
-        work()
+        work(number)
         status = 0
     finally:
         os._exit(status)

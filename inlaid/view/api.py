@@ -15,6 +15,7 @@ from inlaid.view.answers import Answers
 from inlaid.view.endpoints import Answer, Endpoint, endpoints
 from inlaid.view.exchange import OPTIONS, Handler, Reply, Request, Routes, json_reply
 from inlaid.view.problems import message_parts, problem
+from inlaid.view.searches import NAME, Searches
 from inlaid.view.spaces import Spaces
 from inlaid.view.threads import Threads
 from inlaid.view.tokens import tokenized
@@ -65,6 +66,14 @@ def _described(endpoint: Endpoint) -> dict[str, Any]:
 def _searching(endpoint: Endpoint, spaces: Spaces, threads: Threads, answers: Answers) -> Handler:
     """Answers searches; one that was asked a moment ago is not searched again."""
     handler = _handler(endpoint, spaces, threads)
+    searches = Searches(threads) if endpoint.name == NAME else None
+
+    async def found(request: Request) -> Reply:
+        if searches is not None:
+            quick = await searches.answer(endpoint.arguments(request.json(), spaces))
+            if quick is not None:
+                return json_reply(_told(quick, request))
+        return await handler(request)
 
     async def answer(request: Request) -> Reply:
         asked = (endpoint.name, request.language)
@@ -72,7 +81,7 @@ def _searching(endpoint: Endpoint, spaces: Spaces, threads: Threads, answers: An
         if kept is not None:
             return Reply(kept)
         version = spaces.version
-        reply = await handler(request)
+        reply = await found(request)
         answers.keep(asked, request.body, reply.body, version)
         return reply
 

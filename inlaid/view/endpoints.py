@@ -30,6 +30,11 @@ MOST = 10_000
 """The largest whole number of a setting without a limit of its own, such as the number of answers."""
 
 
+PLAIN = (str, int, float)
+KNOWN = 1000
+"""Settings that are kept for each endpoint: checking them takes as long as a small search."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """The result of an analysis, and the notes that a user should read."""
@@ -116,10 +121,25 @@ class Endpoint:
             if each.required and each.name not in found:
                 raise SettingError("{name} is missing. Give it.", name=name)
         if self.study.settings is not None:
-            values = {name: given[name] for name in self.settings if name in given}
-            _refuse_large(self.study.settings, values)
-            found["settings"] = settings_of(self.study.settings, values)
+            found["settings"] = self._settings({name: given[name] for name in self.settings if name in given})
         return found
+
+    def _settings(self, values: Mapping[str, Any]) -> Any:
+        """The settings of a request, checked; those that were asked for before are kept."""
+        kind: Any = self.study.settings
+        plain = all(isinstance(each, PLAIN) for each in values.values())
+        key = tuple((name, type(each), each) for name, each in values.items()) if plain else None
+        if key is not None and key in self._known:
+            return self._known[key]
+        _refuse_large(kind, values)
+        made = settings_of(kind, values)
+        if key is not None and len(self._known) < KNOWN:
+            self._known[key] = made
+        return made
+
+    @functools.cached_property
+    def _known(self) -> dict[Any, Any]:
+        return {}
 
     def call(self, body: Any, spaces: Spaces, **more: Any) -> Answer:
         """Answer a request."""

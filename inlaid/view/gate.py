@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
@@ -37,6 +38,7 @@ OPEN = ("/health", "/ready")
 """Paths that need no key."""
 BUFFERED = 256 << 20
 """Bytes of bodies that are in memory at the same time, those of all requests together."""
+FAILED = {"error": {"sentence": "", "message": "Internal error", "values": {}, "kind": "InternalError"}}
 CORS = "GET, POST, OPTIONS"
 
 
@@ -76,6 +78,9 @@ class Gate:
         except InlaidError as error:
             status, told = problem(error, seen.language, seen.path)
             reply = json_reply(told, status, headers_of(error))
+        except Exception:
+            logging.getLogger("inlaid").exception("%s %s failed", seen.method, seen.path)
+            reply = json_reply(FAILED, 500)
         if reply is not None:
             await self._send(reply, seen, receive, send)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from importlib.resources import files as resources
 from typing import Any
 
 from fastapi import FastAPI
@@ -38,6 +39,52 @@ MESSAGE = {
         "values": {"type": "object"},
     },
 }
+PAGE_HEADERS = {
+    "content-security-policy": "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+}
+TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+NAME = {"type": "string", "description": "the name of a space; the first one where it is left out"}
+NUMBER = {"type": "integer", "minimum": 1}
+
+
+def _fields(required: str, **properties: Any) -> dict[str, Any]:
+    example = {required: "king"}
+    return {"type": "object", "required": [required], "properties": properties, "examples": [example]}
+
+
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "/v1/embeddings": (
+        "Texts to vectors, as OpenAI's API.",
+        _fields(
+            "input",
+            input=TEXTS,
+            model=NAME,
+            encoding_format={"enum": ["float", "base64"]},
+            dimensions=NUMBER,
+        ),
+    ),
+    "/api/embed": (
+        "Texts to vectors, as Ollama's API.",
+        _fields("input", input=TEXTS, model=NAME, truncate={"type": "boolean"}, dimensions=NUMBER),
+    ),
+    "/api/embeddings": (
+        "A text to its vector, as Ollama's API.",
+        _fields("prompt", prompt={"type": "string"}, model=NAME),
+    ),
+    "/embed": (
+        "Texts to vectors, as text-embeddings-inference.",
+        _fields("inputs", inputs=TEXTS, normalize={"type": "boolean"}, truncate={"type": "boolean"}),
+    ),
+    "/api/v1/tokenize": (
+        "How a text is cut, by a space or by a tokenizer.",
+        _fields(
+            "text", text={"type": "string"}, space=NAME, tokenizer={"enum": ["whitespace", "word", "char"]}
+        ),
+    ),
+}
+"""Endpoints that are no analyses, and what they take."""
 STATUSES = {
     "400": "not JSON",
     "404": "no such space, or a word out of the vocabulary",
@@ -59,7 +106,12 @@ def routes(other: FastAPI) -> Routes:
     async def description(request: Request) -> Reply:
         return json_reply(described())
 
-    return {"/openapi.json": {"GET": description}}
+    page = (resources("inlaid.view") / "docs.html").read_bytes()
+
+    async def docs(request: Request) -> Reply:
+        return Reply(page, type="text/html; charset=utf-8", headers=PAGE_HEADERS)
+
+    return {"/openapi.json": {"GET": description}, "/docs": {"GET": docs}}
 
 
 def paths() -> dict[str, Any]:
@@ -72,6 +124,8 @@ def paths() -> dict[str, Any]:
     }
     for each in endpoints().values():
         found[f"/api/v1/{each.name}"] = {"post": _posted(each)}
+    for path, (summary, schema) in OTHERS.items():
+        found[path] = {"post": _with_body(operation(path.strip("/").replace("/", "_"), summary, {}), schema)}
     return found
 
 
@@ -89,8 +143,13 @@ def _posted(endpoint: Endpoint) -> dict[str, Any]:
         "required": ["result", "notes"],
         "properties": {"result": {"type": "object"}, "notes": {"type": "array", "items": MESSAGE}},
     }
-    schema = endpoint.request.model_json_schema()
-    described = operation(endpoint.name, endpoint.summary, answer)
+    return _with_body(
+        operation(endpoint.name, endpoint.summary, answer), endpoint.request.model_json_schema()
+    )
+
+
+def _with_body(described: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """The same operation with what it takes, and the errors that may be the answer."""
     described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     described["responses"] |= {status: _response(text, ERROR) for status, text in STATUSES.items()}
     return described

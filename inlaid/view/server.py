@@ -8,7 +8,7 @@ import logging
 import resource
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvloop
@@ -81,19 +81,22 @@ def warm_up(spaces: Sequence[Space], settings: ServeSettings) -> None:
     embedder.batcher.threads.close()
 
 
-def serve(app: Gate, spaces: Spaces, settings: ServeSettings, port: int) -> None:
-    """Answer until SIGTERM or Ctrl-C; then finish what is in flight. SIGHUP looks for changed files now."""
+def serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Callable[[], None]) -> None:
+    """Answer until SIGTERM or Ctrl-C; then finish what is in flight. SIGHUP looks for changed files now.
+
+    `opened` is called when the port is open.
+    """
     _allow_files()
     logging.getLogger("granian").disabled = True
     logging.getLogger("_granian").disabled = True
-    uvloop.run(_serve(app, spaces, settings, port))
+    uvloop.run(_serve(app, spaces, settings, opened))
 
 
-async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, port: int) -> None:
+async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Callable[[], None]) -> None:
     server = Server(
         app,
         address=settings.host,
-        port=port,
+        port=settings.port,
         interface=Interfaces.ASGI,
         http=HTTPModes.http1,
         websockets=False,
@@ -107,7 +110,7 @@ async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, port: int) 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
     loop.add_signal_handler(signal.SIGHUP, watcher.wake)
-    watching = asyncio.create_task(watcher.run())
+    beside = [asyncio.create_task(watcher.run()), asyncio.create_task(_announce(settings, opened))]
     try:
         await server.serve()
         async with asyncio.timeout(ENDING):
@@ -116,7 +119,20 @@ async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, port: int) 
     except TimeoutError:
         pass
     finally:
-        watching.cancel()
+        for task in beside:
+            task.cancel()
+
+
+async def _announce(settings: ServeSettings, opened: Callable[[], None]) -> None:
+    """Say that the port is open, once it is."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    while True:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection(host, settings.port)
+            writer.close()
+            opened()
+            return
+        await asyncio.sleep(0.01)
 
 
 def _allow_files() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from inlaid.card import brief
 from inlaid.errors import SettingError, UnknownName, did_you_mean, need
@@ -160,5 +163,17 @@ def load_space(name: str, path: Path, report: Report = silent, *, device: str = 
     from inlaid import storage
 
     vectors = storage.load(path, report=report)
-    _ = vectors.table  # read and verified now, not by the first client
-    return Space(name, vectors, path, created)
+    return Space(name, _in_memory(vectors), path, created)
+
+
+def _in_memory(vectors: Vectors) -> Vectors:
+    """The same, without a file behind its tables: whoever writes into the file changes no answer, and ends no
+    process that has it mapped."""
+    first = vectors.words[0]
+    vectors.words.ids([first])  # words are read from the file when they are first asked for
+    vectors.words.find(first)
+    contexts = vectors.contexts
+    if contexts is not None and not isinstance(contexts, np.ndarray):
+        contexts = contexts.whole()
+    contexts = None if contexts is None else np.array(contexts)
+    return dataclasses.replace(vectors, stored=np.array(vectors.table), contexts=contexts)

@@ -55,10 +55,11 @@ def client(small: Vectors) -> Iterator[Any]:
 
 
 class Server:
-    """A real process of `inlaid serve`, and where it answers."""
+    """A real process of `inlaid serve`, and where it answers; `before` is code that it runs first."""
 
-    def __init__(self, *words: str | Path) -> None:
-        command = [sys.executable, "-m", "inlaid", "serve", *map(str, words), "--port", "0"]
+    def __init__(self, *words: str | Path, before: str = "") -> None:
+        code = f"{before}\nimport sys\nfrom inlaid.cli import main\nsys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", code, "serve", *map(str, words), "--port", "0"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -102,8 +103,8 @@ def serve() -> Iterator[Callable[..., Server]]:
     """Start a server; all are ended after the test."""
     started = list[Server]()
 
-    def start(*words: str | Path) -> Server:
-        started.append(Server(*words))
+    def start(*words: str | Path, before: str = "") -> Server:
+        started.append(Server(*words, before=before))
         return started[-1]
 
     yield start
