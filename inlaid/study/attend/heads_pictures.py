@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from inlaid.messages import Language, spoken_language
+from inlaid.messages import Language, Message, said, spoken_language, word
 from inlaid.report import Report
 from inlaid.study import figures
-from inlaid.study.attend.heads import Heads, NamedHead, shown_name
+from inlaid.study.attend.heads import Heads, NamedHead, name_of
 from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing
 from inlaid.study.pages import Block, Heading, Picture, Table, Text, page
 
@@ -74,9 +74,9 @@ def write_heads(made: Heads, output: Path, report: Report) -> None:
     figures.write(output, page(texts["title"], blocks, language=language))
 
 
-def _examples(made: Heads) -> list[tuple[str, ...]]:
+def _examples(made: Heads) -> list[tuple[str | Message, ...]]:
     return [
-        (str(each.layer), str(each.head), each.name, one.words, f"{one.weight:.2f}", one.text)
+        (str(each.layer), str(each.head), word(each.name), one.words, f"{one.weight:.2f}", one.text)
         for each in made.named
         for one in each.examples
     ]
@@ -87,7 +87,7 @@ def heads_picture(made: Heads, language: Language, report: Report) -> bytes:
     from matplotlib.colors import LinearSegmentedColormap
 
     texts = TEXTS[language]
-    names = [f"{shown_name(each.pattern)} {each.language}".strip() for each in made.measured]
+    names = [f"{said(language, name_of(each.pattern))} {each.language}".strip() for each in made.measured]
     above = np.stack([each.above.ravel() for each in made.measured])
     columns = [f"{layer}.{head}" for layer in range(made.layers) for head in range(made.heads)]
     axis_name = texts["axis"].format(at_least=made.settings.at_least)
@@ -133,6 +133,6 @@ def _cell(made: Heads, named: NamedHead) -> tuple[int, int]:
     row = next(
         number
         for number, each in enumerate(made.measured)
-        if (shown_name(each.pattern), each.language) == (named.name, named.language)
+        if (name_of(each.pattern), each.language) == (named.name, named.language)
     )
     return row, named.layer * made.heads + named.head
