@@ -183,7 +183,7 @@ def _cannot_lock(path: Path, file: Path, error: OSError) -> WriteError:
     )
 
 
-def _other_owner(file: Path) -> str:
+def _other_owner(file: Path) -> str | Message:
     """Who owns a file; empty if we do, or if it cannot be known."""
     try:
         owner = file.stat(follow_symlinks=False).st_uid
@@ -194,14 +194,14 @@ def _other_owner(file: Path) -> str:
     return owner_name(owner)
 
 
-def owner_name(user: int) -> str:
+def owner_name(user: int) -> str | Message:
     """The name of a user; in containers many have only a number."""
     try:
         import pwd
 
         return pwd.getpwuid(user).pw_name
     except (ImportError, KeyError):
-        return str(Message("user {user}", user=user))
+        return Message("user {user}", user=user)
 
 
 def _record(lock: Lock, file: Path) -> None:

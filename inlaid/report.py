@@ -158,21 +158,19 @@ def counted(items: Iterable[T], stage: str, *, unit: str, report: Report, every:
     report(Progress(stage, done, done, unit))
 
 
-def time_in_words(seconds: float | int) -> str:
+def time_in_words(seconds: float | int) -> str | Message:
     """
     >>> time_in_words(40), time_in_words(750), time_in_words(12_345)
     ('40 s', '12 min 30 s', '3 h 25 min')
     """
     if 0 < seconds < 0.5:
-        return str(Message("under 1 s"))
+        return Message("under 1 s")
     whole = max(round(seconds), 0)
     if whole < 60:
         return f"{whole} s"
-    return (
-        f"{whole // 60} min {whole % 60:02} s"
-        if whole < 3600
-        else f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
-    )
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
 
 
 def bytes_in_words(size: float | int) -> str:

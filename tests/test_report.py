@@ -23,7 +23,7 @@ def test_notes_reach_a_program_that_set_up_nothing(caplog: pytest.LogCaptureFixt
 
 
 def test_times_and_sizes_in_words():
-    assert [time_in_words(seconds) for seconds in (-1, 0.4, 59.4, 59.6, 3599, 3600, 360_000)] == [
+    assert [str(time_in_words(seconds)) for seconds in (-1, 0.4, 59.4, 59.6, 3599, 3600, 360_000)] == [
         "0 s",
         "under 1 s",
         "59 s",

@@ -27,8 +27,9 @@ def lines_of_stdin() -> Iterator[str]:
         raise SourceError("There is no standard input to read from.")
     source: Any = getattr(sys.stdin, "buffer", sys.stdin)
     for number, line in enumerate(source, 1):
+        charset = "utf-8-sig" if number == 1 else "utf-8"
         try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8") if isinstance(line, bytes) else line
+            text = line.decode(charset) if isinstance(line, bytes) else line
         except UnicodeDecodeError:
             raise SourceError("Line {number:,} of standard input is not UTF-8.", number=number) from None
         if text.strip():

@@ -8,6 +8,7 @@ while the vocabulary and the number of co-occurring pairs grow more slowly (Heap
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
 import time
@@ -101,13 +102,20 @@ class Plan:
 
     def note(self) -> Note:
         """The plan in one sentence."""
-        stages = ", ".join(f"{stage} {time_in_words(each)}" for stage, each in self.seconds.items())
+        stages = [
+            Message("{stage} {time}", stage=STAGES[stage], time=time_in_words(seconds))
+            for stage, seconds in self.seconds.items()
+        ]
         return Note(
             "Planned: about {time} ({stages}); the tables take {size}.",
             time=time_in_words(self.total_seconds),
-            stages=stages,
+            stages=functools.reduce(_listed, stages),
             size=bytes_in_words(self.memory),
         )
+
+
+def _listed(earlier: Message, next: Message) -> Message:
+    return Message("{earlier}, {next}", earlier=earlier, next=next)
 
 
 def _about(seconds: float) -> Message:

@@ -79,8 +79,10 @@ def test_a_long_run_reports_its_plan_first(text: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(planning, "LONG_RUN_SECONDS", 0.0)
     events: list[Event] = []
     inlaid.train(text, "sgns", epochs=1, report=events.append)
-    notes = [event.text for event in events if isinstance(event, Note)]
-    assert any(note.startswith("Planned: about ") and "encoding" in note for note in notes)
+    notes = [event for event in events if isinstance(event, Note)]
+    planned = next(note for note in notes if note.text.startswith("Planned: about "))
+    assert "encoding" in planned.text
+    assert "编码" in planned.in_language("zh")
 
 
 def test_sentences_longer_than_a_file_name_are_no_files():
