@@ -45,6 +45,11 @@ NOT_RUN = {
     "python3 -m venv .venv": "the tests run in an installation",
     ". .venv/bin/activate": "the tests run in an installation",
     "pip install -c constraints.txt .[explore]": "the tests run in an installation",
+    "inlaid explore": "it serves until it is stopped; tests/view starts it",
+    "inlaid explore one.inlaid two.inlaid": "the same",
+    "inlaid explore one.inlaid --corpus corpus --text text.txt": "the same",
+    "inlaid explore en=en.vec zh=zh.vec --dictionary en-zh.txt": "the same",
+    "inlaid explore models/bert --no-open": "the same",
     "uv venv": "the tests run in an installation",
     "uv pip install -c constraints.txt .[explore]": "the tests run in an installation",
 }

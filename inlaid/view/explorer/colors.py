@@ -111,7 +111,7 @@ def _legend(made: Coloring) -> dict[str, Any]:
 def _script(word: str) -> float:
     for number, (_, first, last) in enumerate(SCRIPTS):
         if any(first <= letter <= last for letter in word[:16]):
-            return number
+            return float(number)
     return np.nan
 
 
