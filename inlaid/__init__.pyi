@@ -62,6 +62,7 @@ from inlaid.study.probe.senses import senses as senses
 from inlaid.study.search.analogy import analogy as analogy
 from inlaid.study.search.approximate import approximate as approximate
 from inlaid.study.search.closer_than import closer_than as closer_than
+from inlaid.study.search.complete import complete as complete
 from inlaid.study.search.geometry import geometry as geometry
 from inlaid.study.search.neighbors import neighbors as neighbors
 from inlaid.study.search.odd_one_out import odd_one_out as odd_one_out

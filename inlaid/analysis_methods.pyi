@@ -32,10 +32,12 @@ from inlaid.study.map.map import Map
 from inlaid.study.map.texts import MapTextsSettings
 from inlaid.study.probe.drift import Drift
 from inlaid.study.probe.probe import Probes, ProbeSettings
-from inlaid.study.probe.senses import FEWEST, Senses, SensesSettings
+from inlaid.study.probe.sense_spaces import FEWEST
+from inlaid.study.probe.senses import Senses, SensesSettings
 from inlaid.study.probe.tasks import Split
 from inlaid.study.search.approximate import MAX_EF, MAX_M
 from inlaid.study.search.closer_than import CloserThanSettings
+from inlaid.study.search.complete import CompleteSettings, Completions
 from inlaid.study.search.csls import By
 from inlaid.study.search.formulas import Formula
 from inlaid.study.search.found import NeighborLists, Neighbors
@@ -50,6 +52,7 @@ from inlaid.study.use.embed import Embedded, EmbedSettings
 from inlaid.study.use.masks import FilledMasks
 from inlaid.study.use.text_similarity import TextSimilarities, TextSimilaritySettings
 from inlaid.vectors import Vectors
+from inlaid.view.explorer.notebook import Page
 
 class AnalysisMethods:
     @overload
@@ -216,6 +219,17 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> Neighbors:
         """The words that are nearer to a word, by cosine, than another word is; nearest first."""
+
+    def complete(
+        self,
+        typed: str,
+        settings: CompleteSettings | None = None,
+        *,
+        n: Positive = 10,
+        report: Report = ...,
+    ) -> Completions:
+        """The words that begin with what was typed; Chinese ones are found by pinyin, too, in either
+        script."""
 
     def geometry(
         self,
@@ -755,6 +769,17 @@ class AnalysisMethods:
         report: Report = ...,
     ) -> None:
         """Write vectors in the format that is named, or that the suffix of `path` means."""
+
+    def explore(
+        self,
+        *,
+        top: int = 2000,
+        name: str = "vectors",
+        height: int = 640,
+        report: Report = ...,
+    ) -> Page:
+        """The first words as a map that can be searched, for a notebook; `inlaid explore` shows
+        everything."""
 
 VERBS: dict[str, str]
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from inlaid import files, places, registry
 from inlaid.card import brief
+from inlaid.classifier import Classifier
 from inlaid.collect.archives import file_of
 from inlaid.collect.compression import compression_of
 from inlaid.collect.decompressors import DECOMPRESSORS
 from inlaid.config import settings_of
 from inlaid.encode.corpus import is_corpus, open_corpus
 from inlaid.errors import FormatError, SettingError, SourceError
-from inlaid.formats import native
+from inlaid.formats import classifier_file, native
 from inlaid.formats.cards import read_card
 from inlaid.formats.folder import CARD
 from inlaid.formats.native import Dtype
@@ -193,10 +194,12 @@ def _format_of(path: Path) -> str:
 
 @shows_progress
 def info(path: str | Path, *, report: Report = automatic, **reading: Any) -> dict[str, Any]:
-    """What a file of vectors, a corpus or the folder of a model contains, and how it was made."""
+    """What vectors, a classifier, a corpus or the folder of a model contain, and how they were made."""
     if is_corpus(Path(path)):
         manifest = dict(open_corpus(Path(path)).manifest)
         return {"kind": "corpus", **manifest, "encoding": brief(manifest["encoding"])}
+    if classifier_file.is_classifier(Path(path)):
+        return _classifier_info(classifier_file.read(Path(path), report))
     as_vectors = settings_of(Reading, reading) != Reading()
     if not as_vectors and is_model_folder(Path(path)):
         return _model_info(Path(path))
@@ -206,6 +209,16 @@ def info(path: str | Path, *, report: Report = automatic, **reading: Any) -> dic
         "words": len(vectors),
         "dim": vectors.dim,
         "card": dataclasses.asdict(dataclasses.replace(vectors.card, encoding=brief(vectors.card.encoding))),
+    }
+
+
+def _classifier_info(classifier: Classifier) -> dict[str, Any]:
+    card = dataclasses.replace(classifier.card, encoding=brief(classifier.card.encoding))
+    return {
+        "kind": "classifier",
+        "labels": list(classifier.labels),
+        "dim": classifier.dim,
+        "card": dataclasses.asdict(card),
     }
 
 

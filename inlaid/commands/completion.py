@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from tyro.conf import Positional
@@ -11,14 +11,16 @@ from tyro.conf import Positional
 from inlaid.commands.parsing import later, parse
 
 FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
+CHOICES = re.compile(r"(--[A-Za-z][\w-]*) \{([\w,.-]+)\}")
 Shell = Literal["bash", "zsh", "fish"]
 
 
 def completion_command(shell: Positional[Shell]) -> str:
     """Print a script that completes commands, methods and options in bash, zsh or fish.
 
-    Put `eval "$(inlaid completion bash)"` into ~/.bashrc, `eval "$(inlaid completion zsh)"` into ~/.zshrc, or
-    `inlaid completion fish | source` into ~/.config/fish/config.fish.
+    Making it takes some seconds, so write it to a file once. bash reads
+    ~/.local/share/bash-completion/completions/inlaid, fish reads ~/.config/fish/completions/inlaid.fish, and
+    for zsh put `source FILE` into ~/.zshrc, after compinit.
 
     Args:
         shell: the shell that reads it
@@ -30,12 +32,23 @@ def run(words: list[str], commands: Sequence[Sequence[str]], help_of: Callable[[
     """Print the script. `commands` are the words of each command, such as ["train", "sgns"]; `help_of` gives
     the help of one."""
     shell = parse(later(completion_command), words, "inlaid completion")()
-    flags = {" ".join(command): sorted(set(FLAG.findall(help_of([*command])))) for command in commands}
-    print(SCRIPTS[str(shell)](flags), end="")
+    helps = {" ".join(command): help_of([*command]) for command in commands}
+    flags = {name: sorted(set(FLAG.findall(help))) for name, help in helps.items()}
+    print(SCRIPTS[str(shell)](flags, _choices(helps.values())), end="")
 
 
-def _bash(flags: Mapping[str, Sequence[str]]) -> str:
-    """Commands first, then the methods of `train`; after a dash options, otherwise files."""
+def _choices(helps: Iterable[str]) -> dict[str, list[str]]:
+    """Options with choices -> the choices; where they differ between commands, all of them."""
+    found = dict[str, set[str]]()
+    for help in helps:
+        for option, choices in CHOICES.findall(help):
+            found.setdefault(option, set()).update(choices.split(","))
+    return {option: sorted(choices) for option, choices in sorted(found.items())}
+
+
+def _bash(flags: Mapping[str, Sequence[str]], choices: Mapping[str, Sequence[str]]) -> str:
+    """Commands first, then what comes second, such as the methods of `train`; after a dash the options, after
+    an option with choices these, otherwise files."""
     first = sorted({name.partition(" ")[0] for name in flags})
     seconds: dict[str, list[str]] = {}
     for name in flags:
@@ -43,9 +56,12 @@ def _bash(flags: Mapping[str, Sequence[str]]) -> str:
         if second:
             seconds.setdefault(command, []).append(second)
     cases = "".join(f"    '{name}') flags='{' '.join(each)}' ;;\n" for name, each in flags.items())
+    choice_cases = "".join(
+        f"    {option}) choices='{' '.join(each)}' ;;\n" for option, each in choices.items()
+    )
     second_cases = "".join(f"    '{name}') seconds='{' '.join(each)}' ;;\n" for name, each in seconds.items())
     return f"""_inlaid() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" flags='' seconds=''
+  local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" flags='' seconds='' choices=''
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '{" ".join(first)} --help --version' -- "$current"))
     return
@@ -59,6 +75,12 @@ def _bash(flags: Mapping[str, Sequence[str]]) -> str:
   [ -n "$seconds" ] && command="$command ${{COMP_WORDS[2]}}"
   case "$command" in
 {cases}  esac
+  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+{choice_cases}  esac
+  if [ -n "$choices" ]; then
+    COMPREPLY=($(compgen -W "$choices" -- "$current"))
+    return
+  fi
   case "$current" in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$current")) ;;
     *) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -68,23 +90,32 @@ complete -o filenames -F _inlaid inlaid
 """
 
 
-def _zsh(flags: Mapping[str, Sequence[str]]) -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(flags)}"
+def _zsh(flags: Mapping[str, Sequence[str]], choices: Mapping[str, Sequence[str]]) -> str:
+    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(flags, choices)}"
 
 
-def _fish(flags: Mapping[str, Sequence[str]]) -> str:
+def _fish(flags: Mapping[str, Sequence[str]], choices: Mapping[str, Sequence[str]]) -> str:
     first = sorted({name.partition(" ")[0] for name in flags})
     lines = [f"complete -c inlaid -n __fish_use_subcommand -f -a '{' '.join(first)}'"]
     for name, each in flags.items():
         seen = " ; and ".join(f"__fish_seen_subcommand_from {word}" for word in name.split())
         command, _, second = name.partition(" ")
         if second:
-            lines.append(f"complete -c inlaid -n '__fish_seen_subcommand_from {command}' -a '{second}'")
-        lines += [f"complete -c inlaid -n '{seen}' -l '{flag.removeprefix('--')}'" for flag in each]
+            alone = f"__fish_seen_subcommand_from {command}; and test (count (commandline -opc)) -eq 2"
+            lines.append(f"complete -c inlaid -n '{alone}' -f -a '{second}'")
+        lines += [
+            f"complete -c inlaid -n '{seen}' -l '{flag.removeprefix('--')}'{_values(flag, choices)}"
+            for flag in each
+        ]
     return "\n".join(lines) + "\n"
 
 
-SCRIPTS: dict[str, Callable[[Mapping[str, Sequence[str]]], str]] = {
+def _values(flag: str, choices: Mapping[str, Sequence[str]]) -> str:
+    """What fish is told of the values of an option."""
+    return f" -x -a '{' '.join(choices[flag])}'" if flag in choices else ""
+
+
+SCRIPTS: dict[str, Callable[[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]], str]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,
