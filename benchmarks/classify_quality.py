@@ -20,12 +20,13 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import fasttext
 import numpy as np
 
 from inlaid.classification import quantized, train_classifier
+from inlaid.classifier import Classifier
 from inlaid.collect.sources import TextBlock
 from inlaid.feed.bags import cleaner_of
 from inlaid.feed.labelled import Labelled
@@ -95,10 +96,10 @@ SETS: dict[str, Callable[[], Parts]] = {
 }
 
 
-def tokens(texts: Sequence[str], encoding: Any) -> list[str]:
+def tokens(texts: Sequence[str], made: Classifier) -> list[str]:
     """The tokens that Inlaid makes of each text, with spaces between them."""
     data = "".join(" ".join(text.split()) + "\n" for text in texts).encode()
-    cleaned = cleaner_of(encoding).clean(TextBlock(data, "", 1))
+    cleaned = cleaner_of(made.card.encoding, made.embedder.bags.words).clean(TextBlock(data, "", 1))
     found = cleaned.text[: cleaned.size].tobytes().decode().split("\n")
     return [" ".join(line.split()) for line in found[: len(texts)]]
 
@@ -111,8 +112,8 @@ class Peer(NamedTuple):
     learning_rate: float
 
 
-def peer(parts: Parts, encoding: Any, epochs: int) -> Peer:
-    cut = tokens(parts.train.texts, encoding)
+def peer(parts: Parts, made: Classifier, epochs: int) -> Peer:
+    cut = tokens(parts.train.texts, made)
     order = random.Random(1).sample(range(len(cut)), len(cut))
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.writelines(f"__label__{parts.train.labels[n]} {cut[n]}\n" for n in order)
@@ -127,7 +128,7 @@ def peer(parts: Parts, encoding: Any, epochs: int) -> Peer:
                 continue
             seconds = time.perf_counter() - start
             found = [
-                model.f.predict(f"{text}\n", 1, 0.0, "strict") for text in tokens(parts.test.texts, encoding)
+                model.f.predict(f"{text}\n", 1, 0.0, "strict") for text in tokens(parts.test.texts, made)
             ]
             labels = [each[0][1] if each else "" for each in found]
             right = [one == f"__label__{two}" for one, two in zip(labels, parts.test.labels, strict=True)]
@@ -145,7 +146,7 @@ def main(epochs: int) -> None:
         small = quantized(made, parts.test.texts, silent)
         right = np.array(made.predict(parts.test.texts)) == np.array(parts.test.labels)
         right_int8 = np.array(small.predict(parts.test.texts)) == np.array(parts.test.labels)
-        other = peer(parts, made.card.encoding, epochs)
+        other = peer(parts, made, epochs)
         difference = paired(right[:, None].astype(float), other.right[:, None], mean, seed=1)
         result = {
             "set": name,

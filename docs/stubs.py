@@ -92,7 +92,8 @@ def _methods(study: Analysis, imports: Imports) -> list[str]:
 def _verb(name: str, imports: Imports) -> str:
     """A function whose first parameter is vectors, as a method."""
     function = verb(name)
-    study = Analysis(name, function, inspect.getdoc(function).split("\n\n")[0], (), None)
+    summary = inspect.getdoc(function).split("\n\n")[0]
+    study = Analysis(name, function, summary, examples=(), inputs=(), settings=None)
     return _method(study, function, imports)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from inlaid import registry
 from inlaid.errors import did_you_mean
+from inlaid.habits import FUNCTIONS, place_of
 from inlaid.messages import Message
 
 _HOMES = {
@@ -78,6 +79,8 @@ def _no_attribute(name: str) -> Message:
 
 
 def _hint(name: str) -> Message:
+    if place := place_of(name, FUNCTIONS):
+        return Message(" Here it is {place}.", place=place)
     meant = registry.suggestion(name, registry.entries("analysis"))
     aliases = [typed for alias in registry.ALIASES for typed in alias.typed.split()]
     is_close = "close" in meant.values

@@ -14,6 +14,7 @@ from typing import Any
 
 from inlaid import registry
 from inlaid.errors import did_you_mean
+from inlaid.habits import ATTRIBUTES, place_of
 from inlaid.messages import Message
 
 VERBS = {"save": "storage:save", "explore": "view.explorer.notebook:explore"}
@@ -69,6 +70,8 @@ def _hint(owner: object, name: str) -> Message:
     """The attribute or analysis that was meant; nothing for private names, which programs ask for."""
     if name.startswith("_"):
         return Message("")
+    if place := place_of(name, ATTRIBUTES):
+        return Message(" Here it is {place}.", place=place)
     analyses = registry.entries("analysis")
     meant = registry.suggestion(name, analyses)
     if "close" in meant.values:

@@ -191,10 +191,20 @@ def _versions() -> str:
 
 
 def _all_commands() -> list[list[str]]:
-    """The words of every command, with the methods of `train`."""
+    """The words of every command, with what comes second: methods, parts of `classify`, pictures."""
+    from inlaid.commands import classify
+
+    seconds = {
+        "train": [entry.name for entry in registry.entries("method")],
+        "classify": [*classify.COMMANDS],
+        "draw": [entry.name for entry in registry.entries("picture")],
+        "completion": ["bash", "zsh", "fish"],
+    }
     names = [*COMMANDS, *(entry.name.replace("_", "-") for entry in registry.entries("analysis"))]
-    methods = [["train", entry.name] for entry in registry.entries("method")]
-    return [*([name] for name in names if name != "train"), *methods]
+    return [
+        *([name] for name in names if name not in seconds),
+        *([name, second] for name, several in seconds.items() for second in several),
+    ]
 
 
 def _help_of(words: list[str]) -> str:

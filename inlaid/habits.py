@@ -6,7 +6,7 @@ One table for keyword arguments, flags and TOML keys. A name is compared without
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from inlaid.messages import Message
@@ -76,6 +76,33 @@ HABITS = (
 def folded(name: str) -> str:
     """A name without what differs between tools: case, dashes and underscores."""
     return name.replace("-", "").replace("_", "").lower()
+
+
+ATTRIBUTES = {
+    "wv": "the vectors themselves",
+    "index_to_key index2word get_words": "vectors.words",
+    "key_to_index vocab": "vectors.id(word)",
+    "vectors syn0": "vectors.table",
+    "vector_size get_dimension": "vectors.dim",
+    "get_vecattr get_count": "vectors.counts[vectors.id(word)]",
+    "save_word2vec_format save_model": "vectors.save(path)",
+    "get_normed_vectors": "vectors.unit",
+    "syn1neg": "vectors.contexts",
+}
+"""What gensim and fastText call parts of their vectors, and where that is here."""
+FUNCTIONS = {
+    "Word2Vec FastText Doc2Vec": 'inlaid.train(text, "sgns")',
+    "train_unsupervised": 'inlaid.train(text, "fasttext")',
+    "KeyedVectors load_word2vec_format": "inlaid.load(path)",
+    "train_supervised": "inlaid.train_classifier(path)",
+    "Phraser": "inlaid.phrases(corpus)",
+}
+"""The same of names in a module."""
+
+
+def place_of(name: str, places: Mapping[str, str]) -> str:
+    """Where something is that others call `name`; empty where nobody does."""
+    return next((place for typed, place in places.items() if name in typed.split()), "")
 
 
 BY_NAME = {folded(typed): habit for habit in HABITS for typed in habit.typed.split()}

@@ -57,11 +57,21 @@ def claimed(
     are files and folders of vectors, of which it reads files of known names. `others` is what else it writes.
     A folder is never replaced; a file only if Inlaid wrote it, or with `overwrite`.
     """
+    _refuse_standard_output(output)
     check_distinct({"output": output, **(others or {})}, reads, models)
     files.can_write(output, folder=folder)
     with locks.holding(output):
         check_replaceable(output, overwrite=overwrite)
         yield
+
+
+def _refuse_standard_output(output: Path) -> None:
+    """Raise WriteError for `-`: what is claimed is replaced as a whole, and may be read again."""
+    if str(output) == "-":
+        raise WriteError(
+            "- is standard output, and this needs a file. Name one; `inlaid convert FILE -` writes vectors "
+            "to standard output."
+        )
 
 
 def check_distinct(

@@ -193,10 +193,14 @@ def _format_of(path: Path) -> str:
 
 @shows_progress
 def info(path: str | Path, *, report: Report = automatic, **reading: Any) -> dict[str, Any]:
-    """What a file of vectors, a corpus or the folder of a model contains, and how it was made."""
+    """What vectors, a classifier, a corpus or the folder of a model contain, and how they were made."""
     if is_corpus(Path(path)):
         manifest = dict(open_corpus(Path(path)).manifest)
         return {"kind": "corpus", **manifest, "encoding": brief(manifest["encoding"])}
+    from inlaid.formats import classifier_file  # it imports the kernels
+
+    if classifier_file.is_classifier(Path(path)):
+        return _classifier_info(classifier_file.read(Path(path), report))
     as_vectors = settings_of(Reading, reading) != Reading()
     if not as_vectors and is_model_folder(Path(path)):
         return _model_info(Path(path))
@@ -206,6 +210,16 @@ def info(path: str | Path, *, report: Report = automatic, **reading: Any) -> dic
         "words": len(vectors),
         "dim": vectors.dim,
         "card": dataclasses.asdict(dataclasses.replace(vectors.card, encoding=brief(vectors.card.encoding))),
+    }
+
+
+def _classifier_info(classifier: Any) -> dict[str, Any]:
+    card = dataclasses.replace(classifier.card, encoding=brief(classifier.card.encoding))
+    return {
+        "kind": "classifier",
+        "labels": list(classifier.labels),
+        "dim": classifier.dim,
+        "card": dataclasses.asdict(card),
     }
 
 

@@ -114,7 +114,8 @@ class Vectors(AnalysisMethods):
 
     def _repr_html_(self) -> str:
         some = list(zip(self.words[:SHOWN_WORDS], self.rows(range(min(SHOWN_WORDS, len(self)))), strict=True))
-        table = [(word, *(f"{value:.3f}" for value in row[:SHOWN_WORDS]), "…") for word, row in some]
+        more = ("…",) if self.dim > SHOWN_WORDS else ()
+        table = [(word, *(f"{value:.3f}" for value in row[:SHOWN_WORDS]), *more) for word, row in some]
         return html_of([*self._description()[:2], *table])
 
     def _description(self) -> list[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import inlaid
-from inlaid import open_file
+from inlaid import notebook, open_file
 from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import InlaidError, MissingExtra, OutOfVocabulary, SettingError
@@ -166,6 +167,50 @@ def test_a_representation_of_three_lines(vectors: Vectors):
         "method: ppmi; beside the table: counts, contexts",
         "words: king, queen, man, woman, 上海",
     ]
+
+
+def test_the_prompt_shows_what_terminals_show():
+    vectors = Vectors.of(WORDS, TABLE)
+    found = vectors.neighbors("king", n=2)
+    lines = [f"{score:.3f}  {word}" for word, score in found]
+    assert repr(found) == "\n".join(lines)
+    assert repr(vectors.neighbors(["king", "man"], n=1)).split()[:2] == ["king", "man"]
+    assert repr(vectors.similarity("king", "man")) == repr(float(vectors.similarity("king", "man")))
+    assert "array(" not in repr(vectors.compare(vectors))
+    long = vectors.similarity(WORDS * 4)
+    assert len(repr(long).splitlines()) == notebook.MOST_LINES + 1
+    assert repr(long).endswith(f"… {len(long) + 1 - notebook.MOST_LINES:,}")
+
+
+def test_a_corpus_shows_three_lines():
+    corpus = inlaid.corpus(["the cat eats fish", "the dog sleeps"], min_count=1)
+    assert repr(corpus).splitlines() == [
+        "Corpus: 7 tokens in 2 sentences, 6 words",
+        "tokenizer: word",
+        "words: the, cat, dog, eats, fish, sleeps",
+    ]
+    assert "the, cat" in corpus._repr_html_()
+
+
+def test_embedded_texts_are_an_array():
+    vectors = Vectors.of(WORDS, TABLE)
+    found = vectors.embed(["king man", "queen"])
+    assert np.asarray(found).shape == (2, 3)
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    {"wv": "the vectors themselves", "vector_size": "vectors.dim", "key_to_index": "vectors.id"}.items(),
+)
+def test_what_others_call_an_attribute_is_answered(name: str, here: str, vectors: Vectors):
+    with pytest.raises(AttributeError, match=re.escape(f"Here it is {here}")):
+        getattr(vectors, name)
+
+
+def test_what_others_call_a_function_is_answered():
+    with pytest.raises(AttributeError, match=r'Here it is inlaid.train\(text, "sgns"\)'):
+        inlaid.Word2Vec  # pyright: ignore[reportAttributeAccessIssue] # noqa: B018
 
 
 def test_notebooks_show_what_terminals_show(tmp_path: Path):

@@ -21,8 +21,15 @@ from inlaid.commands.options import (
     reading_fields,
     reading_values,
 )
-from inlaid.commands.parsing import dashes_kept, parse, without_mark
-from inlaid.commands.streams import PIPE, lines_of_stdin, print_json_lines, refuse_unquoted, with_lines
+from inlaid.commands.parsing import dashes_kept, option_names, parse, without_mark
+from inlaid.commands.streams import (
+    PIPE,
+    answers_of,
+    lines_of_stdin,
+    print_json_line,
+    refuse_unquoted,
+    with_lines,
+)
 from inlaid.commands.terminal import GrowingText, print_json, print_rows, words_by_dim
 from inlaid.config import settings_of
 from inlaid.encode.corpus import Corpus, open_corpus
@@ -47,8 +54,10 @@ def run(entry: registry.Entry, words: list[str]) -> None:
     command = f"inlaid {command_name(entry.name)}"
     kind = _options(study, defaults)
     if study.inputs[0].type is Vectors:
-        takes_formulas = any(each.name == "formula" for each in study.inputs)
-        refuse_unquoted(words, command if takes_formulas else "inlaid analogy")
+        if any(each.name == "formula" for each in study.inputs):
+            refuse_unquoted(words, command, options=option_names(kind))
+        else:
+            refuse_unquoted(words, "inlaid analogy")
     options: Any = parse(kind, dashes_kept(words, kind), command, study.summary)
     settings = None
     if study.settings is not None:
@@ -95,10 +104,11 @@ class _Answer:
                 print(self.saved)
 
     def _print_json(self) -> None:
-        if self.inputs:
-            print_json_lines(self.result.to_dict(), self.inputs)
-        else:
+        if not self.inputs:
             print_json(self.result.to_dict())
+            return
+        for answer in answers_of(self.result, self.inputs):
+            print_json_line(answer)
 
 
 def _piped(study: Analysis, options: Any) -> str | None:
@@ -122,7 +132,7 @@ def _answer_lines(study: Analysis, options: Any, named: dict[str, Any], piped: s
             continue
         if options.json:
             with speaking("en"):
-                print_json_lines({piped: line, **result.to_dict()})
+                print_json_line({piped: line, **result.to_dict()})
         else:
             print_rows(result.rows())
             print(flush=True)

@@ -13,9 +13,11 @@ import tyro
 from tyro.conf import Positional
 
 from inlaid import registry
+from inlaid.commands.examples import examples_text
 from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, values_of_group
 from inlaid.commands.parsing import later, parse
 from inlaid.commands.results import print_next
+from inlaid.commands.streams import print_json_line
 from inlaid.commands.terminal import as_typed, listed, print_json, print_rows
 from inlaid.errors import Diverged, SettingError, UnknownName
 from inlaid.locks import short_name
@@ -40,9 +42,7 @@ def classify_command(words: list[str]) -> None:
         )
         print(Message("\nmethods of `inlaid classify train --method METHOD`:"))
         print(listed({entry.name: translated(entry.summary) for entry in registry.entries("classifier")}))
-        print(Message("\nexamples:"))
-        print("  inlaid classify train reviews.tsv -o reviews.classifier")
-        print("  inlaid classify test reviews.classifier others.tsv")
+        print(examples_text("inlaid classify"))
         return
     if name not in COMMANDS:
         known = [Entry("command", each, "", "") for each in COMMANDS]
@@ -245,23 +245,24 @@ def predict(
     Args:
         classifier: a classifier, as `inlaid classify train` wrote it
         texts: the texts; - reads them from standard input, one a line
-        file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
+        file: a file with one text a line, whose labels are passed over, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the texts
         n: labels shown for each text, the most probable first
         model: folder of the model, for a classifier of embedded texts whose model has moved
         json: print JSON lines: text, and labels with their probabilities
     """
     from inlaid.classification import load_classifier
+    from inlaid.feed.labelled import without_labels
     from inlaid.study.use.texts import chunks, shortened, texts_of
 
     if n < 1:
         raise SettingError("n is {n}; expected at least 1.", n=n)
     with drawn() as report:
         loaded = load_classifier(classifier, model=model, report=report)
-        for some in chunks(texts_of(texts, file, field, report), CHUNK):
+        for some in chunks(map(without_labels, texts_of(texts, file, field, report)), CHUNK):
             for text, found in zip(some, loaded.ranked(some, n), strict=True):
                 if json:
-                    print_json({"text": text, "labels": [each._asdict() for each in found]})
+                    print_json_line({"text": text, "labels": [each._asdict() for each in found]})
                     continue
                 cells = [f"{each.label} {each.probability:.4f}" for each in found]
                 print("\t".join([*cells, shortened(text, 60)]))

@@ -4,7 +4,8 @@ vectors, Chinese ones by pinyin."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from tyro.conf import Positional
@@ -14,7 +15,20 @@ from inlaid.commands.parsing import later, parse
 FLAG = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
 TAKES_WORDS = re.compile(r"VECTORS \[?(?:WORD|FIRST|FORMULA|TYPED)\b")
 """How the usage of a command shows that it takes words of the vectors before them."""
+CHOICES = re.compile(r"(--[A-Za-z][\w-]*) \{([\w,.-]+)\}")
 Shell = Literal["bash", "zsh", "fish"]
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What there is to complete."""
+
+    flags: Mapping[str, Sequence[str]]
+    """Command -> its options."""
+    choices: Mapping[str, Sequence[str]]
+    """Option -> its choices."""
+    asking: Sequence[str]
+    """Commands that take words of the vectors before them."""
 
 
 def completion_command(shell: Positional[Shell]) -> str:
@@ -22,8 +36,9 @@ def completion_command(shell: Positional[Shell]) -> str:
 
     After a file of vectors, bash and zsh complete its words, Chinese ones by pinyin, too: pingg to 苹果.
 
-    Put `eval "$(inlaid completion bash)"` into ~/.bashrc, `eval "$(inlaid completion zsh)"` into ~/.zshrc, or
-    `inlaid completion fish | source` into ~/.config/fish/config.fish.
+    Making it takes some seconds, so write it to a file once. bash reads
+    ~/.local/share/bash-completion/completions/inlaid, fish reads ~/.config/fish/completions/inlaid.fish, and
+    for zsh put `source FILE` into ~/.zshrc, after compinit.
 
     Args:
         shell: the shell that reads it
@@ -36,14 +51,27 @@ def run(words: list[str], commands: Sequence[Sequence[str]], help_of: Callable[[
     the help of one."""
     shell = parse(later(completion_command), words, "inlaid completion")()
     helps = {" ".join(command): help_of([*command]) for command in commands}
-    flags = {name: sorted(set(FLAG.findall(help))) for name, help in helps.items()}
-    asking = [name for name, help in helps.items() if TAKES_WORDS.search(" ".join(help.split()))]
-    print(SCRIPTS[str(shell)](flags, asking), end="")
+    offered = Offered(
+        flags={name: sorted(set(FLAG.findall(help))) for name, help in helps.items()},
+        choices=_choices(helps.values()),
+        asking=[name for name, help in helps.items() if TAKES_WORDS.search(" ".join(help.split()))],
+    )
+    print(SCRIPTS[str(shell)](offered), end="")
 
 
-def _bash(flags: Mapping[str, Sequence[str]], asking: Sequence[str]) -> str:
-    """Commands first, then the methods of `train`; after a dash options; after vectors their words, for the
-    commands `asking` about words; otherwise files."""
+def _choices(helps: Iterable[str]) -> dict[str, list[str]]:
+    """Options with choices -> the choices; where they differ between commands, all of them."""
+    found = dict[str, set[str]]()
+    for help in helps:
+        for option, choices in CHOICES.findall(help):
+            found.setdefault(option, set()).update(choices.split(","))
+    return {option: sorted(choices) for option, choices in sorted(found.items())}
+
+
+def _bash(offered: Offered) -> str:
+    """Commands first, then what comes second, such as the methods of `train`; after a dash the options, after
+    an option with choices these, after vectors their words, otherwise files."""
+    flags = offered.flags
     first = sorted({name.partition(" ")[0] for name in flags})
     seconds: dict[str, list[str]] = {}
     for name in flags:
@@ -51,12 +79,15 @@ def _bash(flags: Mapping[str, Sequence[str]], asking: Sequence[str]) -> str:
         if second:
             seconds.setdefault(command, []).append(second)
     cases = "".join(f"    '{name}') flags='{' '.join(each)}' ;;\n" for name, each in flags.items())
+    choice_cases = "".join(
+        f"    {option}) choices='{' '.join(each)}' ;;\n" for option, each in offered.choices.items()
+    )
     second_cases = "".join(f"    '{name}') seconds='{' '.join(each)}' ;;\n" for name, each in seconds.items())
     return f"""_inlaid_words() {{
   [ -e "$1" ] && inlaid complete "$1" "$2" --lang en 2>/dev/null | awk 'NR > 1 {{ print $1 }}'
 }}
 _inlaid() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" flags='' seconds=''
+  local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" flags='' seconds='' choices=''
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '{" ".join(first)} --help --version' -- "$current"))
     return
@@ -70,7 +101,13 @@ _inlaid() {{
   [ -n "$seconds" ] && command="$command ${{COMP_WORDS[2]}}"
   case "$command" in
 {cases}  esac
-  case " {" ".join(asking)} " in *" $command "*)
+  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+{choice_cases}  esac
+  if [ -n "$choices" ]; then
+    COMPREPLY=($(compgen -W "$choices" -- "$current"))
+    return
+  fi
+  case " {" ".join(offered.asking)} " in *" $command "*)
     if [ "$COMP_CWORD" -ge 3 ] && [ -n "$current" ] && [ "${{current#-}}" = "$current" ]; then
       local IFS=$'\\n'
       COMPREPLY=($(_inlaid_words "${{COMP_WORDS[2]}}" "$current"))
@@ -86,24 +123,35 @@ complete -o filenames -F _inlaid inlaid
 """
 
 
-def _zsh(flags: Mapping[str, Sequence[str]], asking: Sequence[str]) -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(flags, asking)}"
+def _zsh(offered: Offered) -> str:
+    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(offered)}"
 
 
-def _fish(flags: Mapping[str, Sequence[str]], asking: Sequence[str]) -> str:
+def _fish(offered: Offered) -> str:
     """Without words: fish keeps only what begins with the letters that were typed."""
+    flags = offered.flags
+    choices = offered.choices
     first = sorted({name.partition(" ")[0] for name in flags})
     lines = [f"complete -c inlaid -n __fish_use_subcommand -f -a '{' '.join(first)}'"]
     for name, each in flags.items():
         seen = " ; and ".join(f"__fish_seen_subcommand_from {word}" for word in name.split())
         command, _, second = name.partition(" ")
         if second:
-            lines.append(f"complete -c inlaid -n '__fish_seen_subcommand_from {command}' -a '{second}'")
-        lines += [f"complete -c inlaid -n '{seen}' -l '{flag.removeprefix('--')}'" for flag in each]
+            alone = f"__fish_seen_subcommand_from {command}; and test (count (commandline -opc)) -eq 2"
+            lines.append(f"complete -c inlaid -n '{alone}' -f -a '{second}'")
+        lines += [
+            f"complete -c inlaid -n '{seen}' -l '{flag.removeprefix('--')}'{_values(flag, choices)}"
+            for flag in each
+        ]
     return "\n".join(lines) + "\n"
 
 
-SCRIPTS: dict[str, Callable[[Mapping[str, Sequence[str]], Sequence[str]], str]] = {
+def _values(flag: str, choices: Mapping[str, Sequence[str]]) -> str:
+    """What fish is told of the values of an option."""
+    return f" -x -a '{' '.join(choices[flag])}'" if flag in choices else ""
+
+
+SCRIPTS: dict[str, Callable[[Offered], str]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,

@@ -180,7 +180,7 @@ def _serve(explorer: Explorer, port: int, *, open: bool) -> None:
     from inlaid.view.explorer.routes import explorer_routes
     from inlaid.view.settings import ServeSettings
 
-    settings = ServeSettings(port=port, access_log=False, reload=0)
+    settings = ServeSettings(port=port, access_log=False, reload=0.0)
     port = server.free_port(settings)
     settings = dataclasses.replace(settings, port=port)
     app = make_app(explorer.spaces, settings, routers=[explorer_routes(explorer)])

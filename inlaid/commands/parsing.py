@@ -17,6 +17,7 @@ import tyro
 
 from inlaid import habits
 from inlaid.commands import translated_help
+from inlaid.commands.examples import examples_text
 from inlaid.commands.half_width import flag_of, half_width, option_names
 from inlaid.commands.terminal import STYLES, places, wrapped
 from inlaid.commands.translated_help import draw_help, read_help
@@ -43,6 +44,8 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         tyro.conf.FlagCreatePairsOff,
     )
     words = half_width(words, kind)
+    if asks_for_help(words):
+        words = ["--help"]  # without the rest, of which tyro would show only what is still to be typed
     _refuse_single_dash(words, option_names(kind), program)
     english = shown_language() == "en"
     shown = _Shown(sys.stdout) if english else translated_help.Plain()
@@ -55,10 +58,17 @@ def parse(kind: Callable[..., T], words: list[str], program: str, description: s
         if not stop.code:
             help = _with_required(shown.getvalue(), kind)
             print(_fitted(help) if english else draw_help(read_help(help)), end="")
+            print(examples_text(program))
             raise
         if refused := _refused_by_settings(stop):
             raise refused from None
         raise _refused(_problem(errors.getvalue(), program, option_names(kind)), program) from None
+
+
+def asks_for_help(words: Sequence[str]) -> bool:
+    """Whether the help is asked for; after -- there is text."""
+    end = words.index("--") if "--" in words else len(words)
+    return not {"-h", "--help"}.isdisjoint(words[:end])
 
 
 def _refused(problem: Message, program: str) -> SettingError:

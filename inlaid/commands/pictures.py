@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from inlaid import registry
+from inlaid.commands.examples import examples_text
 from inlaid.commands.options import OVERWRITE_HELP, config_values, flagged, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.commands.terminal import listed, print_json, print_rows
@@ -25,6 +26,7 @@ def draw_command(words: list[str]) -> None:
         print(Message("pictures:"))
         print(listed({entry.name: translated(entry.summary) for entry in registry.entries("picture")}))
         print(Message("\n`inlaid draw PICTURE --help` lists the settings of one picture."))
+        print(examples_text("inlaid draw"))
         return
     name = words[0]
     kind = registry.find("picture", name)

@@ -8,7 +8,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ PIPE = "-"
 """Standard input among words and texts, standard output for -o; the word itself is typed ' -'."""
 BLOCK = 1 << 20
 SIGNS = ("+", "-", "−", "*", "×")
+SIGNED = re.compile(r"[+−-][^\W\d].+")
+"""A word of a formula with its sign: +woman, -man."""
 
 
 def lines_of_stdin() -> Iterator[str]:
@@ -46,23 +48,37 @@ def with_lines(typed: Sequence[str]) -> tuple[str, ...]:
     return tuple(word for each in typed for word in (lines_of_stdin() if each == PIPE else [each]))
 
 
-def print_json_lines(found: dict[str, Any], inputs: int | None = None) -> None:
-    """JSON on one line; where there is an answer for each of several inputs, a line for each."""
+def answers_of(result: Any, inputs: int) -> Iterable[dict[str, Any]]:
+    """What a result says of each of its inputs; where it cannot be taken apart, one answer for all."""
+    if hasattr(result, "to_dicts"):
+        return result.to_dicts()
+    found = result.to_dict()
     answers = [value for value in found.values() if isinstance(value, list) and len(value) == inputs]
-    for answer in answers[0] if len(answers) == 1 else [found]:
-        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
-        try:
-            text.encode(sys.stdout.encoding or "utf-8")
-        except UnicodeEncodeError:
-            text = json.dumps(answer, allow_nan=False)
-        print(text, flush=True)
+    return answers[0] if len(answers) == 1 else [found]
 
 
-def refuse_unquoted(words: Sequence[str], program: str) -> None:
-    """Raise SettingError for a formula whose words the shell has taken apart: king - man + woman."""
-    typed = list(itertools.takewhile(lambda word: not re.match(r"--?\w", word), words))
+def print_json_line(answer: Any) -> None:
+    """JSON on one line."""
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # a program reads it, and has other codes than a terminal shows
+        text = json.dumps(answer, allow_nan=False)
+    print(text, flush=True)
+
+
+def _is_option(word: str) -> bool:
+    """Whether a word starts an option, and is not one of a formula: -man has one dash and several letters."""
+    return re.match(r"--\w|-\w(?:=|$)", word) is not None
+
+
+def refuse_unquoted(words: Sequence[str], program: str, *, options: Collection[str] | None = None) -> None:
+    """Raise SettingError for a formula whose words the shell has taken apart: king - man + woman. With the
+    names of the options, which may be typed with one dash by mistake, also for king -man +woman."""
+    typed = list(itertools.takewhile(lambda word: not _is_option(word), words))
     formula = typed[1:]  # the file comes first
-    if any(word in SIGNS for word in formula[1:-1]):
+    signed = [word for word in formula[1:] if options and SIGNED.fullmatch(word) and word[1:] not in options]
+    if any(word in SIGNS for word in formula[1:-1]) or (signed and len(formula) > 2):
         raise SettingError(
             'The formula came as {count} words. Quote it: `{program} {file} "{formula}"`.',
             count=len(formula),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from inlaid.marked import Marked
 from inlaid.messages import Message, translated
+from inlaid.notebook import aligned
 from inlaid.report import Note
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _with_marks(line: Any) -> Any:
 def _table(rows: Sequence[Any]) -> Sequence[str]:
     """The lines of a table. In a terminal that is too narrow, wide cells are wrapped or, where there are too
     many columns for that, the table is shown in parts; a program that reads the output gets whole lines."""
-    lines = list(_aligned(rows))
+    lines = list(aligned(rows))
     width = shutil.get_terminal_size().columns
     if not sys.stdout.isatty() or max(map(places, lines), default=0) <= width:
         return lines
@@ -150,7 +151,7 @@ def _table(rows: Sequence[Any]) -> Sequence[str]:
         return in_columns(texts).splitlines()
     parts = list[str]()
     for first, last in _parts(texts, width):
-        parts += ([""] if parts else []) + list(_aligned([row[first:last] for row in texts]))
+        parts += ([""] if parts else []) + list(aligned([row[first:last] for row in texts]))
     return parts
 
 
@@ -211,16 +212,6 @@ def print_json(value: Any) -> None:
     except UnicodeEncodeError:  # a program reads it, and has other codes than a terminal shows
         text = json.dumps(value, indent=2, allow_nan=False)
     print(text)
-
-
-def _aligned(rows: Sequence[Any]) -> Iterator[str]:
-    from rich.cells import cell_len
-
-    rows = [tuple(map(str, row)) for row in rows]
-    widths = [max(map(cell_len, column)) for column in itertools.zip_longest(*rows, fillvalue="")]
-    for row in rows:
-        cells = [cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)]
-        yield "  ".join(cells).rstrip()
 
 
 def words_by_dim(vectors: Any) -> Message:

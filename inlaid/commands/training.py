@@ -12,6 +12,7 @@ import tyro
 
 from inlaid import registry
 from inlaid.commands import results
+from inlaid.commands.examples import examples_text
 from inlaid.commands.options import (
     PAIRS_HELP,
     TEXT_HELP,
@@ -45,6 +46,7 @@ def train_command(words: list[str]) -> None:
         print(Message("methods:"))
         print(listed({entry.name: translated(entry.summary) for entry in registry.entries("method")}))
         print(Message("\n`inlaid train METHOD --help` lists the settings of one method."))
+        print(examples_text("inlaid train"))
         return
     name = words[0]
     kind = registry.find("method", name)

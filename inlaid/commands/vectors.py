@@ -67,7 +67,7 @@ def convert_command(words: list[str]) -> None:
 
 
 def info_command(words: list[str]) -> None:
-    """What a file of vectors, a corpus or a model holds, and where it comes from."""
+    """What a file of vectors, a classifier, a corpus or a model holds, and where it comes from."""
     from inlaid import storage
 
     arg = tyro.conf.arg
@@ -75,7 +75,10 @@ def info_command(words: list[str]) -> None:
     fields: list[Any] = [
         (
             "path",
-            Annotated[Positional[Path], arg(help="a file of vectors, or the folder of a corpus or a model")],
+            Annotated[
+                Positional[Path],
+                arg(help="a file of vectors, a classifier, or the folder of a corpus or a model"),
+            ],
         ),
         *reading_fields(),
         ("json", Annotated[bool, arg(help=json_help)], dataclasses.field(default=False)),

@@ -24,7 +24,8 @@ from inlaid.encode.joining import JOINED, check_record, joining, read_phrases
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError, UnknownName
-from inlaid.messages import option
+from inlaid.messages import Message, option
+from inlaid.notebook import html_of
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
 from inlaid.untrusted import parse_json_part
@@ -32,6 +33,8 @@ from inlaid.values import Values
 
 FILE = "corpus.safetensors"
 TOKENIZER = "tokenizer.json"
+SHOWN = 8
+"""Words that a representation shows."""
 MAX_TOTAL = 1 << 62
 """Tokens of a corpus, at most."""
 OF_WORDS = ("dictionary", "force_dictionary", "hmm", "symbols")
@@ -205,6 +208,30 @@ class Corpus:
     """The subword tokenizer it was encoded with, as Hugging Face's tokenizer.json."""
     opened: arrays.Arrays | None = field(default=None, repr=False)
     """The file that `ids` and `offsets` are in."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self._description()))
+
+    def _repr_html_(self) -> str:
+        return html_of(self._description())
+
+    def _description(self) -> list[Message]:
+        """Its size, how it was tokenized, and its most frequent words."""
+        frequent = np.argsort(-self.vocabulary.counts, kind="stable")[:SHOWN].tolist()
+        some = [self.vocabulary.words[id] for id in frequent]
+        size = Message(
+            "Corpus: {tokens:,} tokens in {sentences:,} sentences, {words:,} words",
+            tokens=len(self.ids),
+            sentences=len(self.offsets) - 1,
+            words=len(self.vocabulary),
+        )
+        tokenizer = self.manifest.get("encoding", {}).get("tokenizer") or Message("not known")
+        more = ", …" if len(self.vocabulary) > SHOWN else ""
+        return [
+            size,
+            Message("tokenizer: {tokenizer}", tokenizer=tokenizer),
+            Message("words: {some}{more}", some=", ".join(some), more=more),
+        ]
 
     def refuse_changed(self) -> None:
         """Raise FormatError if the file was cut or overwritten since it was opened. Loops over a corpus that

@@ -98,6 +98,17 @@ def _lines(file: Any, path: Path) -> Rows:
         yield text.replace(labels[0], "", 1).strip(), labels[0].removeprefix(PREFIX)
 
 
+def without_labels(text: str) -> str:
+    """A text without the labels that a line of fastText has.
+
+    >>> without_labels("__label__sports the text")
+    'the text'
+    """
+    if PREFIX not in text:
+        return text
+    return " ".join(word for word in text.split() if not word.startswith(PREFIX))
+
+
 def _bad_line(path: Path, number: int, labels: list[str]) -> SourceError:
     if len(labels) > 1:
         return SourceError(

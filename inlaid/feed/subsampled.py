@@ -208,15 +208,16 @@ class SubsampledText:
         text = Text(ids, offsets, self.keep, self.window, 0)
         return stream._replace(length=subsample(text, 0, len(ids), 0, random.key_of(0, 0), stream))
 
-    def schedule(self, span: Span) -> Schedule:
+    def schedule(self, span: Span, clock: float = 0.0) -> Schedule:
         passed = span.epoch * self.tokens
         return Schedule(
-            first_learning_rate=self.learning_rate_after(passed + span.start),
-            last_learning_rate=self.learning_rate_after(passed + span.stop),
+            first_learning_rate=self.learning_rate_after(passed + span.start, clock),
+            last_learning_rate=self.learning_rate_after(passed + span.stop, clock),
         )
 
-    def learning_rate_after(self, done: int) -> float:
-        return self.learning_rate * max(1 - done / self.total, FINAL_RATE)
+    def learning_rate_after(self, done: int, clock: float = 0.0) -> float:
+        """It falls with the tokens done, or with the part of the given time that is over, if that is more."""
+        return self.learning_rate * max(1 - max(done / self.total, clock), FINAL_RATE)
 
     def _end(self, start: int) -> int:
         """The last end of a sentence within SPAN tokens; a longer sentence is cut."""

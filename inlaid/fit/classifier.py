@@ -108,6 +108,7 @@ class ClassifierTraining:
     """Steps of gradient descent over labelled texts, in another order in every epoch."""
 
     unit = "texts"
+    clock = 0.0
 
     def __init__(self, settings: NGramClassifier, corpus: LabelledCorpus) -> None:
         self.settings = settings
@@ -168,7 +169,7 @@ class ClassifierTraining:
         return cpu.train(network, self.examples, order, schedule, hidden, shares)
 
     def _learning_rate(self, done: int) -> float:
-        return self.settings.learning_rate * (1 - done / self.total)
+        return self.settings.learning_rate * (1 - min(max(done / self.total, self.clock), 1.0))
 
     @functools.lru_cache(maxsize=1)  # noqa: B019 - one epoch of one training
     def _order(self, epoch: int) -> np.ndarray:

@@ -85,6 +85,7 @@ class SampledTraining(ABC):
     held_out_from = HELD_OUT_EVERY * FEWEST_HELD_OUT
     """Sentences from which some are held out."""
     state: State
+    clock = 0.0
 
     def __init__(self, text: SubsampledText, dim: int, workers: int) -> None:
         self.text = text
@@ -108,12 +109,12 @@ class SampledTraining(ABC):
             sums = np.zeros(2)
             for span in spans[worker::workers]:
                 filled = self.text.read(span, stream)
-                self.train_on(filled, self.text.schedule(span), self.text.shared_negatives, sums)
+                self.train_on(filled, self.text.schedule(span, self.clock), self.text.shared_negatives, sums)
             return sums
 
         sums = sum(in_threads(work, workers), np.zeros(2))
         done = self.text.done_after(spans[-1])
-        figures = {"learning_rate": self.text.learning_rate_after(done)}
+        figures = {"learning_rate": self.text.learning_rate_after(done, self.clock)}
         return Step(done, float(sums[LOSS]), float(sums[PAIRS]), figures)
 
     def held_out_loss(self) -> float | None:

@@ -63,6 +63,14 @@ def _stored(table: np.ndarray | Int8Table) -> dict[str, np.ndarray]:
     return {"table": table}
 
 
+def is_classifier(path: Path) -> bool:
+    """Whether a file says that it is a classifier; it is not verified."""
+    try:
+        return path.is_file() and PART in arrays.open_arrays(path).metadata
+    except (FormatError, OSError):
+        return False
+
+
 def read(path: Path, report: Report = silent) -> Classifier:
     """Read a classifier; every byte is verified."""
     opened = arrays.open_arrays(path)

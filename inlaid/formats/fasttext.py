@@ -1,4 +1,4 @@
-"""fastText's models: .bin read and written, .ftz (quantized) read; memory-mapped, with character n-grams."""
+"""fastText's models: .bin, and quantized .ftz; memory-mapped, with character n-grams."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from inlaid.encode.ngrams import NGrams, NGramTable
-from inlaid.errors import FormatError, SettingError
+from inlaid.errors import FormatError
 from inlaid.formats.binary import MappedTable
 from inlaid.formats.fasttext_model import (
     ENTRY,
@@ -23,8 +24,10 @@ from inlaid.formats.fasttext_model import (
     is_version_0,
     read_model,
 )
+from inlaid.formats.product_quantization import quantized, write_quantized
 from inlaid.formats.reading import ALL, Reading, Start, compressing
 from inlaid.formats.words import accept_words
+from inlaid.messages import Message
 from inlaid.report import Note, Report, counted, silent
 from inlaid.shapes import LazyTable
 from inlaid.vectors import Card, Vectors
@@ -79,22 +82,18 @@ def read(path: Path, reading: Reading = ALL, report: Report = silent) -> Vectors
     return replace(vectors, stored=NGramTable(ngrams, blob, offsets), subwords=ngrams)
 
 
-def check_output(path: Path) -> None:
-    """Raise SettingError if this is the name of a quantized model."""
-    if path.suffix.lower() == ".ftz" or path.stem.lower().endswith(".ftz"):
-        raise SettingError(
-            "{path}: quantized models (.ftz) are read, not written. Write {stem}.bin.",
-            path=path,
-            stem=path.name.split(".")[0],
-        )
+def _is_quantized(path: Path) -> bool:
+    """Whether this is the name of a quantized model, .ftz or .ftz.gz."""
+    return path.suffix.lower() == ".ftz" or path.stem.lower().endswith(".ftz")
 
 
 def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
-    """A .bin that fastText loads. What the file needs and the vectors lack is filled in, with a note."""
-    check_output(path)
+    """A .bin or a quantized .ftz that fastText loads. What the file needs and the vectors lack is filled in,
+    with a note; a .ftz, of an eighth of the size, says what it costs."""
     words = vectors.words.all_bytes()
     _refuse_zero_bytes(words)
-    ngrams = _writable_ngrams(vectors, report)
+    is_small = _is_quantized(path)
+    ngrams = _writable_ngrams(vectors, report, pruned=is_small)
     counts = _counts(vectors, report)
     if vectors.contexts is None:
         report(
@@ -105,19 +104,65 @@ def write(vectors: Vectors, path: Path, report: Report = silent) -> None:
             )
         )
     inputs = [vectors.stored] if ngrams is None else [ngrams.own, ngrams.buckets]
+    write_matrix = _write_quantized if is_small else _write_matrix
     with compressing(path) as file:
         file.write(_header(vectors, ngrams, counts))
         entries = zip(words, counts.tolist(), strict=True)
         file.write(b"".join(word + b"\0" + ENTRY.pack(count, 0) for word, count in entries))
-        for stage, tables in (
-            ("writing the input matrix", inputs),
-            ("writing the output matrix", [vectors.contexts]),
-        ):
-            rows = sum(len(vectors) if table is None else table.shape[0] for table in tables)
-            file.write(struct.pack("<?2q", False, rows, vectors.dim))
-            blocks = _blocks(tables, len(vectors), vectors.dim)
-            for block in counted(blocks, stage, unit="blocks", report=report):
-                file.write(np.ascontiguousarray(block, "<f4").data)
+        file.write(_kept_buckets(ngrams))
+        write_matrix(file, inputs, vectors, Message("writing the input matrix"), report)
+        write_matrix(file, [vectors.contexts], vectors, Message("writing the output matrix"), report)
+
+
+Tables = Sequence[np.ndarray | LazyTable | None]
+
+
+def _write_matrix(file: Any, tables: Tables, vectors: Vectors, stage: Message, report: Report) -> None:
+    file.write(struct.pack("<?2q", False, _rows(tables, vectors), vectors.dim))
+    blocks = _blocks(tables, len(vectors), vectors.dim)
+    for block in counted(blocks, stage.in_language("en"), unit="blocks", report=report):
+        file.write(np.ascontiguousarray(block, "<f4").data)
+
+
+def _write_quantized(file: Any, tables: Tables, vectors: Vectors, stage: Message, report: Report) -> None:
+    """A matrix in an eighth of the size, with a note of how near its rows stay."""
+
+    def blocks() -> Iterator[np.ndarray]:
+        return _blocks(tables, len(vectors), vectors.dim)
+
+    named = stage.in_language("en")
+    table = quantized(lambda: counted(blocks(), named, unit="blocks", report=report), _rows(tables, vectors))
+    file.write(b"\x01")
+    write_quantized(file, table)
+    if tables[0] is None:
+        return
+    nearness = _mean_cosine(next(blocks()), table.rows(np.arange(min(len(vectors), BLOCK))))
+    report(
+        Note(
+            "{stage}, quantized: the rows of words have a mean cosine of {cosine:.3f} with what they were.",
+            stage=stage,
+            cosine=nearness,
+        )
+    )
+
+
+def _mean_cosine(rows: np.ndarray, others: np.ndarray) -> float:
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(others, axis=1)
+    products = np.einsum("wd,wd->w", rows, others)
+    some = lengths > 0
+    return float((products[some] / lengths[some]).mean()) if some.any() else 1.0
+
+
+def _rows(tables: Tables, vectors: Vectors) -> int:
+    return sum(len(vectors) if table is None else table.shape[0] for table in tables)
+
+
+def _kept_buckets(ngrams: NGrams | None) -> bytes:
+    """(bucket, row) of each bucket with a row, where not all have one."""
+    if ngrams is None or ngrams.kept is None:
+        return b""
+    pairs = np.stack([ngrams.kept, np.arange(len(ngrams.kept))], axis=1)
+    return pairs.astype("<i4").tobytes()
 
 
 def _ngrams(model: FastTextModel, rows: slice | np.ndarray) -> NGrams:
@@ -158,21 +203,21 @@ def _counts(vectors: Vectors, report: Report) -> np.ndarray:
     return np.arange(len(vectors), 0, -1)
 
 
-def _writable_ngrams(vectors: Vectors, report: Report) -> NGrams | None:
-    """The n-grams with a row for every bucket, if a .bin can hold them."""
+def _writable_ngrams(vectors: Vectors, report: Report, *, pruned: bool) -> NGrams | None:
+    """The n-grams as a file can hold them: a .bin has a row for every bucket, a .ftz may be pruned."""
     ngrams = vectors.subwords
     if ngrams is None:
         return None
     if not isinstance(ngrams, NGrams):
         report(
             Note(
-                "Out-of-vocabulary words get their vectors from {kind}, which a .bin cannot hold: only the "
-                "words of the vocabulary are written.",
+                "Out-of-vocabulary words get their vectors from {kind}, which this format cannot hold: only "
+                "the words of the vocabulary are written.",
                 kind=type(ngrams).__name__,
             )
         )
         return None
-    if not ngrams.has_rows_for(vectors.words):
+    if not pruned and not ngrams.has_rows_for(vectors.words):
         report(
             Note(
                 "Most n-grams of these vectors were pruned, which a .bin cannot hold: only the words of the "
@@ -186,6 +231,8 @@ def _writable_ngrams(vectors: Vectors, report: Report) -> NGrams | None:
             words=len(vectors),
             rows=ngrams.own.shape[0],
         )
+    if pruned:
+        return ngrams
     if ngrams.kept is not None:
         report(
             Note(
@@ -213,11 +260,11 @@ def _header(vectors: Vectors, ngrams: NGrams | None, counts: np.ndarray) -> byte
     values = [settings[name] for name in SETTINGS]
     start = struct.pack("<14id", MAGIC, VERSION, *values, SUBSAMPLE)
     labels = 0
-    not_pruned = -1
-    return start + struct.pack("<3i2q", len(vectors), len(vectors), labels, int(counts.sum()), not_pruned)
+    pruned = -1 if ngrams is None or ngrams.kept is None else len(ngrams.kept)
+    return start + struct.pack("<3i2q", len(vectors), len(vectors), labels, int(counts.sum()), pruned)
 
 
-def _blocks(tables: Sequence[np.ndarray | LazyTable | None], words: int, dim: int) -> Iterator[np.ndarray]:
+def _blocks(tables: Tables, words: int, dim: int) -> Iterator[np.ndarray]:
     """The rows of some tables in order, a block at a time; None is a row of zeros for each word."""
     for table in tables:
         rows = words if table is None else table.shape[0]

@@ -83,6 +83,12 @@ def _vectors(opened: arrays.Arrays, report: Report) -> Vectors:
 
 def _expect(opened: arrays.Arrays) -> None:
     """What the arrays of vectors must be."""
+    if "classifier" in opened.metadata:
+        raise FormatError(
+            "{path} is a classifier; expected a file of vectors. `inlaid info` shows what it is, "
+            "`inlaid classify predict` uses it.",
+            path=opened.path,
+        )
     if "card" not in opened.metadata:
         raise FormatError(
             "{path}: has no card; expected a file of vectors. A corpus or a checkpoint is not one.",

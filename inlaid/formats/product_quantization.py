@@ -1,13 +1,16 @@
 """Product quantization: the compressed tables of fastText's .ftz models (Jégou et al. 2011).
 
-A row is cut into parts; each part is stored as the number of the nearest of 256 centroids.
+A row is cut into parts; each part is stored as the number of the nearest of 256 centroids. Rows are scaled to
+length 1 first, and their lengths are quantized in the same way, so that long and short rows lose as little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +21,14 @@ from inlaid.untrusted import check_ratio
 
 CENTROIDS = 256
 """Centroids of each part."""
+WIDTH = 2
+"""Components of a part that is written, as fastText writes them: an eighth of the size."""
+SAMPLE = 1 << 14
+"""Rows that the centroids are learned from, spread over the table."""
+ROUNDS = 15
+"""Rounds of k-means."""
+BLOCK = 1 << 13
+"""Rows that are assigned at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +60,79 @@ class ProductQuantizedTable:
     def __getitem__(self, ids: slice | np.ndarray) -> ProductQuantizedTable:
         lengths = None if self.lengths is None else self.lengths[ids]
         return ProductQuantizedTable(self.codes[ids], self.centroids, lengths, self.scales)
+
+
+def quantized(blocks: Callable[[], Iterable[np.ndarray]], rows: int) -> ProductQuantizedTable:
+    """A table quantized; `blocks` gives its rows, a block at a time, and is called twice."""
+    every = -(-rows // SAMPLE)
+    sampled = np.concatenate([block[_first(start, every) :: every] for start, block in _numbered(blocks())])
+    lengths = np.linalg.norm(sampled, axis=1, keepdims=True)
+    directions = sampled / np.where(lengths == 0, 1, lengths)
+    bounds = [*range(0, sampled.shape[1], WIDTH), sampled.shape[1]]
+    centroids = [_centroids(directions[:, start:stop]) for start, stop in pairwise(bounds)]
+    scales = _centroids(lengths)
+    codes = np.empty((rows, len(centroids)), np.uint8)
+    length_codes = np.empty(rows, np.uint8)
+    for start, block in _numbered(blocks()):
+        of_block = np.linalg.norm(block, axis=1, keepdims=True)
+        scaled = block / np.where(of_block == 0, 1, of_block)
+        stop = start + len(block)
+        for part, (low, high) in enumerate(pairwise(bounds)):
+            codes[start:stop, part] = _nearest(scaled[:, low:high], centroids[part])
+        length_codes[start:stop] = _nearest(of_block, scales)
+    return ProductQuantizedTable(codes, centroids, length_codes, scales[:, 0])
+
+
+def _numbered(blocks: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
+    """Blocks of float32, each with the number of its first row."""
+    start = 0
+    for block in blocks:
+        yield start, np.asarray(block, np.float32)
+        start += len(block)
+
+
+def _first(start: int, every: int) -> int:
+    """The first row of a block that is among every n-th row of the table."""
+    return -start % every
+
+
+def _centroids(points: np.ndarray) -> np.ndarray:
+    """256 centroids of some points, by k-means; where points are fewer, some centroids are the same."""
+    random = np.random.Generator(np.random.Philox(1))
+    found = np.resize(points[random.permutation(len(points))[:CENTROIDS]], (CENTROIDS, points.shape[1]))
+    for _ in range(ROUNDS):
+        nearest = _nearest(points, found)
+        counts = np.bincount(nearest, minlength=CENTROIDS)
+        sums = [np.bincount(nearest, column, CENTROIDS) for column in points.T]
+        used = counts > 0
+        found[used] = (np.stack(sums, axis=1)[used] / counts[used, None]).astype(np.float32)
+    return found
+
+
+def _nearest(points: np.ndarray, centroids: np.ndarray) -> np.ndarray:
+    """The number of the nearest centroid of each point."""
+    offsets = (centroids**2).sum(axis=1) / 2
+    found = np.empty(len(points), np.uint8)
+    for start in range(0, len(points), BLOCK):
+        found[start : start + BLOCK] = (offsets - points[start : start + BLOCK] @ centroids.T).argmin(axis=1)
+    return found
+
+
+def write_quantized(file: Any, table: ProductQuantizedTable) -> None:
+    """What `read_quantized` reads."""
+    assert table.lengths is not None, "a table that `quantized` made has lengths"
+    rows, dim = table.shape
+    file.write(struct.pack("<?2qi", True, rows, dim, table.codes.size))
+    file.write(table.codes.tobytes())
+    _write_centroids(file, table.centroids, dim)
+    file.write(table.lengths.tobytes())
+    _write_centroids(file, [table.scales[:, None]], 1)
+
+
+def _write_centroids(file: Any, centroids: Sequence[np.ndarray], dim: int) -> None:
+    file.write(struct.pack("<4i", dim, len(centroids), centroids[0].shape[1], centroids[-1].shape[1]))
+    for part in centroids:
+        file.write(np.ascontiguousarray(part, "<f4").tobytes())
 
 
 def read_quantized(reader: BinaryReader, matrix: Message, rows: int, dim: int) -> ProductQuantizedTable:

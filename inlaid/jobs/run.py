@@ -24,7 +24,7 @@ from inlaid.jobs import checkpoint
 from inlaid.jobs.guard import FiniteCheck, checks_since_best, interruptions
 from inlaid.jobs.safety import Process, Safety
 from inlaid.jobs.state import Snapshot
-from inlaid.jobs.training import HoldsOut, Queued, Step, Training
+from inlaid.jobs.training import FollowsClock, HoldsOut, Queued, Step, Training
 from inlaid.jobs.trial import Speed
 from inlaid.memory import available_memory
 from inlaid.messages import Message
@@ -147,13 +147,22 @@ class _Run:
             return "stopped early"
         if self.caught:
             return "interrupted"
-        if self.safety.minutes is not None and self.progress.seconds >= 60 * self.safety.minutes:
-            return "out of time"
+        if self._clock() >= 1:  # a schedule that follows the clock has come to its end
+            return "finished" if isinstance(self.training, FollowsClock) else "out of time"
         return None
+
+    def _clock(self) -> float:
+        """The part of the given time that is over; 0 without a limit."""
+        if self.safety.minutes is None:
+            return 0.0
+        seconds = 60 * self.safety.minutes
+        return self.progress.seconds / seconds if seconds else 1.0
 
     def _step(self) -> None:
         before = self.progress.done
         total = self.training.total
+        if isinstance(self.training, FollowsClock):
+            self.training.clock = self._clock()
         step = self.training.step(before)
         if not before < step.done <= total:
             if self.resumed_from is not None:
@@ -346,7 +355,7 @@ class _Run:
         return Outcome(
             reason=reason,
             done=self.progress.done,
-            total=self.training.total,
+            total=self.progress.done if reason == "finished" else self.training.total,
             kept=kept,
             unit=self.training.unit,
             seconds=self.progress.seconds,

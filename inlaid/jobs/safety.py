@@ -24,7 +24,8 @@ class Safety:
     """Stop early after this many checks without a lower held-out loss, one check every 5 % of the run; the
     best state is kept."""
     minutes: Annotated[float | None, Range(0), Needs("steps")] = None
-    """Train for this many minutes: the number of epochs is chosen to fit, whatever `epochs` says."""
+    """Train for this many minutes: the number of epochs is chosen to fit, whatever `epochs` says, and the
+    learning rate is at its end when the time is."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -140,6 +140,15 @@ class HoldsOut(Protocol):
 
 
 @runtime_checkable
+class FollowsClock(Protocol):
+    """A training whose learning rate can fall with the clock, so that a run with a limit of time ends at the
+    end of its schedule."""
+
+    clock: float
+    """The part of the given time that is over, from 0 to 1. The schedule is never less far than that."""
+
+
+@runtime_checkable
 class HasData(Protocol):
     """A training that keeps co-occurrence counts in memory beside its state."""
 

@@ -35,9 +35,10 @@ name `inlaid.neighbors`. The contract:
   the rows.
 - What names files of this machine, or is about them, is named by `@local_only("tasks", "charset")` below
   `@analysis`; a server does not offer it to clients. What is typed Path or Corpus is known to be such.
-- The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs.
+- The docstring's first paragraph is the help of the command; an `Args:` section explains the inputs, and an
+  `Examples:` section has two commands.
 - The result is a frozen dataclass with `rows()`, for a terminal, and `to_dict()`, for JSON (see `Result`).
-  Notebooks show the rows too.
+  Python's prompt and notebooks show the rows too.
 - Annotations are resolved when the function is decorated, so its types are defined above it.
 """
 
@@ -62,7 +63,7 @@ from inlaid.errors import SettingError
 from inlaid.marked import Marked
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
-from inlaid.notebook import html_of
+from inlaid.notebook import html_of, text_of
 from inlaid.progress import shows_progress
 from inlaid.report import Report, automatic, silent
 from inlaid.vectors import Vectors
@@ -136,6 +137,8 @@ class Analysis:
     """The decorated function."""
     summary: str
     """The first paragraph of its docstring."""
+    examples: tuple[str, ...]
+    """The lines of its docstring that show what to type."""
     inputs: tuple[Input, ...]
     settings: type | None
     """The dataclass of its settings; None where it has none."""
@@ -190,12 +193,13 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
             return function(*inputs, **inputs_by_name)
         return function(*inputs, **named)
 
-    _show_in_notebooks(hints.get("return"))
+    _show_rows(hints.get("return"))
     typing.cast("Any", called).__signature__ = _signature(function, kind)
     typing.cast("Any", called).analysis = Analysis(
         name=function.__name__,
         function=called,
         summary=_summary(function),
+        examples=_examples(function),
         inputs=declared,
         settings=kind,
         variadic=variadic,
@@ -208,16 +212,25 @@ def analysis(function: Callable[..., R]) -> Callable[..., R]:
     return called
 
 
-def _show_in_notebooks(returned: Any) -> None:
-    """Give the classes of results the HTML that notebooks ask for, made of their rows; a class that has its
-    own keeps it."""
+def _show_rows(returned: Any) -> None:
+    """Let the classes of results show their rows, at Python's prompt and in notebooks. A class that has HTML
+    of its own keeps it, and a number stays one at the prompt."""
     for kind in _members(returned):
-        if isinstance(kind, type) and hasattr(kind, "rows") and not hasattr(kind, "_repr_html_"):
-            typing.cast("Any", kind)._repr_html_ = _html
+        if not isinstance(kind, type) or not hasattr(kind, "rows"):
+            continue
+        shown = typing.cast("Any", kind)
+        if not hasattr(kind, "_repr_html_"):
+            shown._repr_html_ = _html
+        if dataclasses.is_dataclass(kind):
+            shown.__repr__ = _text
 
 
 def _html(result: Result) -> str:
     return html_of(result.rows())
+
+
+def _text(result: Result) -> str:
+    return text_of(result.rows()) or f"{type(result).__name__}()"
 
 
 def analysis_of(function: Any) -> Analysis:
@@ -344,6 +357,12 @@ def _members(hint: Any) -> list[Any]:
 def _summary(function: Callable[..., Any]) -> str:
     paragraph = inspect.cleandoc(function.__doc__ or "").split("\n\n")[0]
     return " ".join(paragraph.split())
+
+
+def _examples(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The `Examples:` section of a docstring, line by line."""
+    _, _, section = inspect.cleandoc(function.__doc__ or "").partition("\nExamples:\n")
+    return tuple(line.strip() for line in section.splitlines() if line.strip())
 
 
 def _argument_docs(function: Callable[..., Any]) -> dict[str, str]:

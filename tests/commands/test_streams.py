@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,6 +88,31 @@ def test_a_formula_without_quotes_says_quote_it(file: str, typed: Typed):
         assert advice in typed(command, file, "king", "-", "man", "+", "woman", code=2)
 
 
+def test_a_formula_whose_signs_touch_its_words_says_quote_it(file: str, typed: Typed):
+    assert 'Quote it: `inlaid analogy v.inlaid "king -man +woman"`.' in typed(
+        "analogy", file, "king", "-man", "+woman", code=2
+    )
+    assert "-top is called --top here" in typed("analogy", file, "king", "-top", "3", code=2)
+
+
+def test_embedded_lines_are_a_line_of_json_each(file: str, pipe: Any, typed: Typed):
+    pipe("king man\nzzz\nqueen\n")
+    lines = [json.loads(line) for line in typed("embed", file, "-", "--json").splitlines()]
+    assert [(line["number"], line["text"]) for line in lines] == [(0, "king man"), (1, "zzz"), (2, "queen")]
+    assert lines[1]["vector"] is None
+    assert len(lines[0]["vector"]) == 3
+
+
+def test_standard_output_takes_no_output_that_is_replaced_as_a_whole(file: str, typed: Typed):
+    Path("text.txt").write_text("a b c\n" * 100, "utf-8")
+    for words in (
+        ["train", "ppmi", "text.txt", "-o", "-", "--format", "glove"],
+        ["corpus", "text.txt", "-o", "-"],
+    ):
+        assert "- is standard output, and this needs a file." in typed(*words, code=2)
+    assert not Path("-").exists()
+
+
 def program(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, "-m", "inlaid", *words], input=given, capture_output=True)
 
@@ -149,6 +175,10 @@ def test_bash_completes_commands_methods_options_and_files(file: str, typed: Typ
     assert completed(script, "inlaid", "train", "ppmi", "--learning") == []
     assert completed(script, "inlaid", "neighbors", "v.") == ["v.inlaid"]
     assert "--skip-oov" in completed(script, "inlaid", "neighbors", "v.inlaid", "--")
+    assert completed(script, "inlaid", "neighbors", "v.inlaid", "--by", "c") == ["cosine", "csls"]
+    assert completed(script, "inlaid", "classify", "pre") == ["predict"]
+    assert completed(script, "inlaid", "draw", "rot") == ["rotary"]
+    assert completed(script, "inlaid", "completion", "f") == ["fish"]
 
 
 def test_bash_completes_words_by_pinyin(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -165,10 +195,40 @@ def test_bash_completes_words_by_pinyin(typed: Typed, tmp_path: Path, monkeypatc
     assert completed(script, "inlaid", "similarity", "v.inlaid", "v.") == ["v.inlaid"]
 
 
-def test_other_shells_get_theirs(typed: Typed):
-    assert typed("completion", "zsh").startswith("autoload -U +X bashcompinit")
-    fish = typed("completion", "fish")
-    assert "complete -c inlaid -n '__fish_seen_subcommand_from neighbors' -l 'skip-oov'" in fish
+def test_zsh_reads_its_script(typed: Typed, tmp_path: Path):
+    script = tmp_path / "inlaid.zsh"
+    script.write_text(typed("completion", "zsh"), "utf-8")
+    assert script.read_text("utf-8").startswith("autoload -U +X bashcompinit")
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    code = f"autoload -Uz compinit && compinit -u -D; source {script}; print -r -- $_comps[inlaid]"
+    ended = subprocess.run(["zsh", "-f", "-c", code], capture_output=True, text=True, check=True)
+    assert "_inlaid inlaid" in ended.stdout or "_bash_complete" in ended.stdout
+    assert not ended.stderr
+
+
+def test_fish_completes_commands_methods_and_choices(typed: Typed, tmp_path: Path):
+    script = tmp_path / "inlaid.fish"
+    script.write_text(typed("completion", "fish"), "utf-8")
+    assert "complete -c inlaid -n '__fish_seen_subcommand_from neighbors' -l 'skip-oov'" in script.read_text(
+        "utf-8"
+    )
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    offered = {
+        "inlaid neigh": ["neighbors"],
+        "inlaid train s": ["sgns"],
+        "inlaid neighbors v --by ": ["cosine", "csls", "frequency"],
+    }
+    for line, expected in offered.items():
+        code = f"source {script}; complete -C '{line}'"
+        ended = subprocess.run(
+            ["fish", "--no-config", "-c", code], capture_output=True, text=True, check=True
+        )
+        assert [each.split("\t")[0] for each in ended.stdout.splitlines()] == expected
+
+
+def test_what_is_no_shell_is_refused(typed: Typed):
     assert "expected one of" in typed("completion", "tcsh", code=2)
 
 

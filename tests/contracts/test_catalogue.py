@@ -91,7 +91,8 @@ def test_help_in_chinese(words: list[str], typed: Any):
     assert [line for line in lines if places(line) > COLUMNS] == []
     framed = [line for line in lines if line.startswith(("│", "╭", "╰"))]
     assert {places(line) for line in framed} <= {COLUMNS}
-    prose = " ".join(CODE.sub(" ", re.sub("[│╭╰─╮╯]", " ", shown)).split())
+    explained = shown.partition("\n示例：")[0]
+    prose = " ".join(CODE.sub(" ", re.sub("[│╭╰─╮╯]", " ", explained)).split())
     assert ENGLISH.findall(prose) == []
 
 

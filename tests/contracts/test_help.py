@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,8 @@ HELP = [
     *([name, "--help"] for name in COMMANDS),
     *(["train", entry.name, "--help"] for entry in registry.entries("method")),
 ]
+SLOW = ("demo", "tour", "completion")
+"""Commands that need no file, and take long."""
 STYLES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 """Colours and movements of the cursor."""
 
@@ -50,6 +53,29 @@ def test_help_without_a_terminal(words: list[str], typed: Any, monkeypatch: pyte
     assert not re.search(r"\(default:[\s│]*(None|True|False)?\)", shown.out)
     assert not re.search(r"--\S+ [A-Z]+[\s│]*\(default", shown.out), "an option without help"
     assert len({len(line) for line in shown.out.splitlines() if line.startswith(("│", "╭"))}) <= 1
+
+
+@pytest.mark.parametrize("words", HELP[1:], ids=" ".join)
+def test_help_ends_with_two_examples(
+    words: list[str], typed: Any, tmp_path: Path, monkeypatch: Any, capsys: Any
+):
+    """Each is a command whose options exist: in an empty folder it fails for want of its files, or works."""
+    monkeypatch.chdir(tmp_path)
+    for language in ("en", "zh"):
+        shown = typed(*words, "--lang", language).out
+        listed = shown.partition("\nexamples:\n" if language == "en" else "\n示例：\n")[2].splitlines()
+        assert len(listed) == 2
+    for line in listed:
+        assert line.startswith(f"  inlaid {words[0]}")
+        example = shlex.split(line.partition(" | ")[0].partition(" < ")[0].partition(" > ")[0])[1:]
+        if example[0] in SLOW or "-" in example:
+            continue
+        cli.main(example)
+        assert "lists all options" not in capsys.readouterr().err
+
+
+def test_help_is_whole_where_the_inputs_are_typed_already(typed: Any):
+    assert typed("neighbors", "v.inlaid", "king", "--help").out == typed("neighbors", "--help").out
 
 
 def test_the_help_of_a_setting_is_one_paragraph(typed: Any, monkeypatch: pytest.MonkeyPatch):

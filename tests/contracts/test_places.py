@@ -285,7 +285,6 @@ class TestTheFormatIsSettledFirst:
         [
             ("v.foo", "no format has this suffix"),
             ("v.txt", "files of glove, word2vec-text end in .txt"),
-            ("v.ftz", "quantized models"),
             ("v.vec.zst", "can be written as .gz or .xz; found .zst"),
             ("v.inlaid.gz", "this format is not compressed. Leave out .gz"),
         ],

@@ -47,6 +47,8 @@ def test_every_word_is_read_once_an_epoch_and_no_sentence_is_cut(text: Subsample
 def test_the_learning_rate_decays_linearly(text: SubsampledText):
     rates = [text.learning_rate_after(done) for done in (0, text.total // 2, text.total)]
     np.testing.assert_allclose(rates, [0.025, 0.0125, 0.025e-4], rtol=1e-4)
+    by_clock = [text.learning_rate_after(text.total // 2, clock) for clock in (0.2, 0.75, 1.0)]
+    np.testing.assert_allclose(by_clock, [0.0125, 0.00625, 0.025e-4], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import gzip
 import struct
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import inlaid
 from inlaid.encode.ngrams import NGrams, NGramTable
 from inlaid.encode.vocabulary import Words
-from inlaid.errors import FormatError, InlaidError, SettingError
+from inlaid.errors import FormatError, InlaidError
 from inlaid.formats import fasttext
 from inlaid.formats.reading import Reading, Start
 from inlaid.report import Note
@@ -120,9 +121,52 @@ def test_vectors_without_ngrams_counts_or_contexts(tmp_path: Path):
     assert found.counts.tolist() == [2, 1]
 
 
+def planted(words: int = 600, dim: int = 9) -> Vectors:
+    """Words in three groups, whose rows are near each other, with n-grams of which some have a row."""
+    random = np.random.default_rng(1)
+    own = (np.arange(words)[:, None] % 3 == np.arange(dim) % 3) + 0.1 * random.standard_normal((words, dim))
+    kept = np.arange(0, 5000, 7, dtype=np.int32)
+    buckets = 0.1 * random.standard_normal((len(kept), dim)).astype(np.float32)
+    ngrams = NGrams(own=own.astype(np.float32), buckets=buckets, size=5000, min_n=3, max_n=5, kept=kept)
+    names = [f"word{number}" for number in range(words)]
+    blob = np.frombuffer("".join(names).encode(), np.uint8)
+    table = NGramTable(ngrams, blob, np.cumsum([0, *map(len, names)]))
+    counts = np.arange(words, 0, -1)
+    return Vectors(Words.of(names), table, counts, contexts=own.astype(np.float32), subwords=ngrams)
+
+
+def test_a_quantized_model_is_small_and_near(tmp_path: Path):
+    vectors = planted()
+    notes = list[Any]()
+    fasttext.write(vectors, tmp_path / "v.ftz", notes.append)
+    fasttext.write(vectors, tmp_path / "again.ftz")
+    assert (tmp_path / "v.ftz").read_bytes() == (tmp_path / "again.ftz").read_bytes()
+    measured = [note.values["cosine"] for note in notes if isinstance(note, Note)]
+    assert len(measured) == 2
+    assert min(measured) > 0.98
+    found = fasttext.read(tmp_path / "v.ftz")
+    assert list(found) == list(vectors)
+    assert found.counts is not None
+    assert found.counts.tolist() == vectors.counts.tolist()  # pyright: ignore[reportOptionalMemberAccess]
+    cosines = [
+        float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
+        for one, two in zip(found.table, vectors.table, strict=True)
+    ]
+    assert np.mean(cosines) == pytest.approx(measured[0], abs=0.01)
+    assert found.contexts is not None
+    unseen = vectors.get("wordless")
+    assert np.linalg.norm(found["wordless"] - unseen) < 0.3 * np.linalg.norm(unseen)
+
+
+def test_few_rows_are_quantized_without_loss(vectors: Vectors, tmp_path: Path):
+    """Where there are no more rows than centroids, each is its own centroid."""
+    notes = list[Any]()
+    few = vectors.select(list(vectors)[:3])
+    fasttext.write(few, tmp_path / "v.ftz", notes.append)
+    np.testing.assert_allclose(fasttext.read(tmp_path / "v.ftz").table, few.table, atol=1e-4)
+
+
 def test_what_cannot_be_written(vectors: Vectors, tmp_path: Path):
-    with pytest.raises(SettingError, match=r"quantized models \(.ftz\) are read, not written"):
-        fasttext.write(vectors, tmp_path / "v.ftz")
     with pytest.raises(FormatError, match="zero byte"):
         fasttext.write(Vectors.of(["a\0b"], [[1.0]]), tmp_path / "v.bin")
     assert not list(tmp_path.iterdir())

@@ -186,6 +186,26 @@ def test_it_runs_in_a_thread_too(toy: ModuleType, expected: bytes):
     assert work.bytes() == expected
 
 
+def test_a_schedule_that_follows_the_clock_ends_with_the_time(toy: ModuleType):
+    clocks = list[float]()
+
+    class Clocked(toy.Toy):
+        clock = 0.0
+
+        def step(self, done: int) -> Step:
+            clocks.append(self.clock)
+            return super().step(done)
+
+    outcome = run(Clocked(10_000, pause=0.002), Safety(minutes=0.002), toy.identity())
+    assert (outcome.finished, outcome.done) == (True, outcome.total)
+    assert outcome.done < 10_000
+    assert clocks == sorted(clocks)
+    assert 0.8 < clocks[-1] < 1
+    without_limit = Clocked(20)
+    assert run(without_limit, Safety(), toy.identity()).finished
+    assert without_limit.clock == 0
+
+
 def test_out_of_time(tmp_path: Path, toy: ModuleType, expected: bytes):
     work = toy.Toy(pause=0.005)
     outcome = run(work, Safety(minutes=0.001, checkpoint=tmp_path / "c"), toy.identity())

@@ -69,6 +69,7 @@ class NetworkTraining:
     unit = UNIT
     held_out_from = HELD_OUT_FROM
     """Sentences from which some are held out."""
+    clock = 0.0
 
     def __init__(
         self,
@@ -101,7 +102,8 @@ class NetworkTraining:
         for: nothing here reads a number from it."""
         place = self._place(done)
         number = place.epoch * self.steps_per_epoch + place.first // self.settings.accumulate
-        learning_rate = self.settings.learning_rate_at(number, self.settings.epochs * self.steps_per_epoch)
+        steps = self.settings.epochs * self.steps_per_epoch
+        learning_rate = self.settings.learning_rate_at(max(number, int(self.clock * steps)), steps)
         batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
         self.network.train()
         self.optimizers.sparse_gradients(True)

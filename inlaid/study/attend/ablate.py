@@ -185,6 +185,10 @@ def ablate(
         file: a file with one sentence a line to measure the loss on; the embedded world when not given. A
             seq2seq without a file is measured on the world's translations, otherwise on its own answers
         output: also write a picture (.png) or a page (.html)
+
+    Examples:
+        inlaid ablate model --layer 2 --head 1
+        inlaid ablate model --file texts.txt -o ablation.png
     """
     settings = settings or AblateSettings()
     loaded = with_attention(model)

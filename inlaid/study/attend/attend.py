@@ -192,6 +192,10 @@ def attend(
         target: for a seq2seq, what its decoder has read, such as a translation; its own when not given
         dictionary: words for the segmenter of Chinese: files with one a line, words, or both
         output: also write a picture (.png), or a page (.html) to choose layers and heads in
+
+    Examples:
+        inlaid attend model "The cat sat on the mat."
+        inlaid attend model 猫坐在垫子上。 --layer 2 --head 1 -o attention.html
     """
     settings = settings or AttendSettings()
     loaded = with_attention(model)

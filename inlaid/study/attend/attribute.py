@@ -173,6 +173,10 @@ def attribute(
         target: for a seq2seq, the beginning of its answer; the next token is the prediction
         dictionary: words for the segmenter of Chinese: files with one a line, words, or both
         output: also write a picture (.png) or a page (.html)
+
+    Examples:
+        inlaid attribute model "I like to eat [MASK]."
+        inlaid attribute model 我喜欢吃[MASK]。 -o attribution.html
     """
     settings = settings or AttributeSettings()
     loaded = with_attention(model)

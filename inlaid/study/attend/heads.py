@@ -50,6 +50,10 @@ def heads(
         model: the folder of a model with attention; of a seq2seq, --part says which attention
         text: a file with one sentence a line, or world: the embedded world
         output: also write a picture (.png) or a page (.html)
+
+    Examples:
+        inlaid heads model
+        inlaid heads model --text text.txt --language zh -o heads.png
     """
     settings = settings or HeadsSettings()
     loaded = with_attention(model)

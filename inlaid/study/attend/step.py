@@ -159,6 +159,10 @@ def attend_step(
         word: the word that attends, or its number: [2]; of several tokens the last one
         dictionary: words for the segmenter of Chinese: files with one a line, words, or both
         output: also write a picture (.png) or a page (.html)
+
+    Examples:
+        inlaid attend-step model "The cat sat on the mat." cat
+        inlaid attend-step model 猫坐在垫子上。 猫 --layer 2 -o step.html
     """
     settings = settings or StepSettings()
     loaded = with_attention(model)

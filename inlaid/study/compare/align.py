@@ -187,6 +187,10 @@ def align(
         dictionary: a word and its translation on each line, or CC-CEDICT; either way round
         test: a dictionary to test on; words that the training dictionary has are dropped
         words: translate these words of the source
+
+    Examples:
+        inlaid align zh.inlaid en.inlaid dictionary.txt -o aligned.inlaid
+        inlaid align zh.inlaid en.inlaid dictionary.txt --words 苹果 国王
     """
     settings = settings or AlignSettings()
     if source.dim != target.dim:

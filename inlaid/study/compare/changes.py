@@ -91,6 +91,10 @@ def changes(
         second: another
         word: the word whose neighbors are compared
         seeds: other runs of the first: how many of them have each neighbor
+
+    Examples:
+        inlaid changes before.inlaid after.inlaid king
+        inlaid changes before.inlaid after.inlaid king -n 20
     """
     settings = settings or ChangesSettings()
     before = _Neighborhood.of(first, word, settings.n)
@@ -157,6 +161,10 @@ def stability(
     Args:
         word: the word whose neighbors are compared
         runs: two or more files of vectors, trained with other seeds or on other samples of text
+
+    Examples:
+        inlaid stability king one.inlaid two.inlaid three.inlaid
+        inlaid stability king one.inlaid two.inlaid -n 20 --json
     """
     settings = settings or ChangesSettings()
     if len(runs) < 2:

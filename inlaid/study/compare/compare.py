@@ -164,13 +164,13 @@ def compare(
         second: another; its words and its dimension may differ
         seeds: two or more other runs of the first: how they differ from each other is chance
         words: show the neighbors that these words kept, lost and gained
+
+    Examples:
+        inlaid compare before.inlaid after.inlaid
+        inlaid compare before.inlaid after.inlaid --seeds run2.inlaid run3.inlaid
     """
     settings = settings or CompareSettings()
-    if len(seeds) == 1:
-        raise SettingError(
-            "One other run says little about chance. Give two or more runs of the first space, with other "
-            "seeds."
-        )
+    _refuse_one_seed(seeds)
     asked = [changes(first, second, word, n=settings.n, seeds=seeds) for word in words]
     spaces = [first, second, *seeds]
     steps = 2 * len(spaces) + 2
@@ -202,6 +202,14 @@ def compare(
         words=tuple(asked),
         settings=settings,
     )
+
+
+def _refuse_one_seed(seeds: Sequence[Vectors]) -> None:
+    if len(seeds) == 1:
+        raise SettingError(
+            "One other run says little about chance. Give two or more runs of the first space, with other "
+            "seeds."
+        )
 
 
 def common_words(spaces: Sequence[Vectors]) -> list[str]:

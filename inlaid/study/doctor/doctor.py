@@ -104,6 +104,10 @@ def doctor(
     Args:
         vectors: a file of vectors
         corpus: the folder of a corpus whose frequent words should have vectors
+
+    Examples:
+        inlaid doctor vectors.inlaid
+        inlaid doctor vectors.inlaid --corpus text.corpus --json
     """
     settings = settings or DoctorSettings()
     space = Space(vectors, settings, report)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inlaid import registry
+from inlaid import notebook, registry
 from inlaid.config import settings_of
-from inlaid.errors import SettingError
+from inlaid.errors import MissingExtra, SettingError
 from inlaid.messages import Language, Message
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
@@ -48,6 +48,15 @@ class Drawn:
         header = tuple(say(column.english, column.chinese) for column in self.numbers.table)
         rows = zip(*(column.cells for column in self.numbers.table), strict=True)
         return [header, *(tuple(map(_shown, row)) for row in rows)]
+
+    def __repr__(self) -> str:
+        return notebook.text_of(self.rows())
+
+    def _repr_html_(self) -> str:
+        try:
+            return notebook.picture(self.png(), self.title)
+        except MissingExtra:
+            return notebook.html_of(self.rows())
 
     def rows(self) -> list[Row]:
         return [self.title, *self.sentences, "", *self.table(), *figures.written(self.file)]

@@ -128,6 +128,10 @@ def evaluate(
         against: other vectors or another model, compared on the items both know
         also: more vectors or models of the same kind, such as other seeds; means and their intervals are
             shown
+
+    Examples:
+        inlaid evaluate vectors.inlaid wordsim.tsv analogies.txt
+        inlaid evaluate vectors.inlaid world-analogies --against earlier.inlaid
     """
     settings = settings or EvaluateSettings()
     if against is not None and also:

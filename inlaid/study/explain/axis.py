@@ -181,6 +181,10 @@ def axis(
         from_: words at one end
         to: words at the other end
         words: words to place between them
+
+    Examples:
+        inlaid axis vectors.inlaid --from man king --to woman queen --words nurse
+        inlaid axis vectors.inlaid --from 男 国王 --to 女 女王 --paired yes
     """
     settings = settings or AxisSettings()
     start = tuple(from_ or ())

@@ -117,6 +117,10 @@ def cooccurrence(
         words: the words whose contexts are shown; the most frequent words when none are named
         glove: write all counts to this folder as the GloVe program reads them: cooccurrence.bin and vocab.txt
         output: also draw a heat map: .png, .svg or .pdf
+
+    Examples:
+        inlaid cooccurrence text.corpus king queen -n 10
+        inlaid cooccurrence text.corpus --ppmi -o ppmi.png
     """
     from inlaid.feed import cooccurrence as counting  # it imports the kernels
     from inlaid.formats.glove_counts import write_counts

@@ -135,6 +135,10 @@ def dimensions(
         vectors: a file of vectors
         tasks: names of tasks or task files; those of the embedded world when none is given
         output: draw the scores, as .png, or as a page with the tables, as .html
+
+    Examples:
+        inlaid dimensions vectors.inlaid world-fields
+        inlaid dimensions vectors.inlaid wordsim.tsv --rotate -o dimensions.png
     """
     settings = settings or DimensionsSettings()
     if output is not None:

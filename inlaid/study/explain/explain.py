@@ -131,6 +131,10 @@ def explain(
             sentences
         text: the files that the corpus was encoded from, to show sentences as they are written there; a
             corpus stores ids alone
+
+    Examples:
+        inlaid explain vectors.inlaid apple banana
+        inlaid explain vectors.inlaid apple banana --corpus text.corpus -n 5
     """
     settings = settings or ExplainSettings()
     shares = cosine_shares(vectors[first], vectors[second], first, second)

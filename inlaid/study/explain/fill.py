@@ -121,6 +121,10 @@ def fill(
         text: a sentence with a blank, written ___ or [MASK]
         dictionary: with vectors, words for the segmenter: files with one a line, words, or both; as in
             training when not given
+
+    Examples:
+        inlaid fill vectors.inlaid "This is a ___ apple."
+        inlaid fill vectors.inlaid 这是一个___的苹果 -n 5
     """
     settings = settings or FillSettings()
     if isinstance(vectors, AnyModel):

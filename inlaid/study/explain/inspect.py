@@ -97,6 +97,10 @@ def inspect(path: str | Path, *, report: Report = silent) -> Inspection:
 
     Args:
         path: a folder with config.json and weights, or a config.json alone
+
+    Examples:
+        inlaid inspect model
+        inlaid inspect model/config.json --json
     """
     path = Path(path)
     if not path.exists():

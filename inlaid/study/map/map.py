@@ -119,6 +119,10 @@ def map(
         words: the words to draw; the first of the file when none is named
         labels: one for each word that is named, to color them by
         output: what to write: a .png, .svg or .pdf, or an .html that works without a network
+
+    Examples:
+        inlaid map vectors.inlaid --top 500 -o map.html
+        inlaid map vectors.inlaid king queen apple --method pca -o map.svg
     """
     settings = settings or MapSettings()
     path = None if output is None else writable(Path(output), overwrite=overwrite)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from inlaid.errors import MissingExtra, need
 from inlaid.messages import Language, Message
-from inlaid.notebook import html_of
+from inlaid.notebook import html_of, picture
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
 from inlaid.study.figures import LINE_COLOR, PICTURES, TEXT_COLOR, drawing
@@ -60,11 +58,10 @@ def writable(path: Path, *, overwrite: bool = False) -> Path:
 def shown_in_notebook(map: Map) -> str:
     """The picture where matplotlib is installed, and what the map says about itself."""
     try:
-        data = base64.b64encode(figures.saved(figure(map), ".png")).decode()
+        png = figures.saved(figure(map), ".png")
     except MissingExtra:  # also: no font has the characters
         return html_of(map.rows())
-    said = escape(" ".join(caption(map, captions.language(map))))
-    return f'<img src="data:image/png;base64,{data}" alt="{said}" style="max-width:100%">'
+    return picture(png, " ".join(caption(map, captions.language(map))))
 
 
 def figure(map: Map, title: str = "", *, report: Report = silent) -> Any:

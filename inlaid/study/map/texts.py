@@ -68,6 +68,10 @@ def map_texts(
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         labels: one for each text, to color them by; --label-field reads them from the file instead
         output: what to write: a .png, .svg or .pdf, or an .html that works without a network
+
+    Examples:
+        inlaid map-texts vectors.inlaid --file texts.tsv -o texts.html
+        inlaid map-texts model - -o texts.png < texts.txt
     """
     settings = settings or MapTextsSettings()
     path = None if output is None else writable(Path(output), overwrite=overwrite)

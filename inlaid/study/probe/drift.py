@@ -101,6 +101,10 @@ def drift(
         word: the word; its first occurrence in each sentence is taken
         sentences: one or more sentences with the word
         output: draw the cosines by layer, as .png, or as a page with the table, as .html
+
+    Examples:
+        inlaid drift model bank "a river bank" "money in the bank"
+        inlaid drift model 苹果 我吃苹果 苹果手机很贵 -o drift.png
     """
     if output is not None:
         figures.writable(output, Message("A picture of drift"), overwrite=overwrite)

@@ -76,6 +76,10 @@ def lens(
         model: the folder of a decoder or a masked model
         text: a text; a blank is written ___ or [MASK]
         output: draw positions and layers, as .png, or as a page, as .html
+
+    Examples:
+        inlaid lens model "The cat ___ fish."
+        inlaid lens model 从前有一座 -o lens.html
     """
     settings = settings or LensSettings()
     if output is not None:

@@ -194,6 +194,10 @@ def probe(
         task: what to probe for: pos, word, frequency, number, tense, sense, field or sentiment
         data: a file of tagged text, a file of texts with labels, or world
         output: draw accuracy by layer, as .png, or as a page with the tables, as .html
+
+    Examples:
+        inlaid probe model
+        inlaid probe model --task identity --language zh -o probe.png
     """
     settings = settings or ProbeSettings()
     check_tasks(task)

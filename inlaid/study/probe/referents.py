@@ -156,6 +156,10 @@ def referents(
         model: the folder of a model with attention
         text: show the attention of the pronoun in this text by the best head
         output: draw heads and layers, as .png, or as a page, as .html
+
+    Examples:
+        inlaid referents model
+        inlaid referents model --language zh -o referents.png
     """
     settings = settings or ReferentsSettings()
     loaded = with_attention(model)

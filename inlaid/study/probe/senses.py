@@ -189,6 +189,10 @@ def senses(
         corpus: a file of text, or the folder of a corpus
         dictionary: words for the segmenter of Chinese: files with one a line, words, or both
         output: draw the occurrences and the layers, as .png, or as a page with the sentences, as .html
+
+    Examples:
+        inlaid senses model apple --corpus text.txt
+        inlaid senses model 苹果 --corpus text.txt -o senses.html
     """
     settings = settings or SensesSettings()
     loaded = _contextual(model)

@@ -42,6 +42,10 @@ def analogy(
             "new york" in quotes
         positive: words that are added, instead of a formula
         negative: words that are subtracted, instead of a formula
+
+    Examples:
+        inlaid analogy vectors.inlaid "king - man + woman"
+        inlaid analogy vectors.inlaid --positive king woman --negative man -n 3
     """
     read = _of_lists(formula, positive, negative) or read_formula(vectors, formula, report)
     return search(vectors, [asked_by_formula(vectors, read, report)], settings or SearchSettings())[0]

@@ -43,6 +43,10 @@ def closer_than(
         vectors: a file of vectors
         word: the word that is searched around
         other: the word that sets the limit
+
+    Examples:
+        inlaid closer-than vectors.inlaid king prince
+        inlaid closer-than vectors.inlaid king prince -n 20
     """
     scores, limit = scores_around(vectors, word, other, report)
     nearer = np.flatnonzero(scores > limit)

@@ -67,6 +67,10 @@ def complete(
     Args:
         vectors: a file of vectors
         typed: the beginning of a word
+
+    Examples:
+        inlaid complete vectors.inlaid pingg
+        inlaid complete vectors.inlaid 苹 -n 5 --json
     """
     settings = settings or CompleteSettings()
     return Completions(typed, tuple(completions(typed, vectors.words, settings.n)))

@@ -117,6 +117,10 @@ def geometry(
 
     Args:
         vectors: a file of vectors
+
+    Examples:
+        inlaid geometry vectors.inlaid
+        inlaid geometry vectors.inlaid --k 20 --sample 50000
     """
     settings = settings or GeometrySettings()
     if len(vectors) < 2:

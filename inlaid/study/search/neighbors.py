@@ -104,6 +104,10 @@ def neighbors(
     Args:
         vectors: a file of vectors
         words: the words to search around; several are shown side by side
+
+    Examples:
+        inlaid neighbors vectors.inlaid king -n 5
+        inlaid neighbors vectors.inlaid - --skip-oov --json < words.txt
     """
     settings = settings or NeighborsSettings()
     alone = isinstance(words, (str, np.ndarray))

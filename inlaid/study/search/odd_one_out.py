@@ -54,6 +54,10 @@ def odd_one_out(vectors: Vectors, words: Sequence[str], *, report: Report = sile
     Args:
         vectors: a file of vectors
         words: at least three words
+
+    Examples:
+        inlaid odd-one-out vectors.inlaid apple pear king
+        inlaid odd-one-out vectors.inlaid 苹果 梨 国王 --json
     """
     if isinstance(words, str):
         raise SettingError("words is {words!r}; expected a list of at least three words.", words=words)

@@ -56,6 +56,10 @@ def rank(vectors: Vectors, word: str, other: str, *, report: Report = silent) ->
         vectors: a file of vectors
         word: the word that is searched around
         other: the word whose rank is asked
+
+    Examples:
+        inlaid rank vectors.inlaid king queen
+        inlaid rank vectors.inlaid king queen --json
     """
     scores, limit = scores_around(vectors, word, other, report)
     return Rank(1 + int((scores > limit).sum()), word, other, len(vectors) - 1)

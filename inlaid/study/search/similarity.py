@@ -102,6 +102,10 @@ def similarity(
         vectors: a file of vectors
         words: two words, or several to compare each with each
         pairs: a file with two words on each line, separated by a tab or a space; more columns are ignored
+
+    Examples:
+        inlaid similarity vectors.inlaid king queen
+        inlaid similarity vectors.inlaid --pairs pairs.tsv --json
     """
     if isinstance(words, str):
         raise SettingError("words is {words!r}; expected a list of at least two words.", words=words)

@@ -73,6 +73,10 @@ def vector(
     Args:
         vectors: a file of vectors
         formula: a word, or words joined by + and -, with spaces around the signs
+
+    Examples:
+        inlaid vector vectors.inlaid king
+        inlaid vector vectors.inlaid "king - man" --unit --json
     """
     if isinstance(formula, str) and vectors.find(formula) is not None:
         read = Formula((Term(1.0, formula),))  # "new york" may be one word

@@ -101,6 +101,10 @@ def distill(
         model: the folder of a model
         words: a file of words to add to the tokens, one a line
         corpus: a corpus whose frequent words are added, and whose counts give the weights
+
+    Examples:
+        inlaid distill model -o small.inlaid --dim 256
+        inlaid distill model -o small --format model2vec --words words.txt
     """
     settings = settings or DistillSettings()
     from inlaid.study.use.distill_vocabulary import vocabulary_for  # it imports the tokenizers library

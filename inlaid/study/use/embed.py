@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -113,6 +113,12 @@ class Embedded:
     def dim(self) -> int:
         return self.table.shape[1]
 
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.table, dtype=dtype, copy=copy)
+
     def rows(self) -> list[Row]:
         rows: list[Row] = []
         if self.output is not None:
@@ -146,6 +152,14 @@ class Embedded:
             "output": self.output,
         }
 
+    def to_dicts(self) -> Iterator[dict[str, Any]]:
+        """A value for each text, in their order, for lines of JSON; a text without a vector has null."""
+        found = list[dict[str, Any]]()
+        for text, number, row in zip(self.texts, self.numbers.tolist(), self.table, strict=True):
+            found.append({"number": number, "text": text, "vector": plain(row)})
+        found += [{"number": each.number, "text": each.text, "vector": None} for each in self.without]
+        yield from sorted(found, key=lambda each: each["number"])
+
 
 @analysis
 @local_only("field")
@@ -175,6 +189,10 @@ def embed(
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the texts
         output: save texts and vectors: .npz, .parquet or .inlaid, where the texts are words
+
+    Examples:
+        inlaid embed vectors.inlaid "a cat" "a dog" --weights sif
+        inlaid embed model --file texts.jsonl -o texts.npz
     """
     settings = settings or EmbedSettings()
     if output is not None:

@@ -90,6 +90,10 @@ def generate(
         file: a file with one prompt a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the prompts
         stream: called with each piece of text as it is made
+
+    Examples:
+        inlaid generate model "Once upon a" --max-new-tokens 50
+        inlaid generate model 从前 --method sample --temperature 0.8
     """
     settings = settings or GenerateSettings()
     loaded = check_use(model, "generate")

@@ -94,6 +94,10 @@ def next(
         model: the folder of a decoder or a seq2seq
         text: what comes before; for a seq2seq, the source
         target: for a seq2seq, the beginning of its answer
+
+    Examples:
+        inlaid next model "Once upon a"
+        inlaid next model 从前有一座 -n 5 --layers
     """
     settings = settings or NextSettings()
     loaded = check_use(model, "next")

@@ -100,6 +100,10 @@ def text_similarity(
     Args:
         vectors: a file of vectors
         texts: two texts, or several to compare each with each
+
+    Examples:
+        inlaid text-similarity vectors.inlaid "the king eats" "a queen dines"
+        inlaid text-similarity vectors.inlaid 国王吃饭 女王用餐 --measure cosine
     """
     settings = settings or TextSimilaritySettings()
     if isinstance(texts, str) or len(texts) < 2:

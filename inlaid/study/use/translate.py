@@ -96,6 +96,10 @@ def translate(
         file: a file with one text a line, or a table (csv, tsv, jsonl, parquet)
         field: the column of a table that has the texts
         output: write the translations: .txt one a line, .tsv beside their texts, .jsonl
+
+    Examples:
+        inlaid translate model 我喜欢苹果。
+        inlaid translate model --file texts.txt -o translations.txt --beams 4
     """
     settings = settings or TranslateSettings()
     loaded = check_use(model, "translate")
