@@ -44,7 +44,7 @@ OF_COMMANDS = {
     ),
     "info": ("info vectors.inlaid", "info text.corpus --json"),
     "verify": ("verify vectors.inlaid", "verify text.corpus --json"),
-    "serve": ("serve vectors.inlaid", "serve en=vectors.inlaid model=bert --port 9000 --workers 2"),
+    "serve": ("serve vectors.inlaid", "serve en=vectors.inlaid model=bert --port 9000"),
     "explore": ("explore vectors.inlaid", "explore en.inlaid zh.inlaid --dictionary en-zh.txt"),
     "draw": ("draw matrix", "draw rotary --dim 16 -o rotary.html"),
     "completion": ("completion bash", "completion zsh > ~/.inlaid-completion.zsh"),

@@ -43,8 +43,8 @@ class ServeSettings:
     """How a text of several words is embedded by word vectors: the mean of the vectors of its words, or
     weighted by frequency (sif)."""
     access_log: bool = True
-    """Write a line of JSON to standard error for every request, without any text of it. `--no-access-log`: write
-    none."""
+    """Write a line of JSON to standard error for every request, without any text of it.
+    `--no-access-log`: write none."""
     log_texts: bool = False
     """Write the beginning of the body of every request into the access log, too."""
     reload: Annotated[float, Range(0, 86400)] = 2.0
