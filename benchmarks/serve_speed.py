@@ -234,7 +234,7 @@ def measure(
         for name, server in servers.items():
             at += 1000 + clients
             (folder / "ask.lua").write_text(SCRIPT % (folder / "bodies", at, path))
-            shown = asked(server, clients, folder, given.seconds if number else 1)
+            shown = asked(server, clients, folder, (given.seconds if number else 1) + clients // 200)
             if number:  # the first round warms up
                 found[name].append(shown)
     line: dict[str, object] = {"question": question, "clients": clients}

@@ -32,15 +32,14 @@ class WordRows:
 
     def of(self, texts: Sequence[str]) -> BagIds:
         """The rows of the words of each text; those without one are left out."""
+        return self.counted(texts)[0]
+
+    def counted(self, texts: Sequence[str]) -> tuple[BagIds, np.ndarray]:
+        """The rows of the words of each text, and how many words it has, those without a row too."""
         with self.numbering.lock:
             tokens = self.numbering.tokens(texts)
             rows = self._asked(tokens.ids)
-        return with_rows(BagIds(tokens.ids, tokens.offsets), 0, rows)
-
-    def lengths(self, texts: Sequence[str]) -> np.ndarray:
-        """How many words each text has, with a row or without."""
-        with self.numbering.lock:
-            return np.diff(self.numbering.tokens(texts).offsets)
+        return with_rows(BagIds(tokens.ids, tokens.offsets), 0, rows), np.diff(tokens.offsets)
 
     def without_row(self, text: str) -> list[str]:
         """The words of a text that have no row, in their order."""

@@ -31,7 +31,7 @@ REPORTED = 16
 class Unknown(NamedTuple):
     """Words of a text that have no vector."""
 
-    index: int
+    place: int
     words: list[str]
 
 
@@ -56,7 +56,7 @@ class Embedder:
         self._of_words: weakref.WeakKeyDictionary[Space, _Words] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    async def embed(self, space: Space, texts: Sequence[str], *, truncate: bool = False) -> Embeddings:
+    async def embed(self, space: Space, texts: list[str], *, truncate: bool = False) -> Embeddings:
         """The vectors of texts; a SettingError names the first text that has none."""
         if len(texts) > self.settings.max_texts:
             raise TooLarge(
@@ -96,14 +96,14 @@ class _Words:
         self.lock = threading.Lock()
         """The words that were composed of subwords so far are kept, and grow."""
 
-    def embed(self, texts: Sequence[str]) -> Embeddings:
+    def embed(self, texts: list[str]) -> Embeddings:
         if self.plain and len(texts) == 1:
             id = self.vectors.words.find(texts[0])
             if id is not None and self.vectors.lengths[id] > 0:
                 return Embeddings(self.vectors.table[id : id + 1], 1)
         with self.lock:
-            rows, known = self.by_words.vectors(texts)
-            counts = self.by_words.known.counts(texts)
+            rows, counts = self.by_words.counted(texts)
+            known = (counts[:, 0] > 0) & rows.any(axis=1)
             if not known.all():
                 index = int(np.flatnonzero(~known)[0])
                 raise _without_vector(index, texts[index])

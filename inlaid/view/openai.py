@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ def routes(spaces: Spaces, embedder: Embedder) -> Routes:
 
 
 def _answer(rows: np.ndarray, space: Space, found: Embeddings, *, packed: bool) -> dict[str, Any]:
-    listed: Sequence[Any] = [_packed(row) for row in rows] if packed else rows
+    listed: Any = [_packed(row) for row in rows] if packed else rows
     answer: dict[str, Any] = {
         "object": "list",
         "data": [
@@ -62,7 +61,7 @@ def _answer(rows: np.ndarray, space: Space, found: Embeddings, *, packed: bool) 
         "usage": {"prompt_tokens": found.tokens, "total_tokens": found.tokens},
     }
     if found.unknown:
-        answer["out_of_vocabulary"] = [{"index": each.index, "words": each.words} for each in found.unknown]
+        answer["out_of_vocabulary"] = [{"index": each.place, "words": each.words} for each in found.unknown]
     return answer
 
 

@@ -17,6 +17,8 @@ from inlaid.view.threads import Threads
 NAME = "neighbors"
 TOGETHER = 64
 """Words that are searched for with one pass over the table."""
+LITTLE = 1 << 18
+"""Numbers of a table below which reading it is no work."""
 CODES = 2
 """Up to this number of words, int8 codes of the table are read first: the result is the same, and sooner."""
 
@@ -45,6 +47,6 @@ class Searches:
 
 def _found(key: tuple[Vectors, NeighborsSettings], words: Sequence[str]) -> list[Neighbors]:
     vectors, settings = key
-    if len(words) <= CODES and vectors.table.size > SMALL:
+    if len(words) <= CODES and vectors.table.size > LITTLE:
         settings = dataclasses.replace(settings, int8=True)
     return [*neighbors(vectors, list(words), settings).lists]

@@ -175,19 +175,23 @@ class KnownWords:
     def sentences(self, texts: Sequence[str], weights: np.ndarray | None = None) -> tuple[Rows, np.ndarray]:
         """The mean of the word vectors of each text, and whether any word of it has one. Each word of the
         table may have a weight; composed words weigh 1."""
+        rows, counts = self.counted(texts, weights)
+        return rows, counts[:, 0] > 0
+
+    def counted(self, texts: Sequence[str], weights: np.ndarray | None = None) -> tuple[Rows, np.ndarray]:
+        """The mean of the word vectors of each text; its words with a vector, and all its words: (text, 2).
+        Subword tokenizers have a token for every text."""
         from inlaid.feed.bags import weighted_means  # it imports Numba
 
-        bags = self.bags(texts)
+        if self._subwords is not None:
+            bags = self._subwords.bags(texts)
+            totals = np.diff(bags.bounds)
+        else:
+            bags, totals = self._word_rows.counted(texts)
         if weights is None:
             weights = self._equal_weights
         rows = weighted_means(self.table, self.composed, weights, bags)
-        return rows, np.diff(bags.bounds) > 0
-
-    def counts(self, texts: Sequence[str]) -> np.ndarray:
-        """For each text its words with a vector, and all its words: (text, 2)."""
-        known = np.diff(self.bags(texts).bounds)
-        total = known if self._subwords is not None else self._word_rows.lengths(texts)
-        return np.stack([known, total], axis=1)
+        return rows, np.stack([np.diff(bags.bounds), totals], axis=1)
 
     def bags(self, texts: Sequence[str]) -> BagIds:
         """The ids of the words of each text that have a vector. Texts are cut as the training text was; by

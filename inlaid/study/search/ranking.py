@@ -28,6 +28,8 @@ FEW = 16
 """Up to this number of queries, a kernel limited by memory bandwidth; for more, BLAS is faster."""
 SMALL = 1 << 22
 """With fewer multiplications than this, loading Numba would take longer than the work."""
+ALONE = 1 << 23
+"""With fewer multiplications than this, starting threads takes longer than they save."""
 WIDEST = 130_000
 """Most dimensions for which a dot product of int8 codes fits into 32 bits."""
 GATHERED = 1 << 13
@@ -240,6 +242,9 @@ def _cosines(table: Table, lengths: Lengths, queries: Rows) -> np.ndarray:
 def _shared(kernel, rows: np.ndarray, factors: np.ndarray, queries: np.ndarray, out: np.ndarray) -> None:
     """Run a kernel over all rows, a part of them in each thread."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cores == 1 or rows.size * len(np.atleast_2d(queries)) < ALONE:
+        kernel(rows, factors, queries, out)
+        return
     cuts = np.linspace(0, len(rows), cores + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(cores) as pool:
         parts = [slice(a, b) for a, b in pairwise(cuts)]

@@ -381,9 +381,14 @@ class _ByWords:
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """A vector for each text (text, dim), and whether it has one."""
-        rows, known = self.known.sentences(texts, self.weights)
+        rows, counts = self.counted(texts)
+        return rows, (counts[:, 0] > 0) & rows.any(axis=1)
+
+    def counted(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """A vector for each text; its words with a vector, and all its words: (text, 2)."""
+        found = self.known.counted(texts, self.weights)
         self.known.forget(COMPOSED)
-        return rows, known & rows.any(axis=1)
+        return found
 
     def note(self, total: int, report: Report) -> None:
         """Texts without a vector are counted by the caller."""
