@@ -14,7 +14,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parent.parent
-IN_SDIST = ("inlaid/", "tests/", "docs/", "benchmarks/", ".ci/")
+PAGE = {f"inlaid/view/explorer/page/{name}" for name in ("index.html", "explorer.js", "explorer.css")}
+"""The built page of the explorer, which is in both packages and is not tracked."""
+STAMP = "inlaid/view/explorer/page/sources.sha256"
+IN_SDIST = ("inlaid/", "web/", "tests/", "docs/", "benchmarks/", ".ci/")
 """Folders whose tracked files are in the sdist."""
 
 
@@ -88,7 +91,7 @@ def test_the_wheel_is_the_package_and_no_more(packages: Packages, tracked: set[s
     assert {"inlaid/py.typed", "inlaid/__init__.pyi", "inlaid/analysis_methods.pyi"} <= in_wheel
     package = {name for name in tracked if name.startswith("inlaid/")}
     metadata = {name for name in in_wheel if name.startswith("inlaid-") and ".dist-info/" in name}
-    assert in_wheel - metadata == package
+    assert in_wheel - metadata == package | PAGE | {STAMP}
     assert {Path(name).name for name in metadata} == {
         "METADATA",
         "WHEEL",
@@ -101,4 +104,4 @@ def test_the_wheel_is_the_package_and_no_more(packages: Packages, tracked: set[s
 def test_the_sdist_has_docs_and_tests_and_no_more(packages: Packages, tracked: set[str]):
     _, in_sdist = names(packages)
     expected = {name for name in tracked if name.startswith(IN_SDIST) or "/" not in name}
-    assert in_sdist == expected | {"PKG-INFO"}
+    assert in_sdist == expected | PAGE | {STAMP, "PKG-INFO"}

@@ -248,7 +248,7 @@ def test_attention_of_a_text(visit: Any):
     page.get_by_role("button", name="Grid of heads").click()
     page.get_by_role("button", name="Layer 0, Head 0").click()
     page.wait_for_url(re.compile("head=0"))
-    page.get_by_text("Words in view, as a table").click()
+    page.get_by_text("The same as a table").click()
     assert page.locator("details tbody tr").count() > 2
     page.get_by_role("tab", name="Predictions by layer").click()
     page.get_by_role("cell", name=re.compile("苹果 50")).first.wait_for()

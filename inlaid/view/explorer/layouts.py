@@ -192,7 +192,10 @@ def rotated_onto(places: np.ndarray, target: np.ndarray, pairs: tuple[np.ndarray
     theirs = theirs[seen]
     if len(ours) < 2:
         return places
-    left, sizes, right = np.linalg.svd((ours - ours.mean(axis=0)).T @ (theirs - theirs.mean(axis=0)))
-    scale = sizes.sum() / max(float(((ours - ours.mean(axis=0)) ** 2).sum()), 1e-12)
-    turned = (places - ours.mean(axis=0)) @ (left @ right) * max(scale, 0.05) + theirs.mean(axis=0)
+    ours_centered = ours - ours.mean(axis=0)
+    theirs_centered = theirs - theirs.mean(axis=0)
+    left, _, right = np.linalg.svd(ours_centered.T @ theirs_centered)
+    # As wide as the other, not the least-squares scale, which shrinks a map to a dot where the two disagree.
+    scale = np.linalg.norm(theirs_centered) / max(float(np.linalg.norm(ours_centered)), 1e-12)
+    turned = (places - ours.mean(axis=0)) @ (left @ right) * scale + theirs.mean(axis=0)
     return turned.astype(np.float32)

@@ -167,6 +167,7 @@ export const en = {
   partEncoder: "encoder",
   partDecoder: "decoder",
   partCross: "cross-attention",
+  asTable: "The same as a table",
   attends: "{from} attends to {to}: {weight}",
   query: "from",
   key: "to",

@@ -165,6 +165,7 @@ export const zh: Record<keyof typeof en, string> = {
   partEncoder: "编码器",
   partDecoder: "解码器",
   partCross: "交叉注意力",
+  asTable: "以表格查看",
   attends: "{from} 对 {to} 的注意力：{weight}",
   query: "从",
   key: "到",
