@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, ParamSpec, Protocol, TypeVar, runtime_checkable
 
-from inlaid.messages import Message, shown_language, speaking, translated
+from inlaid.messages import Language, Message, shown_language, speaking, translated
 from inlaid.report import (
     Epoch,
     Event,
@@ -152,7 +152,7 @@ class Drawing:
         0."""
         self.compiled = 0
         """Kernels compiled so far."""
-        self.language = shown_language()
+        self.language: Language = shown_language()
         """Events also come from threads of workers, which know of no language."""
 
     def compiling(self, kernel: str) -> None:

@@ -71,10 +71,11 @@ def _of_method(name: str, kind: Any) -> tuple[str, str]:
     """What a method reads and writes follows from what it can do."""
     from inlaid.jobs.training import ReadsPairs
 
+    abilities = kind.abilities
     text = "pairs.tsv" if issubclass(kind, ReadsPairs) else "text.txt"
-    output = "model" if kind.abilities.model else "vectors.inlaid"
+    output = "model" if abilities.model else "vectors.inlaid"
     first = f"train {name} {text} -o {output}"
-    return first, f"{first} --minutes 30" if kind.abilities.steps else f"{first} --min-count 2"
+    return first, f"{first} --minutes 30" if abilities.steps else f"{first} --min-count 2"
 
 
 def examples_text(program: str) -> str:
