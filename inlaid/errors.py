@@ -122,6 +122,10 @@ class KeyNeeded(RequestError):
     """A request without an API key that is known."""
 
 
+class WrongEncoding(RequestError):
+    """A body in an encoding that is not taken, such as a compressed one."""
+
+
 class TooLarge(RequestError):
     """A request above a limit of the server."""
 

@@ -17,6 +17,7 @@ from inlaid.config import settings_of
 from inlaid.errors import need
 from inlaid.messages import Message
 from inlaid.progress import drawn
+from inlaid.report import Note
 
 if TYPE_CHECKING:
     from inlaid.view.settings import ServeSettings
@@ -55,12 +56,22 @@ def _serve(typed: list[str], device: str, settings: ServeSettings, *, first: boo
     from inlaid.view import server
     from inlaid.view.app import make_app
     from inlaid.view.spaces import load_spaces
+    from inlaid.view.warming import warm_up
 
     keys = server.read_keys(settings.keys)
     with drawn() as report:
+        if first and not keys and not server.is_local(settings.host):
+            report(
+                Note(
+                    "Whoever reaches {host}:{port} may use this server. Set --keys, or listen on 127.0.0.1.",
+                    host=settings.host,
+                    port=settings.port,
+                )
+            )
         spaces = load_spaces(typed, report, device=device)
-        server.warm_up([*spaces], settings)
-    app = make_app(spaces, settings, keys=keys)
+        app = make_app(spaces, settings, keys=keys)
+        for space in spaces:
+            warm_up(space, app.embedder)
     where = Message(
         "Serving {names} at http://{host}:{port}",
         names=", ".join(each.name for each in spaces),

@@ -14,8 +14,10 @@ from inlaid.messages import translated
 from inlaid.view.answers import Answers
 from inlaid.view.endpoints import Answer, Endpoint, endpoints
 from inlaid.view.exchange import OPTIONS, Handler, Reply, Request, Routes, json_reply
+from inlaid.view.limits import refuse_long_fields
 from inlaid.view.problems import message_parts, problem
 from inlaid.view.searches import NAME, Searches
+from inlaid.view.settings import ServeSettings
 from inlaid.view.spaces import Spaces
 from inlaid.view.threads import Threads
 from inlaid.view.tokens import tokenized
@@ -26,17 +28,19 @@ STREAM = "stream"
 EVENTS = "text/event-stream"
 
 
-def routes(spaces: Spaces, threads: Threads) -> Routes:
-    """What /api/v1 answers."""
+def routes(spaces: Spaces, settings: ServeSettings, *, threads: Threads, quick: Threads) -> Routes:
+    """What /api/v1 answers. Searches and tokens have the quick threads, all other analyses the others."""
 
     async def listed(request: Request) -> Reply:
         return json_reply({"spaces": [each.summary() for each in spaces]})
 
     async def analyses(request: Request) -> Reply:
-        return json_reply({"analyses": [_described(each) for each in endpoints().values()]})
+        return json_reply({"analyses": [_described(each, spaces) for each in endpoints().values()]})
 
     async def tokens(request: Request) -> Reply:
-        return json_reply(await threads.run(tokenized, request.json(), spaces))
+        body = request.json()
+        refuse_long_fields(body, settings)
+        return json_reply(await quick.run(tokenized, body, spaces))
 
     found: Routes = {
         f"{ROOT}/spaces": {"GET": listed},
@@ -45,12 +49,15 @@ def routes(spaces: Spaces, threads: Threads) -> Routes:
     }
     answers = Answers(spaces)
     for endpoint in endpoints().values():
-        handler = _searching(endpoint, spaces, threads, answers) if endpoint.is_lookup else None
-        found[f"{ROOT}/{endpoint.name}"] = {"POST": handler or _handler(endpoint, spaces, threads)}
+        handler = _handler(endpoint, spaces, settings, quick if endpoint.is_lookup else threads)
+        if endpoint.is_lookup:
+            searches = Searches(quick) if endpoint.name == NAME else None
+            handler = _kept(endpoint, spaces, settings, handler, answers, searches)
+        found[f"{ROOT}/{endpoint.name}"] = {"POST": handler}
     return found
 
 
-def _described(endpoint: Endpoint) -> dict[str, Any]:
+def _described(endpoint: Endpoint, spaces: Spaces) -> dict[str, Any]:
     return {
         "name": endpoint.name,
         "summary": translated(endpoint.summary),
@@ -59,18 +66,25 @@ def _described(endpoint: Endpoint) -> dict[str, Any]:
             name: [kind.__name__ for kind in each.accepts or (each.type,)]
             for name, each in endpoint.spaces.items()
         },
-        "request": endpoint.request.model_json_schema(),
+        "request": endpoint.schema(spaces),
     }
 
 
-def _searching(endpoint: Endpoint, spaces: Spaces, threads: Threads, answers: Answers) -> Handler:
+def _kept(
+    endpoint: Endpoint,
+    spaces: Spaces,
+    settings: ServeSettings,
+    handler: Handler,
+    answers: Answers,
+    searches: Searches | None,
+) -> Handler:
     """Answers searches; one that was asked a moment ago is not searched again."""
-    handler = _handler(endpoint, spaces, threads)
-    searches = Searches(threads) if endpoint.name == NAME else None
 
     async def found(request: Request) -> Reply:
         if searches is not None:
-            quick = await searches.answer(endpoint.arguments(request.json(), spaces))
+            body = request.json()
+            refuse_long_fields(body, settings)
+            quick = await searches.answer(endpoint.arguments(body, spaces))
             if quick is not None:
                 return json_reply(_told(quick, request))
         return await handler(request)
@@ -88,9 +102,10 @@ def _searching(endpoint: Endpoint, spaces: Spaces, threads: Threads, answers: An
     return answer
 
 
-def _handler(endpoint: Endpoint, spaces: Spaces, threads: Threads) -> Handler:
+def _handler(endpoint: Endpoint, spaces: Spaces, settings: ServeSettings, threads: Threads) -> Handler:
     async def answer(request: Request) -> Reply:
         body = request.json()
+        refuse_long_fields(body, settings)
         if endpoint.study.streams and isinstance(body, dict) and body.pop(STREAM, False) is True:
             endpoint.arguments(body, spaces)  # what is wrong is said before the stream begins
             events = _Stream(endpoint, body, spaces, threads, request).events()

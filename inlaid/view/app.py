@@ -45,16 +45,17 @@ def make_app(
         other.include_router(router)
     other.add_exception_handler(InlaidError, _problem)
     other.add_exception_handler(HTTPException, _http_problem)
-    embedder = Embedder(settings, threads)
+    quick = Threads(settings.threads)  # a search does not wait for analyses that take minutes
+    embedder = Embedder(settings, quick)
     other.state.embedder = embedder
     routes = {
-        **api.routes(spaces, threads),
+        **api.routes(spaces, settings, threads=threads, quick=quick),
         **openai.routes(spaces, embedder),
         **ollama.routes(spaces, embedder),
         **tei.routes(spaces, embedder, settings),
-        **openapi.routes(other),
+        **openapi.routes(other, spaces),
     }
-    gate = Gate(routes, other, settings, keys)
+    gate = Gate(routes, other, settings, embedder, keys)
     gate.routes |= operation.routes(gate, spaces, embedder)
     if settings.access_log:
         gate.watches.append(AccessLog(sys.stderr, with_texts=settings.log_texts).write)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inlaid.errors import TooBusy
+from inlaid.view.bodies import too_busy
 from inlaid.view.threads import Threads
 
 LINE = 16
@@ -55,7 +55,7 @@ class Batcher:
         """The answers of these items, in their order."""
         line = self._lines.get(key)
         if line is not None and line.count >= LINE * self.size:
-            raise TooBusy("Too many requests at the same time. Ask again in a second.")
+            raise too_busy()
         asked = _Asked(items, asyncio.get_running_loop().create_future())
         if line is None:
             self._lines[key] = line = _Line()

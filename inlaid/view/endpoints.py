@@ -22,6 +22,8 @@ from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note
 from inlaid.study.analysis import Analysis, Input, analysis_of
 from inlaid.vectors import Vectors
+from inlaid.view.examples import example
+from inlaid.view.limits import refuse_large_answer
 from inlaid.view.spaces import Space, Spaces
 
 SPACE = "space"
@@ -69,8 +71,15 @@ class Endpoint:
             fields[name] = _field(list[str] if given.many else str, given.required, given, given.help)
         fields |= dict(self._setting_fields())
         title = "".join(part.title() for part in self.name.split("_"))
-        config = ConfigDict(extra="forbid", json_schema_extra={"examples": [self.example()]})
-        return create_model(f"{title}Request", __config__=config, **fields)
+        return create_model(f"{title}Request", __config__=ConfigDict(extra="forbid"), **fields)
+
+    def schema(self, spaces: Spaces | None = None) -> dict[str, Any]:
+        """The same as a JSON schema, with an example that these spaces answer."""
+        return {**self._schema, "examples": [example(self, spaces)]}
+
+    @functools.cached_property
+    def _schema(self) -> dict[str, Any]:
+        return self.request.model_json_schema()
 
     def _setting_fields(self) -> Iterator[tuple[str, Any]]:
         if self.study.settings is None:
@@ -81,15 +90,6 @@ class Endpoint:
             if field.name in self.settings:
                 kind = limited(hints[field.name], field)
                 yield field.name, (kind, Field(default=default_of(field), description=docs.get(field.name)))
-
-    def example(self) -> dict[str, Any]:
-        """A request that is answered by some space; of words of the embedded world."""
-        given = {name: EXAMPLES.get(each.name, "king") for name, each in self.inputs.items()}
-        return {
-            name: ([value] if self.inputs[name].many and isinstance(value, str) else value)
-            for name, value in given.items()
-            if self.inputs[name].required or name in SHOWN
-        }
 
     @functools.cached_property
     def is_lookup(self) -> bool:
@@ -122,6 +122,7 @@ class Endpoint:
                 raise SettingError("{name} is missing. Give it.", name=name)
         if self.study.settings is not None:
             found["settings"] = self._settings({name: given[name] for name in self.settings if name in given})
+        refuse_large_answer(self.name, found)
         return found
 
     def _settings(self, values: Mapping[str, Any]) -> Any:
@@ -151,21 +152,6 @@ class Endpoint:
 
         result = self.study.function(**self.arguments(body, spaces), **more, report=hear)
         return Answer(result.to_dict(), tuple(notes))
-
-
-EXAMPLES: dict[str, Any] = {
-    "words": ["king"],
-    "formula": "king - man + woman",
-    "texts": ["a text"],
-    "text": "我喜欢吃___",
-    "first": "king",
-    "second": "queen",
-    "other": "queen",
-    "sentences": ["the king eats an apple"],
-}
-"""Values of inputs in the examples."""
-SHOWN = ("words", "texts", "formula")
-"""Inputs that an example has even where they may be left out."""
 
 
 @functools.cache

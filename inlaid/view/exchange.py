@@ -8,11 +8,13 @@ from typing import Any
 
 import orjson
 
-from inlaid.errors import RequestError
+from inlaid.errors import RequestError, SettingError
 from inlaid.messages import Language
 
 JSON = "application/json"
 OPTIONS = orjson.OPT_SERIALIZE_NUMPY
+DEEPEST = 16
+"""Levels of lists and objects in a body; those that are asked for have three."""
 
 
 @dataclass(slots=True)
@@ -23,13 +25,18 @@ class Request:
     path: str
     body: bytes
     language: Language
+    reserve: Callable[[int], None]
+    """Counts memory that the answer will need; TooBusy where too much is in use."""
 
     def json(self) -> Any:
-        """The body; RequestError where it is not JSON: nested too deep, not UTF-8, half a character."""
+        """The body; RequestError where it is not JSON (not UTF-8, half a character), or nested too deep."""
         try:
-            return orjson.loads(self.body)
+            value = orjson.loads(self.body)
         except orjson.JSONDecodeError as error:
             raise RequestError("The body is not JSON: {reason}.", reason=str(error)) from None
+        if self.body.count(b"[") + self.body.count(b"{") > DEEPEST and is_deeper(value, DEEPEST):
+            raise SettingError("The body is nested more than {most} levels deep.", most=DEEPEST)
+        return value
 
 
 @dataclass(slots=True)
@@ -46,6 +53,18 @@ class Reply:
 Handler = Callable[[Request], Awaitable[Reply]]
 Routes = dict[str, dict[str, Handler]]
 """Path -> method -> handler. A path that ends in /* takes all that begins like it."""
+
+
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects stand inside each other more often than this."""
+    level = [value]
+    for _ in range(most + 1):
+        lists = [each for each in level if isinstance(each, list)]
+        objects = [each.values() for each in level if isinstance(each, dict)]
+        if not lists and not objects:
+            return False
+        level = [each for some in (*lists, *objects) for each in some if isinstance(each, (list, dict))]
+    return True
 
 
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import hmac
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
@@ -17,18 +17,17 @@ from inlaid.errors import (
     KeyNeeded,
     RequestError,
     TooBusy,
-    TooLarge,
-    TooSlow,
+    WrongEncoding,
     WrongMethod,
 )
 from inlaid.messages import Language, speaking
+from inlaid.view.bodies import PIECE, Bodies, Receive, Send, stream, too_busy
+from inlaid.view.embedding import Embedder
 from inlaid.view.exchange import Handler, Reply, Request, Routes, json_reply
 from inlaid.view.problems import headers_of, language_of, problem
 from inlaid.view.settings import ServeSettings
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -36,17 +35,29 @@ LOCAL = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::", "")
 OPEN = ("/health", "/ready")
 """Paths that need no key."""
-BUFFERED = 256 << 20
-"""Bytes of bodies that are in memory at the same time, those of all requests together."""
+ONCE = (b"host", b"origin", b"authorization", b"x-api-key", b"content-length", b"content-encoding")
+"""Headers of which a second one is refused: the gate would read one of them, and a proxy the other."""
 FAILED = {"error": {"sentence": "", "message": "Internal error", "values": {}, "kind": "InternalError"}}
-CORS = "GET, POST, OPTIONS"
+CORS = {
+    "access-control-allow-methods": "GET, POST, OPTIONS",
+    "access-control-allow-headers": "*, authorization",  # the star does not include it
+}
+PORT = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::\d{1,5})?")
 
 
 class Gate:
     """The ASGI application: routes of our own, and an application for all other paths."""
 
-    def __init__(self, routes: Routes, other: App, settings: ServeSettings, keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        routes: Routes,
+        other: App,
+        settings: ServeSettings,
+        embedder: Embedder,
+        keys: Iterable[str] = (),
+    ) -> None:
         self.routes = routes
+        self.embedder = embedder
         self.prefixes = [path[:-1] for path in routes if path.endswith("/*")]
         self.other = other
         self.settings = settings
@@ -55,8 +66,11 @@ class Gate:
             self.hosts.add(f"[{settings.host}]" if ":" in settings.host else settings.host.lower())
         self.origins = {each.lower().rstrip("/") for each in settings.allow_origin}
         self.keys = [hashlib.sha256(each.encode()).digest() for each in keys]
+        self.open = 0
+        """Requests that have begun and whose answer has not been sent."""
         self.working = 0
-        self.buffered = 0
+        """Those of them that are worked on."""
+        self.bodies = Bodies(settings)
         self.watches = list[Callable[[Seen], None]]()
         """Called with every request that has been answered."""
 
@@ -64,28 +78,36 @@ class Gate:
         if scope["type"] != "http":
             await self.other(scope, receive, send)
             return
-        seen = Seen(scope)
+        seen = Seen(scope, self.bodies)
+        self.open += 1
         try:
             await self._answer(seen, receive, send)
         finally:
+            self.open -= 1
+            self.bodies.buffered -= seen.reserved
             for watch in self.watches:
                 watch(seen)
 
     async def _answer(self, seen: Seen, receive: Receive, send: Send) -> None:
         try:
-            self._admit(seen)
-            reply = await self._reply(seen, receive, send)
-        except InlaidError as error:
-            status, told = problem(error, seen.language, seen.path)
-            reply = json_reply(told, status, headers_of(error))
+            reply = await self._answer_or_refusal(seen, receive, send)
         except Exception:
             logging.getLogger("inlaid").exception("%s %s failed", seen.method, seen.path)
             reply = json_reply(FAILED, 500)
         if reply is not None:
             await self._send(reply, seen, receive, send)
 
+    async def _answer_or_refusal(self, seen: Seen, receive: Receive, send: Send) -> Reply | None:
+        try:
+            self._admit(seen)
+            return await self._reply(seen, receive, send)
+        except InlaidError as error:
+            return _refusal(error, seen)
+
     def _admit(self, seen: Seen) -> None:
         """Raise an error for a request that comes by another name, from a strange page or without a key."""
+        if len(seen.headers) != len(seen.scope["headers"]):
+            _refuse_repeated(seen.scope["headers"])
         name = seen.headers.get(b"host", b"").decode("latin-1").lower()
         if _without_port(name) not in self.hosts:
             raise Forbidden(
@@ -114,27 +136,33 @@ class Gate:
     async def _reply(self, seen: Seen, receive: Receive, send: Send) -> Reply | None:
         """The reply of a route; None where the other application has sent its own."""
         if seen.method == "OPTIONS" and seen.origin:
-            return Reply(
-                status=204,
-                headers={"access-control-allow-methods": CORS, "access-control-allow-headers": "*"},
-            )
+            return Reply(status=204, headers=CORS)
         handler = self._handler(seen)
-        body = await self._body(seen, receive)
+        coding = seen.headers.get(b"content-encoding", b"identity").decode("latin-1")
+        if coding.lower() != "identity":
+            raise WrongEncoding(
+                "The body is encoded as {coding!r}; expected a body that is not compressed.", coding=coding
+            )
+        try:
+            body = await self.bodies.arrived(receive, seen.headers.get(b"content-length"))
+        except RequestError:
+            seen.broken = True
+            raise
         seen.body = body
         try:
             if self.working >= self.settings.max_requests:
-                raise TooBusy("Too many requests at the same time. Ask again in a second.")
+                raise too_busy()
             self.working += 1
             try:
                 if handler is None:
                     await self.other(seen.scope, _replayed(body, receive), seen.counting(send))
                     return None
                 with speaking(seen.language):
-                    return await handler(Request(seen.method, seen.path, body, seen.language))
+                    return await handler(Request(seen.method, seen.path, body, seen.language, seen.reserve))
             finally:
                 self.working -= 1
         finally:
-            self.buffered -= len(body)
+            self.bodies.forget(body)
 
     def _handler(self, seen: Seen) -> Handler | None:
         """The handler of a path and method; None where the path is not ours."""
@@ -154,44 +182,12 @@ class Gate:
             )
         return handler
 
-    async def _body(self, seen: Seen, receive: Receive) -> bytes:
-        """The body, if it arrives in time and is not too large; counted in `buffered`."""
-        most = self.settings.max_body
-        announced = seen.headers.get(b"content-length")
-        if announced is not None and (not announced.isdigit() or int(announced) > most):
-            seen.broken = True
-            raise _too_large(most)
-        parts = list[bytes]()
-        size = 0
-        try:
-            async with asyncio.timeout(self.settings.timeout):
-                while True:
-                    event = await receive()
-                    if event["type"] == "http.disconnect":
-                        seen.broken = True
-                        raise RequestError("The connection was closed before the body had arrived.")
-                    part = event.get("body", b"")
-                    size += len(part)
-                    self.buffered += len(part)
-                    parts.append(part)
-                    if size > most:
-                        raise _too_large(most)
-                    if self.buffered > BUFFERED:
-                        raise TooBusy("Too many requests at the same time. Ask again in a second.")
-                    if not event.get("more_body"):
-                        return parts[0] if len(parts) == 1 else b"".join(parts)
-        except TimeoutError:
-            self.buffered -= size
-            seen.broken = True
-            raise TooSlow(
-                "The body did not arrive within {seconds:g} s.", seconds=self.settings.timeout
-            ) from None
-        except RequestError:
-            self.buffered -= size
-            seen.broken = True
-            raise
-
     async def _send(self, reply: Reply, seen: Seen, receive: Receive, send: Send) -> None:
+        try:
+            if len(reply.body) > PIECE:
+                seen.reserve(len(reply.body) - seen.reserved)
+        except TooBusy as error:
+            reply = _refusal(error, seen)
         seen.status = reply.status
         headers = [(b"content-type", reply.type.encode())]
         headers += [(name.encode(), value.encode("latin-1")) for name, value in reply.headers.items()]
@@ -205,28 +201,40 @@ class Gate:
         if reply.pieces is None:
             seen.sent = len(reply.body)
             body = b"" if seen.method == "HEAD" else reply.body
-            await send({"type": "http.response.body", "body": body})
+            if len(body) <= PIECE:
+                await send({"type": "http.response.body", "body": body})
+            else:
+                await self.bodies.leave(body, send)
             return
-        gone = asyncio.ensure_future(receive())  # the client has nothing more to say than that it leaves
-        try:
-            async with contextlib.aclosing(reply.pieces) as pieces:
-                async for piece in pieces:
-                    seen.sent += len(piece)
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-                    if gone.done():
-                        return
-        finally:
-            gone.cancel()
-        await send({"type": "http.response.body", "body": b""})
+        sizes = stream(reply.pieces, receive, send, self.settings.timeout)
+        async with contextlib.aclosing(sizes):
+            async for size in sizes:
+                seen.sent += size
 
 
 class Seen:
     """What is known of a request before its body is read, and of the reply."""
 
-    __slots__ = ("body", "broken", "headers", "method", "origin", "path", "scope", "sent", "start", "status")
+    __slots__ = (
+        "bodies",
+        "body",
+        "broken",
+        "headers",
+        "method",
+        "origin",
+        "path",
+        "reserved",
+        "scope",
+        "sent",
+        "start",
+        "status",
+    )
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, bodies: Bodies) -> None:
         self.scope = scope
+        self.bodies = bodies
+        self.reserved = 0
+        """Bytes of memory that are counted for the answer until it has been sent."""
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -237,6 +245,12 @@ class Seen:
         self.broken = False
         """Whether the rest of the request was not read, so that the connection cannot go on."""
         self.start = time.perf_counter()
+
+    def reserve(self, count: int) -> None:
+        """Count memory for the answer; TooBusy where there is none left."""
+        if count > 0:
+            self.bodies.reserve(count)
+            self.reserved += count
 
     @property
     def language(self) -> Language:
@@ -260,13 +274,24 @@ class Seen:
         return counted
 
 
-def _too_large(most: int) -> TooLarge:
-    return TooLarge("The body has more than {most:,} bytes. Send less at a time.", most=most)
+def _refusal(error: InlaidError, seen: Seen) -> Reply:
+    """What is sent instead of an answer."""
+    status, told = problem(error, seen.language, seen.path)
+    return json_reply(told, status, headers_of(error))
 
 
-def _without_port(host: str) -> str:
-    """[::1]:8000 is [::1], localhost:8000 is localhost."""
-    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+def _refuse_repeated(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Raise RequestError where a header that decides something is given twice."""
+    names = [name for name, _ in headers]
+    for name in ONCE:
+        if names.count(name) > 1:
+            raise RequestError("The header {name} is given more than once.", name=name.decode())
+
+
+def _without_port(host: str) -> str | None:
+    """[::1]:8000 is [::1], localhost:8000 is localhost; None where it is neither a name nor an address."""
+    found = PORT.fullmatch(host)
+    return None if found is None else found[1]
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

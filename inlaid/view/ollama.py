@@ -29,22 +29,24 @@ def routes(spaces: Spaces, embedder: Embedder) -> Routes:
         space = space_of(body)
         truncate = flag_field(body, "truncate", default=True)
         dimensions = number_field(body, "dimensions")
-        found = await embedder.embed(space, inputs(body, space), truncate=truncate)
-        return json_reply(
-            {
-                "model": body.get("model") or space.name,
-                "embeddings": unit(shortened(found.rows, dimensions)),
-                "total_duration": time.perf_counter_ns() - started,
-                "load_duration": 0,
-                "prompt_eval_count": found.tokens,
-            }
-        )
+        found = await embedder.embed(space, inputs(body, space), request, truncate=truncate)
+        rows = unit(shortened(found.rows, dimensions))
+        answer = {
+            "model": body.get("model") or space.name,
+            "embeddings": rows,
+            "total_duration": time.perf_counter_ns() - started,
+            "load_duration": 0,
+            "prompt_eval_count": found.tokens,
+            **found.reported(),
+        }
+        return await embedder.written(answer, rows)
 
     async def embeddings(request: Request) -> Reply:
         body = object_in(request)
         space = space_of(body)
-        found = await embedder.embed(space, inputs(body, space, "prompt")[:1], truncate=True)
-        return json_reply({"embedding": found.rows[0]})
+        prompt = inputs(body, space, "prompt")[:1]
+        found = await embedder.embed(space, prompt, request, truncate=True)
+        return json_reply({"embedding": found.rows[0], **found.reported()})
 
     async def tags(request: Request) -> Reply:
         return json_reply({"models": [_tag(each) for each in spaces]})

@@ -33,9 +33,9 @@ def routes(spaces: Spaces, embedder: Embedder) -> Routes:
                 expected=Message("one of {known}", known="float, base64"),
             )
         dimensions = number_field(body, "dimensions")
-        found = await embedder.embed(space, texts)
+        found = await embedder.embed(space, texts, request)
         rows = unit(shortened(found.rows, dimensions))
-        return json_reply(_answer(rows, space, found, packed=encoding == "base64"))
+        return await embedder.written(_answer(rows, space, found, packed=encoding == "base64"), rows)
 
     async def models(request: Request) -> Reply:
         return json_reply({"object": "list", "data": [_model(each) for each in spaces]})
@@ -52,17 +52,15 @@ def routes(spaces: Spaces, embedder: Embedder) -> Routes:
 
 def _answer(rows: np.ndarray, space: Space, found: Embeddings, *, packed: bool) -> dict[str, Any]:
     listed: Any = [_packed(row) for row in rows] if packed else rows
-    answer: dict[str, Any] = {
+    return {
         "object": "list",
         "data": [
             {"object": "embedding", "index": index, "embedding": each} for index, each in enumerate(listed)
         ],
         "model": space.name,
         "usage": {"prompt_tokens": found.tokens, "total_tokens": found.tokens},
+        **found.reported(),
     }
-    if found.unknown:
-        answer["out_of_vocabulary"] = [{"index": each.place, "words": each.words} for each in found.unknown]
-    return answer
 
 
 def _packed(row: np.ndarray) -> str:

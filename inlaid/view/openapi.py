@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from importlib.resources import files as resources
 from typing import Any
 
@@ -10,6 +9,7 @@ from fastapi import FastAPI
 
 from inlaid.view.endpoints import Endpoint, endpoints
 from inlaid.view.exchange import Reply, Request, Routes, json_reply
+from inlaid.view.spaces import Spaces
 
 ERROR = {
     "type": "object",
@@ -94,14 +94,12 @@ STATUSES = {
 }
 
 
-def routes(other: FastAPI) -> Routes:
+def routes(other: FastAPI, spaces: Spaces) -> Routes:
     """The description of everything, the routes of FastAPI included."""
 
-    @functools.cache
     def described() -> dict[str, Any]:
         found = other.openapi()
-        found["paths"] = {**paths(), **found.get("paths", {})}
-        return found
+        return {**found, "paths": {**paths(spaces), **found.get("paths", {})}}
 
     async def description(request: Request) -> Reply:
         return json_reply(described())
@@ -114,16 +112,16 @@ def routes(other: FastAPI) -> Routes:
     return {"/openapi.json": {"GET": description}, "/docs": {"GET": docs}}
 
 
-def paths() -> dict[str, Any]:
+def paths(spaces: Spaces | None = None) -> dict[str, Any]:
     """Path -> method -> what it takes and gives."""
-    spaces = {"type": "object", "required": ["spaces"], "properties": {"spaces": {"type": "array"}}}
+    listed = {"type": "object", "required": ["spaces"], "properties": {"spaces": {"type": "array"}}}
     analyses = {"type": "object", "required": ["analyses"], "properties": {"analyses": {"type": "array"}}}
     found: dict[str, Any] = {
-        "/api/v1/spaces": {"get": operation("spaces", "The vectors and models that are served.", spaces)},
+        "/api/v1/spaces": {"get": operation("spaces", "The vectors and models that are served.", listed)},
         "/api/v1/analyses": {"get": operation("analyses", "What can be asked, with schemas.", analyses)},
     }
     for each in endpoints().values():
-        found[f"/api/v1/{each.name}"] = {"post": _posted(each)}
+        found[f"/api/v1/{each.name}"] = {"post": _posted(each, spaces)}
     for path, (summary, schema) in OTHERS.items():
         found[path] = {"post": _with_body(operation(path.strip("/").replace("/", "_"), summary, {}), schema)}
     return found
@@ -137,15 +135,13 @@ def operation(name: str, summary: str, schema: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _posted(endpoint: Endpoint) -> dict[str, Any]:
+def _posted(endpoint: Endpoint, spaces: Spaces | None) -> dict[str, Any]:
     answer = {
         "type": "object",
         "required": ["result", "notes"],
         "properties": {"result": {"type": "object"}, "notes": {"type": "array", "items": MESSAGE}},
     }
-    return _with_body(
-        operation(endpoint.name, endpoint.summary, answer), endpoint.request.model_json_schema()
-    )
+    return _with_body(operation(endpoint.name, endpoint.summary, answer), endpoint.schema(spaces))
 
 
 def _with_body(described: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def routes(gate: Gate, spaces: Spaces, embedder: Embedder) -> Routes:
             "# TYPE inlaid_in_flight gauge",
             f"inlaid_in_flight {gate.working}",
             "# TYPE inlaid_buffered_bytes gauge",
-            f"inlaid_buffered_bytes {gate.buffered}",
+            f"inlaid_buffered_bytes {gate.bodies.buffered}",
             "# TYPE inlaid_batches_total counter",
             f"inlaid_batches_total {batches}",
             "# TYPE inlaid_batched_texts_total counter",

@@ -18,6 +18,7 @@ from inlaid.errors import (
     TooLarge,
     TooSlow,
     UnknownName,
+    WrongEncoding,
     WrongMethod,
 )
 from inlaid.messages import Language, Message, catalogue, render
@@ -31,6 +32,7 @@ STATUS: dict[type[InlaidError], int] = {
     WrongMethod: 405,
     Forbidden: 403,
     KeyNeeded: 401,
+    WrongEncoding: 415,
     TooLarge: 413,
     TooSlow: 408,
     TooBusy: 429,

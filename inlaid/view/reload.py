@@ -8,8 +8,10 @@ import logging
 from pathlib import Path
 
 from inlaid.errors import InlaidError
+from inlaid.view.embedding import Embedder
 from inlaid.view.settings import ServeSettings
 from inlaid.view.spaces import Space, Spaces, load_space
+from inlaid.view.warming import warm_up
 
 State = tuple[tuple[str, int, int, int], ...]
 
@@ -17,8 +19,9 @@ State = tuple[tuple[str, int, int, int], ...]
 class Watcher:
     """Looks at the files of all spaces from time to time."""
 
-    def __init__(self, spaces: Spaces, settings: ServeSettings) -> None:
+    def __init__(self, spaces: Spaces, settings: ServeSettings, embedder: Embedder) -> None:
         self.spaces = spaces
+        self.embedder = embedder
         self.settings = settings
         self.woken = asyncio.Event()
         self.seen = {each.name: state_of(each.path) for each in spaces if each.path is not None}
@@ -50,13 +53,22 @@ class Watcher:
             return  # it is still being written
         self.seen[space.name] = now
         try:
-            loaded = await asyncio.to_thread(load_space, space.name, space.path, device=space.device)
+            loaded = await asyncio.to_thread(self._loaded, space, space.path)
         except (InlaidError, OSError, ValueError) as error:
             logging.getLogger("inlaid").warning(
                 "%s was not loaded again, and the old one answers on: %s", space.name, error
             )
             return
+        if now != await asyncio.to_thread(state_of, space.path):
+            self.seen[space.name] = ()  # it was written while it was read: look again
+            return
         self.spaces.put(loaded)
+
+    def _loaded(self, space: Space, path: Path) -> Space:
+        """What is at the path now, ready to answer."""
+        loaded = load_space(space.name, path, device=space.device)
+        warm_up(loaded, self.embedder)
+        return loaded
 
 
 def state_of(path: Path) -> State:

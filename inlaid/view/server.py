@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import resource
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import uvloop
@@ -16,14 +17,11 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
-from inlaid.errors import InlaidError, SettingError, SourceError, advice
-from inlaid.study.search.neighbors import neighbors
-from inlaid.view.embedding import Embedder
+from inlaid.errors import SettingError, SourceError, advice
 from inlaid.view.gate import Gate
 from inlaid.view.reload import Watcher
 from inlaid.view.settings import ServeSettings
-from inlaid.view.spaces import Space, Spaces
-from inlaid.view.threads import Threads
+from inlaid.view.spaces import Spaces
 
 BACKLOG = 4096
 """Connections that the system keeps while none is accepted."""
@@ -49,6 +47,16 @@ def read_keys(path: Path | None) -> tuple[str, ...]:
     return keys
 
 
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def free_port(settings: ServeSettings) -> int:
     """The port to listen on; a SettingError where another program has it."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -64,21 +72,6 @@ def free_port(settings: ServeSettings) -> int:
                 port=settings.port,
                 reason=error.strerror or advice(error),
             ) from None
-
-
-def warm_up(spaces: Sequence[Space], settings: ServeSettings) -> None:
-    """Compile kernels and make indexes before the first client asks."""
-    embedder = Embedder(settings, Threads(1))
-    for space in spaces:
-        with contextlib.suppress(InlaidError):  # a model that cannot embed, a space of one word
-            if space.vectors is not None:
-                first = space.vectors.words[0]
-                neighbors(space.vectors, [first])
-                neighbors(space.vectors, [first, first])
-                embedder.words(space).embed([first, f"{first} {first}"])
-            else:
-                asyncio.run(embedder.embed(space, ["a"]))
-    embedder.batcher.threads.close()
 
 
 def serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Callable[[], None]) -> None:
@@ -106,7 +99,7 @@ async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Cal
         http1_settings=HTTP1Settings(header_read_timeout=round(settings.timeout * 1000)),
     )
     loop = asyncio.get_running_loop()
-    watcher = Watcher(spaces, settings)
+    watcher = Watcher(spaces, settings, app.embedder)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
     loop.add_signal_handler(signal.SIGHUP, watcher.wake)
@@ -114,7 +107,7 @@ async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Cal
     try:
         await server.serve()
         async with asyncio.timeout(ENDING):
-            while app.working:
+            while app.open:
                 await asyncio.sleep(0.01)
     except TimeoutError:
         pass

@@ -28,7 +28,9 @@ class ServeSettings:
     max_body: Positive = 4 << 20
     """Bytes that a request may have."""
     max_texts: Positive = 2048
-    """Texts that a request may have."""
+    """Texts, or words, that a request may have."""
+    max_text: Positive = 100_000
+    """Characters that a text may have."""
     max_requests: Positive = 1024
     """Requests that are worked on at the same time; others are refused with 429 and Retry-After."""
     timeout: Annotated[float, Range(0.1, 3600)] = 10.0
@@ -38,7 +40,8 @@ class ServeSettings:
     batch: Positive = 64
     """Texts of several clients that a model computes together."""
     threads: Positive = 4
-    """Analyses that are worked on at the same time."""
+    """Analyses that are worked on at the same time; searches and embeddings have as many threads of their
+    own."""
     embedding: Literal["mean", "sif"] = "mean"
     """How a text of several words is embedded by word vectors: the mean of the vectors of its words, or
     weighted by frequency (sif)."""

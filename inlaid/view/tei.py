@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from inlaid.version import VERSION
@@ -10,6 +11,11 @@ from inlaid.view.exchange import Reply, Request, Routes, json_reply
 from inlaid.view.openai import flag_field, inputs, number_field, object_in, text_field
 from inlaid.view.settings import ServeSettings
 from inlaid.view.spaces import Spaces
+
+UNKNOWN = "x-out-of-vocabulary"
+"""The header that lists unknown words."""
+LONGEST = 4000
+"""Characters of that header."""
 
 
 def routes(spaces: Spaces, embedder: Embedder, settings: ServeSettings) -> Routes:
@@ -21,9 +27,15 @@ def routes(spaces: Spaces, embedder: Embedder, settings: ServeSettings) -> Route
         truncate = flag_field(body, "truncate", default=False)
         normalize = flag_field(body, "normalize", default=True)
         dimensions = number_field(body, "dimensions")
-        found = await embedder.embed(space, inputs(body, space, "inputs"), truncate=truncate)
+        found = await embedder.embed(space, inputs(body, space, "inputs"), request, truncate=truncate)
         rows = shortened(found.rows, dimensions)
-        return json_reply(unit(rows) if normalize else rows)
+        rows = unit(rows) if normalize else rows
+        reply = await embedder.written(rows, rows)
+        if found.unknown:  # the body is a list of vectors, which has no place for them
+            told = json.dumps([each._asdict() for each in found.unknown])
+            short = json.dumps([{"index": each.index} for each in found.unknown])
+            reply.headers = {UNKNOWN: told if len(told) <= LONGEST else short}
+        return reply
 
     async def info(request: Request) -> Reply:
         space = spaces.find()

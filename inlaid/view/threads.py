@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from inlaid.errors import TooBusy
+from inlaid.view.bodies import too_busy
 
 R = TypeVar("R")
 WAITING = 64
@@ -26,7 +26,7 @@ class Threads:
     async def run(self, function: Callable[..., R], *given: Any, **named: Any) -> R:
         """Call a function in a thread, in the context of this task; TooBusy where too many wait."""
         if self.inside >= self.count * (1 + WAITING):
-            raise TooBusy("Too many requests at the same time. Ask again in a second.")
+            raise too_busy()
         self.inside += 1
         context = contextvars.copy_context()
         future = self.pool.submit(context.run, lambda: function(*given, **named))

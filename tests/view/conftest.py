@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import http.client
 import json
 import subprocess
@@ -34,7 +35,8 @@ ROWS = [
 @pytest.fixture
 def small() -> Vectors:
     """Eight words; queen is king - man + woman."""
-    return Vectors.of(WORDS, np.array(ROWS))
+    table = np.array(ROWS, np.float32)
+    return dataclasses.replace(Vectors.of(WORDS, table), contexts=table)
 
 
 @pytest.fixture

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import inlaid
 from inlaid.vectors import Vectors
+
+pytest.importorskip("fastapi")
+
+from inlaid.view.endpoints import endpoints
+from inlaid.view.examples import example
+from inlaid.view.spaces import Spaces
 
 
 def test_neighbors_are_those_of_the_library(client: Any, small: Vectors):
@@ -65,3 +73,37 @@ def test_requests_by_another_name_or_from_another_page_are_refused(client: Any):
         assert client.options("/nowhere", headers=headers).status_code == 403
     own = {"origin": "http://127.0.0.1:8000"}
     assert client.get("/api/v1/spaces", headers=own).status_code == 200
+
+
+SECONDS = ("evaluate", "probe", "dimensions", "geometry", "doctor", "heads", "referents")
+"""Analyses whose examples name nothing of a space; tested where they are."""
+
+
+def test_the_example_of_every_analysis_is_answered(client: Any):
+    """Also by spaces that have no word of it: then it has words of theirs."""
+    listed = client.get("/api/v1/analyses").json()["analyses"]
+    asked = 0
+    for each in listed:
+        (body,) = each["request"]["examples"]
+        if each["spaces"].get("space") == ["AnyModel"] or each["name"] in SECONDS:
+            continue
+        reply = client.post(f"/api/v1/{each['name']}", json=body)
+        assert reply.status_code == 200, (each["name"], body, reply.text)
+        asked += 1
+    assert asked > 15
+    other = Spaces.of(
+        {"zh": Vectors.of(["我", "你", "他", "们", "好"], [[1, 0], [0, 1], [1, 1], [2, 1], [1, 2]])}
+    )
+    assert example(endpoints()["analogy"], other) == {"formula": "我 - 他 + 们", "n": 3}
+
+
+def test_examples_for_models_name_one_that_can_answer(tiny_models: Any, small: Vectors):
+    from inlaid.neural.checkpoint import load_model
+
+    models = {name: load_model(tiny_models / name) for name in ("sentence", "decoder", "seq2seq", "masked")}
+    spaces = Spaces.of({"small": small, **models})
+    chosen = {
+        name: example(endpoints()[name], spaces).get("space") for name in ("generate", "translate", "next")
+    }
+    assert chosen == {"generate": "decoder", "translate": "seq2seq", "next": "decoder"}
+    assert "space" not in example(endpoints()["neighbors"], spaces)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 import warnings
 from typing import Any
 
@@ -112,8 +114,6 @@ def test_llama_index(server: Any, small: Vectors):
 
 
 def test_text_embeddings_inference(server: Any, small: Vectors):
-    import json
-
     status, body = server.ask("/embed", {"inputs": ["king", TEXT]})
     assert status == 200
     np.testing.assert_allclose(json.loads(body), expected(small, "king", TEXT), rtol=1e-6)
@@ -122,3 +122,15 @@ def test_text_embeddings_inference(server: Any, small: Vectors):
     assert json.loads(server.ask("/info")[1])["model_id"] == "small"
     status, body = server.ask("/embed", {"inputs": "xyzzy"})
     assert (status, json.loads(body)["error_type"]) == (422, "Validation")
+
+
+def test_every_api_names_unknown_words(server: Any):
+    listed = [{"index": 0, "words": ["xyzzy"]}]
+    for path, field in (("/v1/embeddings", "input"), ("/api/embed", "input"), ("/api/embeddings", "prompt")):
+        _, body = server.ask(path, {"model": "small", field: "queen xyzzy"})
+        assert json.loads(body)["out_of_vocabulary"] == listed, path
+    request = urllib.request.Request(f"{server.url}/embed", b'{"inputs": ["queen xyzzy"]}')
+    with urllib.request.urlopen(request) as reply:
+        assert json.loads(reply.headers["x-out-of-vocabulary"]) == listed
+    _, body = server.ask("/v1/embeddings", {"model": "sentence", "input": ["我吃", "我Ω吃"]})
+    assert json.loads(body)["out_of_vocabulary"] == [{"index": 1, "words": ["Ω"]}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import time
@@ -9,7 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import inlaid
+from inlaid.vectors import Vectors
 from inlaid.view.endpoints import endpoints
+from inlaid.view.examples import example
 
 HEAD = b"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: "
 
@@ -59,6 +65,97 @@ def test_what_is_not_json_or_too_deep_is_said(server: Any):
         status, reply = server.ask("/v1/embeddings", body)
         assert status == 400, body[:20]
         assert json.loads(reply)["error"]["message"]
+
+
+def test_what_is_nested_too_deep_is_refused_by_every_endpoint(server: Any):
+    deep = "[" * 900 + "]" * 900
+    for path, field in (
+        ("/v1/embeddings", "input"),
+        ("/v1/embeddings", "dimensions"),
+        ("/api/embed", "input"),
+        ("/embed", "inputs"),
+        ("/api/v1/neighbors", "words"),
+        ("/api/v1/neighbors", "n"),
+        ("/api/v1/tokenize", "text"),
+    ):
+        for value in (deep, '{"a":' * 900 + "1" + "}" * 900):
+            status, reply = server.ask(path, f'{{"{field}": {value}}}'.encode())
+            assert status in (400, 422), (path, field, reply)
+            assert b"nested more than 16 levels deep" in reply
+    lists = json.dumps({"input": [["[[[[[[[["] * 2] * 3}).encode()
+    assert b"nested" not in server.ask("/v1/embeddings", lists)[1]
+
+
+def test_a_header_that_decides_is_given_once(server: Any):
+    own = b"Host: 127.0.0.1"
+    for headers in (
+        b"Host: evil.example\r\n" + own,
+        own + b"\r\nHost: evil.example",
+        own + b"\r\nOrigin: http://evil.example\r\nOrigin: http://127.0.0.1",
+        b"Host: 127.0.0.1:80@evil.example",
+        b"Host: [::1]evil.example",
+    ):
+        reply = _raw(server.port, b"GET /v1/models HTTP/1.1\r\n" + headers + b"\r\nConnection: close\r\n\r\n")
+        assert reply.split()[1] in (b"400", b"403"), headers
+
+
+def test_a_compressed_body_is_refused_with_its_reason(server: Any):
+    status, reply = server.ask("/v1/embeddings", gzip.compress(b"{}"), {"Content-Encoding": "gzip"})
+    assert status == 415
+    assert b"expected a body that is not compressed" in reply
+
+
+def test_a_client_that_sends_too_much_reads_why(serve: Any, files: Path):
+    """It reads when all is written: a server that hung up before would have ended it with an error."""
+    server = serve(files / "small.inlaid", "--max-body", "1000", "--no-access-log")
+    for _ in range(5):
+        assert server.ask("/v1/embeddings", b" " * (8 << 20))[0] == 413
+
+
+def test_what_one_request_may_ask_is_limited(client: Any):
+    def status(path: str, **body: Any) -> int:
+        return client.post(path, json=body).status_code
+
+    assert status("/v1/embeddings", input="king " * 30_000) == 413
+    assert status("/api/v1/tokenize", text="king " * 30_000) == 413
+    assert status("/api/v1/neighbors", words=["king"] * 3000) == 413
+    assert status("/api/v1/neighbors", words=["king"] * 100, n=10_000) == 413
+    assert status("/api/v1/similarity", words=["king", "queen"] * 500) == 413
+    assert status("/api/v1/text_similarity", texts=["king " * 5000, "queen"]) == 413
+    assert status("/api/v1/neighbors", words=["king"] * 20, n=10_000) == 200
+
+
+def test_who_does_not_read_is_cut_off_and_takes_little_memory(serve: Any, tmp_path: Path):
+    """40 clients ask for 24 MB each and read nothing: some are refused, the others hold 256 MB together."""
+    table = np.random.default_rng(1).normal(size=(50, 1000))
+    inlaid.save(Vectors.of([f"w{n}" for n in range(50)], table), tmp_path / "wide.inlaid")
+    server = serve(tmp_path / "wide.inlaid", "--timeout", "2", "--no-access-log")
+    body = json.dumps({"input": ["w1 w2"] * 2048}).encode()
+    before = _resident(server)
+    waiting = [_connected(server.port) for _ in range(40)]
+    for each in waiting:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        each.sendall(HEAD + str(len(body)).encode() + b"\r\n\r\n" + body)
+    most = 0
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and _metric(server, "inlaid_buffered_bytes") > 0:
+        most = max(most, _resident(server) - before)
+        time.sleep(0.1)
+    assert _metric(server, "inlaid_buffered_bytes") == 0  # all are cut off
+    assert most < 600 << 20
+    statuses = {each.recv(12)[9:] for each in waiting}
+    assert statuses <= {b"200", b"429"}
+    for each in waiting:
+        each.close()
+
+
+def _metric(server: Any, name: str) -> float:
+    lines = server.ask("/metrics")[1].decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+
+
+def _resident(server: Any) -> int:
+    return int(_metric(server, "process_resident_memory_bytes"))
 
 
 def test_slow_clients_are_cut_off_and_hinder_nobody(serve: Any, files: Path):
@@ -145,7 +242,7 @@ def test_no_path_of_a_client_reaches_the_file_system(
     spaces = (files / "small.inlaid", f"m={tiny_models / 'masked'}", f"d={tiny_models / 'decoder'}")
     server = serve(*spaces, "--no-access-log", before=HEARD)
     for endpoint in endpoints().values():
-        known = endpoint.example()
+        known = example(endpoint)
         for field in endpoint.fields():
             for space in {} if endpoint.spaces.keys() != {"space"} else ("small", "m", "d"):
                 for value in (str(secret), [str(secret)]):

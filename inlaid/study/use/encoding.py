@@ -111,14 +111,24 @@ def unknown_tokens(model: Model, texts: Sequence[str]) -> list[tuple[int, int]]:
     return [(len(ids), sum(id in unknown for id in ids)) for ids in found]
 
 
+def unknown_parts(model: Model, text: str, encoding: Any = None) -> list[str]:
+    """What the tokenizer does not know of a text, each part once."""
+    encoding = encoding or model.tokenizer.encode(text)
+    spans = [encoding.offsets[place] for place in _unknown_places(model, encoding)]
+    return [*dict.fromkeys(text[start:stop] for start, stop in spans)]
+
+
+def _unknown_places(model: Model, encoding: Any) -> list[int]:
+    unknown = {token_id(model.tokenizer, name) for name in UNKNOWN} - {None}
+    return [place for place, id in enumerate(encoding.ids) if id in unknown]
+
+
 def _check_known(model: Model, text: str, encoding: Any, report: Report) -> None:
     """Raise SettingError if nothing of a text is known to the tokenizer; note the parts that are not."""
-    unknown = {token_id(model.tokenizer, name) for name in UNKNOWN} - {None}
-    places = [place for place, id in enumerate(encoding.ids) if id in unknown]
+    places = _unknown_places(model, encoding)
     if not places:
         return
-    spans = [encoding.offsets[place] for place in places]
-    parts = " ".join(dict.fromkeys(text[start:stop] for start, stop in spans))
+    parts = " ".join(unknown_parts(model, text, encoding))
     own = sum(not added for added in _added(encoding))
     if len(places) == own:
         raise SettingError(
