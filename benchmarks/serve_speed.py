@@ -1,6 +1,6 @@
 """How many requests does `inlaid serve` answer? Compared with plain FastAPI apps in the same run.
 
-    python benchmarks/serve_speed.py [neighbors] [large] [embedding] [batch] [minilm] [--seconds 3]
+    python benchmarks/serve_speed.py [neighbors] [again] [large] [embedding] [batch] [minilm] [--seconds 3]
 
 One line of JSON for each question and number of clients: requests a second of both, the 50th and 99th
 percentile of the times, the processor time a request takes the server, and the ratios of both speeds and of
@@ -10,7 +10,8 @@ median round counts. `neighbors`, `embedding` (a text of three words) and `batch
 ask for GloVe's 30,000 words of 50 dimensions in $INLAID_DATA, and the peer is gensim in an app as its users
 write one; `large` asks for neighbors among 150,000 words of 300 dimensions made of them; `minilm` asks
 all-MiniLM-L6-v2 for one text of twelve words, and the peer is sentence-transformers. No body is sent twice
-(blanks at its end count the requests), so that no answer can be one that was kept.
+(blanks at its end count the requests), so that no answer can be one that was kept; `again` is `neighbors` of
+2,000 words that are asked for over and over.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ request = function()
     mark = mark .. (rest %% 2 == 0 and " " or "\\t")
     rest = math.floor(rest / 2)
   end
-  local body = bodies[at %% #bodies + 1] .. mark
+  local body = bodies[at %% #bodies + 1] .. (%s and mark or "")
   return wrk.format("POST", "%s", {["content-type"] = "application/json"}, body)
 end
 """
@@ -125,7 +126,7 @@ class Shown(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    names = ["neighbors", "large", "embedding", "batch", "minilm"]
+    names = ["neighbors", "again", "large", "embedding", "batch", "minilm"]
     parser.add_argument("questions", nargs="*", default=names)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
@@ -164,9 +165,10 @@ def prepare(question: str, folder: Path) -> tuple[Path, Path, str, str, list[str
     plain = [word for word in vectors.words if re.fullmatch("[a-z]+[0-9]*", word)]
     random.shuffle(plain)
     path = "/v1/embeddings"
-    if question in ("neighbors", "large"):
+    if question in ("neighbors", "again", "large"):
         path = "/api/v1/neighbors"
-        bodies = [json.dumps({"words": [word], "n": 10}) for word in plain]
+        asked_for = plain[:2000] if question == "again" else plain
+        bodies = [json.dumps({"words": [word], "n": 10}) for word in asked_for]
     elif question == "embedding":
         bodies = [json.dumps({"input": " ".join(random.choice(plain, 3))}) for _ in range(5000)]
     else:
@@ -239,7 +241,9 @@ def measure(
     for number in range(given.rounds + 1):
         for name, server in servers.items():
             at += 10_000_000
-            (folder / "ask.lua").write_text(SCRIPT % (folder / "bodies", at, path))
+            (folder / "ask.lua").write_text(
+                SCRIPT % (folder / "bodies", at, "false" if question == "again" else "true", path)
+            )
             shown = asked(server, clients, folder, (given.seconds if number else 1) + clients // 200)
             if number:  # the first round warms up
                 found[name].append(shown)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +30,8 @@ class Searches:
 
     def __init__(self, threads: Threads) -> None:
         self.batcher = Batcher(_found, threads, size=TOGETHER)
+        self.inside = 0
+        """Searches that have begun."""
 
     async def answer(self, arguments: dict[str, Any]) -> Answer | None:
         """The answer; None where the analysis itself must be asked, which has notes for the user."""
@@ -37,16 +41,31 @@ class Searches:
         plain = vectors.tokenizer_json is None and not vectors.mark and not settings.approximate
         if not plain or len(words) > TOGETHER or any(vectors.find(word) is None for word in words):
             return None
-        key = (vectors, settings)
-        if vectors.table.size * len(words) <= SMALL:
-            found = _found(key, words)
-        else:
-            found = await self.batcher.ask(key, words)
+        found = await self._search((vectors, settings), words)
         return Answer(NeighborLists(tuple(found)).to_dict(), ())
+
+    async def _search(
+        self, key: tuple[Vectors, NeighborsSettings], words: Sequence[str]
+    ) -> Sequence[Neighbors]:
+        """A small search that is alone is done at once; others together with those that came meanwhile."""
+        self.inside += 1
+        try:
+            await asyncio.sleep(0)  # requests that have arrived begin
+            if self.inside == 1 and key[0].table.size * len(words) <= SMALL:
+                return _found(key, words)
+            return await self.batcher.ask(key, words)
+        finally:
+            self.inside -= 1
 
 
 def _found(key: tuple[Vectors, NeighborsSettings], words: Sequence[str]) -> list[Neighbors]:
     vectors, settings = key
     if len(words) <= CODES and vectors.table.size > LITTLE:
-        settings = dataclasses.replace(settings, int8=True)
+        settings = _with_codes(settings)
     return [*neighbors(vectors, list(words), settings).lists]
+
+
+@functools.lru_cache(maxsize=1000)
+def _with_codes(settings: NeighborsSettings) -> NeighborsSettings:
+    """The same, reading int8 codes first; settings are checked when they are made, which takes a while."""
+    return dataclasses.replace(settings, int8=True)
