@@ -28,6 +28,8 @@ from inlaid.kernels.bags import cpu
 
 MOST_NEW_WORDS = 1 << 20
 """Out-of-vocabulary words that are remembered; with more of them, all are forgotten."""
+MOST_NEW_BYTES = 64 << 20
+"""Bytes that these words may have: one of them may be a whole text without a space."""
 LINE_ENDS = str.maketrans({"\n": " ", "\r": " "})
 
 
@@ -81,10 +83,16 @@ class Numbering:
         ]
         joined = b" ".join(names) + b"\n"
         self.fast.ids(padded(joined), len(joined))
+        self.own_bytes = self._bytes()
+
+    def _bytes(self) -> int:
+        """Bytes of all words that are known."""
+        return int(self.fast.table.ends[self.fast.known])
 
     def tokens(self, texts: Sequence[str]) -> TokenIds:
         """The ids of the tokens of each text."""
-        if self.fast.known > len(self.words) + MOST_NEW_WORDS:
+        many = self.fast.known > len(self.words) + MOST_NEW_WORDS
+        if many or self._bytes() > self.own_bytes + MOST_NEW_BYTES:
             self._forget()
         return tokens_of(texts, self.cleaner, self.fast)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,8 @@ EACH = 20
 """Bytes of memory for each number of an answer: the number, once more at length 1, and its digits."""
 
 
-class Unknown(NamedTuple):
+@dataclass(frozen=True)
+class Unknown:
     """Words of a text that have no vector, or parts of it that the tokenizer of a model does not know."""
 
     index: int
@@ -56,7 +57,7 @@ class Embeddings:
 
     def reported(self) -> dict[str, Any]:
         """The unknown words, as a field of a reply; nothing where all are known."""
-        return {"out_of_vocabulary": [each._asdict() for each in self.unknown]} if self.unknown else {}
+        return {"out_of_vocabulary": [asdict(each) for each in self.unknown]} if self.unknown else {}
 
 
 class Embedder:

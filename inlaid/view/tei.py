@@ -32,7 +32,7 @@ def routes(spaces: Spaces, embedder: Embedder, settings: ServeSettings) -> Route
         rows = unit(rows) if normalize else rows
         reply = await embedder.written(rows, rows)
         if found.unknown:  # the body is a list of vectors, which has no place for them
-            told = json.dumps([each._asdict() for each in found.unknown])
+            told = json.dumps(found.reported()["out_of_vocabulary"])
             short = json.dumps([{"index": each.index} for each in found.unknown])
             reply.headers = {UNKNOWN: told if len(told) <= LONGEST else short}
         return reply

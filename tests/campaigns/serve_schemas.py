@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import hypothesis
+import hypothesis.errors
 import schemathesis
 from schemathesis import GenerationMode
 
@@ -69,7 +70,10 @@ def asked(operation: Any, url: str, examples: int, seed: int) -> list[tuple[str,
             found.append((case.path, case.body, case.call(base_url=url, timeout=600).status_code))
 
     settings = hypothesis.settings(
-        max_examples=examples, database=None, deadline=None, suppress_health_check=[*hypothesis.HealthCheck]
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        suppress_health_check=list[Any](hypothesis.HealthCheck),
     )
     for mode in MODES:
         strategy = operation.as_strategy(generation_mode=mode)

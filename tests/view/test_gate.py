@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import inlaid
 from inlaid.vectors import Vectors
@@ -270,3 +271,21 @@ def _raw(port: int, sent: bytes) -> bytes:
             if b"\r\n\r\n" in found:
                 return found
         return found
+
+
+def test_unknown_words_take_little_memory(small: Vectors, monkeypatch: pytest.MonkeyPatch):
+    """They are remembered, but forgotten where there are many, or long ones."""
+    from inlaid.feed import bags
+    from inlaid.view.embedding import Embedder
+    from inlaid.view.settings import ServeSettings
+    from inlaid.view.spaces import Spaces
+    from inlaid.view.threads import Threads
+
+    monkeypatch.setattr(bags, "MOST_NEW_BYTES", 50_000)
+    words = Embedder(ServeSettings(), Threads(1)).words(Spaces.of({"small": small}).find())
+    first = words.embed_locked(["king queen"]).rows
+    for number in range(40):
+        found = words.embed_locked([f"king queen {number}" + "x" * 10_000])
+        np.testing.assert_array_equal(found.rows, first)
+    table = words.by_words.known._word_rows.numbering.fast.table
+    assert table.ends.max() < 100_000
