@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from inlaid.errors import SettingError, SourceError
+from inlaid.habits import habit_of
 from inlaid.report import Event, Note, Report
 
 PIPE = "-"
@@ -74,10 +75,13 @@ def _is_option(word: str) -> bool:
 
 def refuse_unquoted(words: Sequence[str], program: str, *, options: Collection[str] | None = None) -> None:
     """Raise SettingError for a formula whose words the shell has taken apart: king - man + woman. With the
-    names of the options, which may be typed with one dash by mistake, also for king -man +woman."""
+    names of the options, which may be typed with one dash by mistake, as other tools call them too, also for
+    king -man +woman."""
     typed = list(itertools.takewhile(lambda word: not _is_option(word), words))
     formula = typed[1:]  # the file comes first
-    signed = [word for word in formula[1:] if options and SIGNED.fullmatch(word) and word[1:] not in options]
+    signed = [
+        word for word in formula[1:] if options and SIGNED.fullmatch(word) and not habit_of(word[1:], options)
+    ]
     if any(word in SIGNS for word in formula[1:-1]) or (signed and len(formula) > 2):
         raise SettingError(
             'The formula came as {count} words. Quote it: `{program} {file} "{formula}"`.',
