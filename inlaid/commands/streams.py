@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from inlaid.collect.normalize import width
 from inlaid.errors import SettingError, SourceError
 from inlaid.report import Event, Note, Report
 
@@ -77,8 +78,9 @@ def refuse_unquoted(words: Sequence[str], program: str, *, options: Collection[s
     names of the options, which may be typed with one dash by mistake, also for king -man +woman."""
     typed = list(itertools.takewhile(lambda word: not _is_option(word), words))
     formula = typed[1:]  # the file comes first
-    signed = [word for word in formula[1:] if options and SIGNED.fullmatch(word) and word[1:] not in options]
-    if any(word in SIGNS for word in formula[1:-1]) or (signed and len(formula) > 2):
+    narrow = [width(word) for word in formula]  # the signs of a Chinese input method: － and ＋
+    signed = [word for word in narrow[1:] if options and SIGNED.fullmatch(word) and word[1:] not in options]
+    if any(word in SIGNS for word in narrow[1:-1]) or (signed and len(formula) > 2):
         raise SettingError(
             'The formula came as {count} words. Quote it: `{program} {file} "{formula}"`.',
             count=len(formula),

@@ -10,7 +10,7 @@ from typing import Any
 from inlaid.errors import SourceError, UnknownName
 from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.config import Config
 from inlaid.neural.families import family_of
 from inlaid.neural.families.family import Family
@@ -223,11 +223,16 @@ def _lines(found: Inspection) -> list[Message]:
     ]
     lines.append(Message("  {count:>18,}  parameters in total", count=found.parameters))
     if found.stored is not None:
-        dtypes = ", ".join(f"{count:,} in {dtype}" for dtype, count in found.dtypes.items())
+        dtypes = Listed(
+            Message("{count:,} in {dtype}", count=count, dtype=dtype) for dtype, count in found.dtypes.items()
+        )
         lines.append(
             Message("  {count:>18,}  numbers in the file ({dtypes})", count=found.stored, dtypes=dtypes)
         )
-    sizes = ", ".join(f"{bytes / 2**30:.2f} GiB in {dtype}" for dtype, bytes in found.memory.items())
+    sizes = Listed(
+        Message("{size:.2f} GiB in {dtype}", size=bytes / 2**30, dtype=dtype)
+        for dtype, bytes in found.memory.items()
+    )
     lines.append(Message("  memory: {sizes}", sizes=sizes))
     for table in found.tables:
         size = " x ".join(map(str, table.shape))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.report import Report
 from inlaid.study.analysis import Row, plain
 from inlaid.study.use.encoding import Tokens, encode, token_id
@@ -65,7 +65,7 @@ def fill_masks(model: Model, text: str, n: int, report: Report) -> FilledMasks:
         raise SettingError(
             "The tokenizer of this model has no mask ({masks}), so it cannot fill a blank. Use a masked "
             "language model.",
-            masks=", ".join(MASKS),
+            masks=Listed(MASKS),
         )
     if BLANK.search(text) is None:
         raise SettingError(
