@@ -17,7 +17,16 @@ import inlaid
 from inlaid.commands.terminal import places
 from inlaid.commands.translated_help import read_help
 from inlaid.errors import SettingError
-from inlaid.messages import Listed, Message, catalogue, said, shown_language, speaking, spoken_language, translated
+from inlaid.messages import (
+    Listed,
+    Message,
+    catalogue,
+    said,
+    shown_language,
+    speaking,
+    spoken_language,
+    translated,
+)
 from inlaid.report import Note, log
 from inlaid.vectors import Vectors
 
