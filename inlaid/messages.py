@@ -146,6 +146,24 @@ def in_terminal() -> Iterator[None]:
         _in_terminal = before
 
 
+REASONS = frozenset(
+    (
+        *(
+            "No such file or directory",
+            "File exists",
+            "Is a directory",
+            "Not a directory",
+            "Directory not empty",
+        ),
+        *("Permission denied", "Operation not permitted", "Read-only file system", "File name too long"),
+        *("No space left on device", "Disk quota exceeded", "File too large", "Input/output error"),
+        *("Too many open files", "Cannot allocate memory", "Address already in use", "Broken pipe"),
+        *("Cannot assign requested address", "Too many levels of symbolic links", "Invalid argument"),
+    )
+)
+"""Why the operating system refused something, as Python has it: in English whatever the locale."""
+
+
 def render(sentence: str, values: Mapping[str, Any], catalogue: Mapping[str, str] | None = None) -> str:
     """The sentence, in the catalogue's language if it is there, with its values filled in.
 
@@ -166,6 +184,8 @@ def _shown(value: Any, catalogue: Mapping[str, str] | None) -> Any:
     values = getattr(value, "values", None)
     if isinstance(sentence, str) and isinstance(values, dict):
         return render(sentence, values, catalogue)
+    if isinstance(value, str) and value in REASONS:
+        return (catalogue or {}).get(value, value)
     return value.joined(catalogue) if isinstance(value, Listed) else value
 
 

@@ -213,6 +213,14 @@ def test_names_in_a_row_have_the_comma_of_the_language():
     assert found.in_language("zh") == "以下之一：cosine、层"
 
 
+def test_reasons_of_the_system_are_chinese(tmp_path: Path, typed: Any, vectors: Path):
+    absent = tmp_path / "none.toml"
+    shown = typed("neighbors", vectors, "word1", "--config", absent, "--lang", "zh", code=2).err
+    assert shown == f"错误：无法读取 {absent}：文件或文件夹不存在。\n"
+    shown = typed("neighbors", vectors, "word1", "--config", absent, "--lang", "en", code=2).err
+    assert shown == f"error: Cannot read {absent}: No such file or directory.\n"
+
+
 def test_parts_of_a_checkpoint_are_chinese(tmp_path: Path, typed: Any):
     path = tmp_path / "config.json"
     path.write_text('{"model_type": "bert"}', "utf-8")
