@@ -119,7 +119,7 @@ class Ablations:
             head = Message("whole layer") if each.head is None else str(each.head)
             range_ = f"{each.interval.low:+.3f} … {each.interval.high:+.3f}"
             cells = (f"{each.change:+.3f}", range_, f"{each.changed:.1%}", f"{each.accuracy:.3f}")
-            rows.append((each.part, str(each.layer), head, *cells))
+            rows.append((word(each.part), str(each.layer), head, *cells))
         for each in self.parts:
             if len(self.parts) == 1 or any(one.before != one.after for one in each.answers):
                 rows += self._answers(each)
