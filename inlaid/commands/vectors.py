@@ -156,7 +156,7 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):
-        shown = {translated(DROPPED.get(key, key)): each for key, each in value.items()}
+        shown = {translated(DROPPED.get(str(key), str(key))): each for key, each in value.items()}
         return " ".join(f"{key}={_short(each)}" for key, each in shown.items() if each not in NOTHING)
     if isinstance(value, (list, tuple)):
         listed = " ".join(_short(each) for each in value[:LISTED])
