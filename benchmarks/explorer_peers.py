@@ -1,6 +1,6 @@
 """Point by point: the explorer beside TensorBoard's projector, embedding-atlas and BertViz, in one browser.
 
-    PEERS=folder/of/an/environment python benchmarks/explorer_peers.py [words: 300000]
+    PEERS=folder/of/an/environment python benchmarks/explorer_peers.py [words: 300000] [ours projector atlas bertviz]
 
 The environment of the peers: `pip install tensorboard==2.20.0 'setuptools<81' embedding-atlas==0.26 bertviz
 ipython`. What is not installed there is left out. The browser has no GPU and no network, and prefers Chinese.
@@ -267,7 +267,7 @@ def atlas(browser: Any, folder: Path, count: int) -> None:
         time.sleep(2)
         presses = opening + (tabbed_to(page, lambda at: at["tag"] == "INPUT") or 0)
         for word in ("word77", WANTED):
-            page.locator("input").first.fill(word)
+            page.locator("input:visible").first.fill(word)
             found = until(lambda word=word: re.findall(r"([\d,]+) result", text()) or text().count(word), 60)
             said(tool, f"{word} found", found or "no")
         said(tool, "Tabs to its search box", presses)
@@ -319,7 +319,7 @@ def bertviz(browser: Any, folder: Path, count: int) -> None:
             f"{len(rows)} labels; asks for {', '.join(outside) or 'nothing'}",
         )
     source = (folder / "1.html").read_text("utf-8")
-    labels = re.findall(r'"left_text": (\[[^\]]*\])', source)[:1]
+    labels = re.findall(r'"left_text": (\[.*?\]), "', source)[:1]
     said(tool, "tokens merged to words", f"no: {labels[0] if labels else '-'}")
     said(tool, "megabytes of its page for 200 tokens", round((folder / "0.html").stat().st_size / 1e6, 1))
 
@@ -330,6 +330,8 @@ def main() -> None:
     chosen = [ours] + [tool for name, tool in tools.items() if (PEERS / "bin" / name).is_file()]
     if list(PEERS.glob("lib/python*/site-packages/bertviz")) and minilm():
         chosen.append(bertviz)
+    named = sys.argv[2:]
+    chosen = [each for each in chosen if not named or each.__name__ in named]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),

@@ -472,3 +472,19 @@ def test_a_selection_is_kept_by_the_browser(visit: Any):
     again = visit("space=one&layout=pca&panel=selection")
     again.get_by_role("button", name=re.compile("^fruit")).click()
     again.get_by_role("cell", name="pear").wait_for()
+
+
+def test_a_notebook_shows_the_map_in_a_frame_of_its_own(browser: Any):
+    """The frame has no origin, so nothing of the notebook can be reached; the page works without storage, too."""
+    shown = made(1).explore(top=60)._repr_html_()
+    page = browser.new_page()
+    wrong = list[str]()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.set_content(f"<!doctype html><title>notebook</title>{shown}")
+    inside = page.frame_locator("iframe")
+    inside.get_by_role("combobox", name=re.compile("Search|搜索")).fill("apple")
+    page.keyboard.press("Enter")
+    inside.get_by_role("heading", name="apple", exact=True).wait_for(timeout=PATIENCE)
+    inside.locator("tbody tr").nth(9).wait_for(timeout=PATIENCE)
+    assert wrong == []
+    page.close()
