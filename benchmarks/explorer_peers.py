@@ -1,6 +1,6 @@
 """Point by point: the explorer beside TensorBoard's projector, embedding-atlas and BertViz, in one browser.
 
-    PEERS=folder/of/an/environment python benchmarks/explorer_peers.py [words: 300000] [ours projector atlas bertviz]
+    PEERS=an/environment python benchmarks/explorer_peers.py [words: 300000] [ours projector atlas bertviz]
 
 The environment of the peers: `pip install tensorboard==2.20.0 'setuptools<81' embedding-atlas==0.26 bertviz
 ipython`. What is not installed there is left out. The browser has no GPU and no network, and prefers Chinese.

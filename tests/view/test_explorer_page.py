@@ -475,7 +475,7 @@ def test_a_selection_is_kept_by_the_browser(visit: Any):
 
 
 def test_a_notebook_shows_the_map_in_a_frame_of_its_own(browser: Any):
-    """The frame has no origin, so nothing of the notebook can be reached; the page works without storage, too."""
+    """The frame has no origin: nothing of the notebook can be reached, and nothing can be stored."""
     shown = made(1).explore(top=60)._repr_html_()
     page = browser.new_page()
     wrong = list[str]()
