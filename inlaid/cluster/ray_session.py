@@ -56,6 +56,9 @@ def session(address: str, workers: int | None = None) -> Iterator[Session]:
             address=address,
         )
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if address == LOCAL:
+        # Ray reads it when it is imported: its processes on this machine then listen on 127.0.0.1 alone.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     ray = need("ray", extra="cluster")
     if ray.is_initialized():
         yield Session(ray)
@@ -67,7 +70,6 @@ def session(address: str, workers: int | None = None) -> Iterator[Session]:
                 address=LOCAL,
                 num_cpus=workers or os.cpu_count(),
                 include_dashboard=False,
-                _node_ip_address="127.0.0.1",
                 **quiet,
             )
         else:

@@ -290,5 +290,5 @@ def _manifest(
         "tokens": {**before["tokens"], "used": len(made.ids), "dropped": in_all},
         "words": {**before["words"], "used": len(made.vocabulary)},
         "phrases": [*before.get("phrases", []), {**record, **made_from}],
-        "hash": content_hash([made.ids], [made.offsets], made.vocabulary),
+        "hash": content_hash([np.asarray(made.ids)], [made.offsets], made.vocabulary),
     }

@@ -14,10 +14,12 @@ from inlaid.encode.corpus import Encoding, encode, open_corpus
 
 pytest.importorskip("ray", reason="ray is not installed: pip install 'inlaid[cluster]'")
 TWO_NODES = Path(__file__).with_name("two_nodes.py")
+LISTENING = Path(__file__).with_name("listening.py")
 
 
 def run(*command: str) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+    """In a process of its own, without the tests' type checks; all of Ray stays on 127.0.0.1."""
+    environment = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, env=environment)
 
 
@@ -38,7 +40,7 @@ def expected(text):
 
 def test_the_command_encodes_on_this_machine(text, expected, tmp_path):
     small = tmp_path / "small.txt"
-    small.write_text("".join(text.open().readlines()[:3000]))
+    small.write_text("".join(text.read_text().splitlines(keepends=True)[:3000]))
     out = tmp_path / "text.corpus"
     ended = run("-m", "inlaid", "corpus", str(small), "-o", str(out), "--cluster", "local")
     assert ended.returncode == 0, ended.stderr
@@ -56,7 +58,7 @@ def test_errors_of_tasks_are_sentences(tmp_path):
     path = tmp_path / "bad.txt"
     path.write_bytes(b"good line\n" * 100 + b"\xff\xff\xff bad\n")
     ended = run("-m", "inlaid", "corpus", str(path), "-o", str(tmp_path / "c"), "--cluster", "local")
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "bad.txt:101: byte 1 of the line is not UTF-8" in " ".join(ended.stderr.split())
     assert "Traceback" not in ended.stderr
     assert not (tmp_path / "c").exists()
@@ -65,7 +67,7 @@ def test_errors_of_tasks_are_sentences(tmp_path):
 def test_a_cluster_that_is_not_there_is_an_error(text, tmp_path):
     command = ["-m", "inlaid", "corpus", str(text), "-o", str(tmp_path / "c"), "--cluster", "nowhere"]
     ended = run(*command)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "Cannot use the cluster 'nowhere'" in " ".join(ended.stderr.split())
     assert "Traceback" not in ended.stderr
 
@@ -75,3 +77,11 @@ def test_a_node_that_dies_changes_nothing(text, expected, tmp_path):
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout.splitlines()[-1])
     assert found == {"hash": expected.manifest["hash"], "shards": 3, "nodes": [2, 1]}
+
+
+def test_a_cluster_of_one_machine_listens_to_itself_alone():
+    ended = run(str(LISTENING))
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout.splitlines()[-1])
+    assert len(found) > 3
+    assert {address for address, _ in found} == {"127.0.0.1"}
