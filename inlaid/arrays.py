@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from inlaid.array_writer import CHUNK, DIGITS, DTYPES, RAW_DTYPES, Layout, header_checksum
 from inlaid.errors import FormatError
 from inlaid.files import checksum
+from inlaid.messages import Listed
 from inlaid.open_file import Memory, OpenFile
 from inlaid.untrusted import parse_json
 from inlaid.values import Values
@@ -140,7 +141,7 @@ class Arrays:
                 "{path}: expected an array '{name}', found only: {found}. Restore the file from a copy.",
                 path=self.path,
                 name=name,
-                found=", ".join(self.arrays),
+                found=Listed(self.arrays),
             )
         return self.arrays[name]
 

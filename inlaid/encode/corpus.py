@@ -24,7 +24,7 @@ from inlaid.encode.shards import JoinedIds, Shard, joined_offsets, open_shard
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError, UnknownName
-from inlaid.messages import Message, option
+from inlaid.messages import Listed, Message, option
 from inlaid.notebook import html_of
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
@@ -73,8 +73,8 @@ class Encoding:
     """Join single Chinese characters to words that are in no dictionary, by jieba's hidden Markov model.
     `--no-hmm`: leave them single."""
     symbols: Literal["drop", "emoji", "all"] = "drop"
-    """Symbols that are tokens of the word tokenizer: none, emoji, or all (also + = $). Punctuation is
-    dropped."""
+    """Symbols that are tokens of the word tokenizer: none (drop), emoji, or all (also + = $). Punctuation
+    is always dropped."""
     normalize: tuple[str, ...] | None = None
     """Normalization steps, applied in this order: nfc, nfkc, width, lower, simplified. Default: nfc, width
     and lower for words and characters, nfc for subwords learned here, and after these simplified where
@@ -232,7 +232,7 @@ class Corpus:
         return [
             size,
             Message("tokenizer: {tokenizer}", tokenizer=tokenizer),
-            Message("words: {some}{more}", some=", ".join(some), more=more),
+            Message("words: {some}{more}", some=Listed(some), more=more),
         ]
 
     def refuse_changed(self) -> None:
