@@ -247,8 +247,7 @@ def verify(path: str | Path) -> int:
     if not path.exists():
         raise SourceError("There is no file '{path}'. Check the path.", path=path)
     if is_corpus(path):
-        corpus = open_corpus(path)
-        return 0 if corpus.opened is None else corpus.opened.verify()
+        return sum(each.verify() for each in open_corpus(path).files())
     if is_model_folder(path):
         raise FormatError(
             "{path} is the folder of a model, whose files have no checksums. `inlaid inspect` reads its "
