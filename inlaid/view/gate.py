@@ -20,9 +20,13 @@ from inlaid.errors import (
     WrongEncoding,
     WrongMethod,
 )
+<<<<<<< HEAD
 from inlaid.messages import Language, speaking
 from inlaid.view.bodies import PIECE, Bodies, Receive, Send, stream, too_busy
 from inlaid.view.embedding import Embedder
+=======
+from inlaid.messages import Language, Listed, speaking
+>>>>>>> main
 from inlaid.view.exchange import Handler, Reply, Request, Routes, json_reply
 from inlaid.view.problems import headers_of, language_of, problem
 from inlaid.view.settings import ServeSettings
@@ -177,7 +181,7 @@ class Gate:
             raise WrongMethod(
                 "{path} takes {methods}, not {method}.",
                 path=seen.path,
-                methods=", ".join(methods),
+                methods=Listed(methods),
                 method=seen.method,
             )
         return handler

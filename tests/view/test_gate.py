@@ -15,6 +15,9 @@ import pytest
 
 import inlaid
 from inlaid.vectors import Vectors
+
+pytest.importorskip("fastapi")
+
 from inlaid.view.endpoints import endpoints
 from inlaid.view.examples import example
 
