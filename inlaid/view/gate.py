@@ -20,13 +20,9 @@ from inlaid.errors import (
     WrongEncoding,
     WrongMethod,
 )
-<<<<<<< HEAD
-from inlaid.messages import Language, speaking
+from inlaid.messages import Language, Listed, speaking
 from inlaid.view.bodies import PIECE, Bodies, Receive, Send, stream, too_busy
 from inlaid.view.embedding import Embedder
-=======
-from inlaid.messages import Language, Listed, speaking
->>>>>>> main
 from inlaid.view.exchange import Handler, Reply, Request, Routes, json_reply
 from inlaid.view.problems import headers_of, language_of, problem
 from inlaid.view.settings import ServeSettings

@@ -75,7 +75,6 @@ def test_requests_by_another_name_or_from_another_page_are_refused(client: Any):
     assert client.get("/api/v1/spaces", headers=own).status_code == 200
 
 
-<<<<<<< HEAD
 SECONDS = ("evaluate", "probe", "dimensions", "geometry", "doctor", "heads", "referents")
 """Analyses whose examples name nothing of a space; tested where they are."""
 
@@ -108,11 +107,11 @@ def test_examples_for_models_name_one_that_can_answer(tiny_models: Any, small: V
     }
     assert chosen == {"generate": "decoder", "translate": "seq2seq", "next": "decoder"}
     assert "space" not in example(endpoints()["neighbors"], spaces)
-=======
+
+
 def test_a_search_may_be_narrowed_to_any_number_of_words(client: Any):
     """A map of a million words asks for the neighbors among them; other numbers keep their limit."""
     body = {"words": ["king"], "n": 2}
     whole = client.post("/api/v1/neighbors", json=body)
     assert client.post("/api/v1/neighbors", json={**body, "top": 1_000_000}).json() == whole.json()
     assert client.post("/api/v1/neighbors", json={**body, "n": 1_000_000}).status_code == 422
->>>>>>> main
