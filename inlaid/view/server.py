@@ -83,6 +83,7 @@ def serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Callable[[
     logging.getLogger("granian").disabled = True
     logging.getLogger("_granian").disabled = True
     uvloop.run(_serve(app, spaces, settings, opened))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not turn a good end into a bad one
 
 
 async def _serve(app: Gate, spaces: Spaces, settings: ServeSettings, opened: Callable[[], None]) -> None:
