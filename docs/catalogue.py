@@ -89,7 +89,9 @@ def _messages(folder: Path) -> Iterator[Sentence | Problem]:
 def kinds(folder: Path) -> set[str]:
     """The classes whose first argument is a sentence, those that single files derive from them included."""
     found = set(SENTENCES)
-    classes = [node for _, tree in _trees(folder) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [
+        node for _, tree in _trees(folder) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    ]
     while True:
         derived = {each.name for each in classes if found & set(map(_name, each.bases))} - found
         if not derived:

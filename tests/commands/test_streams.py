@@ -56,6 +56,15 @@ def test_words_typed_and_words_piped_are_one_list(file: str, pipe: Any, typed: T
     assert shown.split()[:2] == ["king", "queen"]
 
 
+def test_texts_keep_their_numbers_where_a_line_is_empty(file: str, pipe: Any, typed: Typed, tmp_path: Path):
+    text = "king\n\n苹果\n"
+    pipe(text)
+    piped = [json.loads(line) for line in typed("embed", file, "-", "--json").splitlines()]
+    (tmp_path / "texts.txt").write_text(text, "utf-8")
+    of_file = json.loads(typed("embed", file, "--file", "texts.txt", "--json"))
+    assert [line["number"] for line in piped if line["vector"]] == of_file["numbers"] == [0, 2]
+
+
 def test_each_line_is_a_formula(file: str, pipe: Any, typed: Typed):
     pipe("king - man + woman\nqueen\n")
     lines = [json.loads(line) for line in typed("analogy", file, "-", "-n", "1", "--json").splitlines()]
