@@ -94,6 +94,24 @@ def test_the_vectors_are_those_of_embed(vectors: inlaid.Vectors):
     np.testing.assert_allclose(found, inlaid.embed(vectors, ["good film", "好 吃"]).table, rtol=1e-6)
 
 
+def test_sif_and_common_components_are_those_of_embed(vectors: inlaid.Vectors):
+    texts = ["good film", "bad film", "好 吃", "难吃"]
+    embedder = TextEmbedder(vectors, weights="sif", sif=0.1, remove_components=1)
+    expected = inlaid.embed(vectors, texts, weights="sif", sif=0.1, remove_components=1)
+    np.testing.assert_allclose(embedder.fit_transform(texts), expected.table, atol=1e-6)
+    alone = pickle.loads(pickle.dumps(embedder)).transform(["good film"])  # the components are those of fit
+    np.testing.assert_allclose(alone[0], expected.table[0], atol=1e-6)
+    with pytest.raises(SettingError, match="sif is -1"):
+        TextEmbedder(vectors, sif=-1.0).fit(texts)
+
+
+def test_words_out_of_the_vocabulary_are_composed_as_in_embed():
+    made = inlaid.train(["the good film", "a bad film"] * 9, "fasttext", dim=8, min_count=1, report=None)
+    found = TextEmbedder(made).fit_transform(["goodfilm", "the filmm"])
+    assert found.any(axis=1).all()
+    np.testing.assert_allclose(found, inlaid.embed(made, ["goodfilm", "the filmm"]).table, rtol=1e-5)
+
+
 def test_words_outside_the_vocabulary(vectors: inlaid.Vectors):
     assert not WordEmbedder(vectors).fit_transform(["xyzzy"]).any()
     assert np.array_equal(WordEmbedder(vectors).fit_transform(["吃"])[0], vectors["吃"])
