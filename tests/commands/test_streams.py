@@ -176,6 +176,8 @@ def test_bash_completes_commands_methods_options_and_files(file: str, typed: Typ
     assert completed(script, "inlaid", "neighbors", "v.") == ["v.inlaid"]
     assert "--skip-oov" in completed(script, "inlaid", "neighbors", "v.inlaid", "--")
     assert completed(script, "inlaid", "neighbors", "v.inlaid", "--by", "c") == ["cosine", "csls"]
+    assert completed(script, "inlaid", "map", "v.inlaid", "--method", "") == ["pca", "tsne", "umap"]
+    assert completed(script, "inlaid", "train", "sgns", "t", "--invalid", "") == ["error", "replace", "skip"]
     assert completed(script, "inlaid", "classify", "pre") == ["predict"]
     assert completed(script, "inlaid", "draw", "rot") == ["rotary"]
     assert completed(script, "inlaid", "completion", "f") == ["fish"]
@@ -219,6 +221,7 @@ def test_fish_completes_commands_methods_and_choices(typed: Typed, tmp_path: Pat
         "inlaid neigh": ["neighbors"],
         "inlaid train s": ["sgns"],
         "inlaid neighbors v --by ": ["cosine", "csls", "frequency"],
+        "inlaid map v --method ": ["pca", "tsne", "umap"],
     }
     for line, expected in offered.items():
         code = f"source {script}; complete -C '{line}'"
