@@ -22,6 +22,7 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from inlaid.errors import SettingError
+from inlaid.report import silent
 from inlaid.sklearn import TextClassifier, TextEmbedder, WordEmbedder
 
 TEXTS = ["good film", "很好 吃", "bad film", "难吃"] * 15
@@ -106,7 +107,7 @@ def test_sif_and_common_components_are_those_of_embed(vectors: inlaid.Vectors):
 
 
 def test_words_out_of_the_vocabulary_are_composed_as_in_embed():
-    made = inlaid.train(["the good film", "a bad film"] * 9, "fasttext", dim=8, min_count=1, report=None)
+    made = inlaid.train(["the good film", "a bad film"] * 9, "fasttext", dim=8, min_count=1, report=silent)
     found = TextEmbedder(made).fit_transform(["goodfilm", "the filmm"])
     assert found.any(axis=1).all()
     np.testing.assert_allclose(found, inlaid.embed(made, ["goodfilm", "the filmm"]).table, rtol=1e-5)
