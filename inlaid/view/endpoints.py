@@ -17,7 +17,7 @@ from inlaid import registry
 from inlaid.config import SEEDS, Range, settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import RequestError, SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note
 from inlaid.study.analysis import Analysis, Input, analysis_of
@@ -28,7 +28,8 @@ SPACE = "space"
 """The field that names vectors or a model of those that are served."""
 MOST = 10_000
 """The largest whole number of a setting without a limit of its own, such as the number of answers."""
-
+NARROWING = ("top",)
+"""Settings that leave words out: a large number takes no longer than none."""
 
 PLAIN = (str, int, float)
 KNOWN = 1000
@@ -250,7 +251,7 @@ def limited(hint: Any, field: dataclasses.Field[Any]) -> Any:
 
 def most(limits: Range, field: dataclasses.Field[Any]) -> float | int | None:
     """The largest number that clients may give: time and memory grow with most of them."""
-    if limits.high is not None or limits is SEEDS:
+    if limits.high is not None or limits is SEEDS or field.name in NARROWING:
         return limits.high
     default = default_of(field)
     return max(MOST, default) if isinstance(default, int) else MOST
@@ -303,7 +304,7 @@ def _fitting(space: Space, given: Input, spaces: Spaces) -> Any:
     accepted = given.accepts or (given.type,)
     if not isinstance(space.value, accepted):
         fitting = [each.name for each in spaces if isinstance(each.value, accepted)]
-        names = ", ".join(fitting) or "-"
+        names = Listed(fitting or ["-"])
         if given.type is AnyModel:
             raise SettingError(
                 "'{name}' has vectors; this needs a model. There are: {names}.", name=space.name, names=names
