@@ -101,6 +101,9 @@ def test_a_formula_whose_signs_touch_its_words_says_quote_it(file: str, typed: T
     assert 'Quote it: `inlaid analogy v.inlaid "king -man +woman"`.' in typed(
         "analogy", file, "king", "-man", "+woman", code=2
     )
+    assert 'Quote it: `inlaid analogy v.inlaid "king － man ＋ woman"`.' in typed(
+        "analogy", file, "king", "－", "man", "＋", "woman", code=2
+    )
     assert "-top is called --top here" in typed("analogy", file, "king", "-top", "3", code=2)
 
 
@@ -185,6 +188,8 @@ def test_bash_completes_commands_methods_options_and_files(file: str, typed: Typ
     assert completed(script, "inlaid", "neighbors", "v.") == ["v.inlaid"]
     assert "--skip-oov" in completed(script, "inlaid", "neighbors", "v.inlaid", "--")
     assert completed(script, "inlaid", "neighbors", "v.inlaid", "--by", "c") == ["cosine", "csls"]
+    assert completed(script, "inlaid", "map", "v.inlaid", "--method", "") == ["pca", "tsne", "umap"]
+    assert completed(script, "inlaid", "train", "sgns", "t", "--invalid", "") == ["error", "replace", "skip"]
     assert completed(script, "inlaid", "classify", "pre") == ["predict"]
     assert completed(script, "inlaid", "draw", "rot") == ["rotary"]
     assert completed(script, "inlaid", "completion", "f") == ["fish"]
@@ -228,6 +233,7 @@ def test_fish_completes_commands_methods_and_choices(typed: Typed, tmp_path: Pat
         "inlaid neigh": ["neighbors"],
         "inlaid train s": ["sgns"],
         "inlaid neighbors v --by ": ["cosine", "csls", "frequency"],
+        "inlaid map v --method ": ["pca", "tsne", "umap"],
     }
     for line, expected in offered.items():
         code = f"source {script}; complete -C '{line}'"
