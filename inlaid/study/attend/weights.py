@@ -25,6 +25,12 @@ PART_NAMES: Mapping[Part, Message] = {
     "decoder": Message("decoder self-attention"),
     "cross": Message("cross-attention"),
 }
+STACK_NAMES: Mapping[Part, Message] = {
+    "encoder": Message("encoder"),
+    "decoder": Message("decoder"),
+    "cross": Message("cross-attention"),
+}
+"""What a layer is of, which is more than its attention."""
 LONGEST = 200
 """Tokens that a seq2seq may answer."""
 
