@@ -344,3 +344,4 @@ def test_the_demo_shows_four_generations_in_both_languages(locale: str, first: s
         assert {"banana", "香蕉"} & set(block[3].split())
         assert all("0." not in row for row in block[:3])
     assert "inlaid train sgns" in shown
+    assert shown.splitlines()[-1] == "  inlaid explore"

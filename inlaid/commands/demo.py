@@ -35,6 +35,7 @@ class Questions:
     equally_far: str
     no_vector: str
     next_steps: str
+    guided: str
 
 
 QUESTIONS: dict[Language, Questions] = {
@@ -49,6 +50,7 @@ QUESTIONS: dict[Language, Questions] = {
         equally_far="all other words are equally far: cosine 0",
         no_vector="no vector: out of vocabulary",
         next_steps="Next, on your own text:",
+        guided="See this world in a browser, with a guided tour (pip install 'inlaid[explore]'):",
     ),
     "zh": Questions(
         title="中文",
@@ -61,6 +63,7 @@ QUESTIONS: dict[Language, Questions] = {
         equally_far="与其他词的余弦都是 0，一样远",
         no_vector="没有向量：未登录词",
         next_steps="接下来，用自己的文本：",
+        guided="在浏览器中查看这个世界，附导览（pip install 'inlaid[explore]'）：",
     ),
 }
 SETTINGS: dict[Language, dict[str, dict[str, Any]]] = {
@@ -100,6 +103,9 @@ def demo_command(words: int = 200_000, seed: int = 1) -> None:
             "  inlaid train sgns TEXT.txt -o my.inlaid",
             f"  inlaid neighbors my.inlaid {first.words[0]}",
             "  inlaid map my.inlaid -o map.html",
+            "  inlaid explore my.inlaid",
+            f"\n{first.guided}",
+            "  inlaid explore",
         ]
     )
 

@@ -131,7 +131,8 @@ def _beside(spaces: Spaces, options: Options, report: Report) -> dict[str, Any]:
             corpora=len(options.corpus),
             spaces=len(named),
         )
-    corpora = {name: open_corpus(path) for name, path in zip(named, options.corpus, strict=False)}
+    paths = dict(zip(named, options.corpus, strict=False))
+    corpora = {name: open_corpus(path) for name, path in paths.items()}
     translations = dict[str, Any]()
     if options.dictionary is not None:
         if len(named) != 2:
@@ -139,7 +140,12 @@ def _beside(spaces: Spaces, options: Options, report: Report) -> dict[str, Any]:
                 "A dictionary is for two files of vectors; {count} are named.", count=len(named)
             )
         translations = _joined(spaces, named, options.dictionary, report)
-    return {"corpora": corpora, "text": options.text, "translations": translations}
+    return {
+        "corpora": corpora,
+        "corpus_paths": paths,
+        "text": options.text,
+        "translations": translations,
+    }
 
 
 def _joined(spaces: Spaces, named: list[str], dictionary: Path, report: Report) -> dict[str, Any]:

@@ -28,7 +28,8 @@ SPACE = "space"
 """The field that names vectors or a model of those that are served."""
 MOST = 10_000
 """The largest whole number of a setting without a limit of its own, such as the number of answers."""
-
+NARROWING = ("top",)
+"""Settings that leave words out: a large number takes no longer than none."""
 
 PLAIN = (str, int, float)
 KNOWN = 1000
@@ -250,7 +251,7 @@ def limited(hint: Any, field: dataclasses.Field[Any]) -> Any:
 
 def most(limits: Range, field: dataclasses.Field[Any]) -> float | int | None:
     """The largest number that clients may give: time and memory grow with most of them."""
-    if limits.high is not None or limits is SEEDS:
+    if limits.high is not None or limits is SEEDS or field.name in NARROWING:
         return limits.high
     default = default_of(field)
     return max(MOST, default) if isinstance(default, int) else MOST

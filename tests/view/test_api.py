@@ -65,3 +65,11 @@ def test_requests_by_another_name_or_from_another_page_are_refused(client: Any):
         assert client.options("/nowhere", headers=headers).status_code == 403
     own = {"origin": "http://127.0.0.1:8000"}
     assert client.get("/api/v1/spaces", headers=own).status_code == 200
+
+
+def test_a_search_may_be_narrowed_to_any_number_of_words(client: Any):
+    """A map of a million words asks for the neighbors among them; other numbers keep their limit."""
+    body = {"words": ["king"], "n": 2}
+    whole = client.post("/api/v1/neighbors", json=body)
+    assert client.post("/api/v1/neighbors", json={**body, "top": 1_000_000}).json() == whole.json()
+    assert client.post("/api/v1/neighbors", json={**body, "n": 1_000_000}).status_code == 422

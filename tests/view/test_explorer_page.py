@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -52,11 +53,19 @@ def made(seed: int) -> Vectors:
     return Vectors.of(words, np.array(rows, np.float32))
 
 
+def many(count: int = 12_000) -> Vectors:
+    """More words than most numbers of a request may be."""
+    table = np.random.default_rng(1).normal(size=(count, 8)).astype(np.float32)
+    table[1:3] = table[0] + np.array([[0.01], [0.02]], np.float32)
+    return Vectors.of(["apple", "pear", "plum", *(f"w{number}" for number in range(3, count))], table)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explorer")
     storage.save(made(1), folder / "one.inlaid")
     storage.save(made(2), folder / "two.inlaid")
+    storage.save(many(), folder / "many.inlaid")
     (folder / "models").mkdir()
     tiny_models.make(folder / "models")
     return folder
@@ -72,8 +81,11 @@ def address(folder: Path) -> Iterator[str]:
         "explore",
         "one.inlaid",
         "two.inlaid",
+        "many.inlaid",
         "models/masked",
         "models/seq2seq",
+        "--neighborhoods",
+        "500",
     ]
     with subprocess.Popen(
         [*command, "--port", "0", "--no-open", "--lang", "en"],
@@ -354,3 +366,125 @@ def test_the_exported_file_works_without_a_server(visit: Any, folder: Path):
     ask(page, "king - man + woman")
     page.get_by_role("alert").wait_for()
     assert "Run `inlaid explore`" in page.get_by_role("alert").inner_text()
+
+
+def test_true_and_false_neighbors_are_on_a_map_of_many_words(visit: Any):
+    """More words than a number of other requests may ask for: the map asks among all of them."""
+    page = visit("space=many&layout=pca&word=apple")
+    page.get_by_role("heading", name="apple", exact=True).wait_for()
+    found = rows_of(page, "Nearest in many")
+    assert [row[1] for row in found[:2]] == ["pear", "plum"]
+    assert {row[3] for row in found} <= {"near", "far"}
+    page.get_by_text("Look near on this map, but are not").wait_for()
+
+
+def test_links_restore_how_attention_is_drawn(visit: Any):
+    page = visit("view=model&model=masked&text=我喜欢吃___")
+    page.get_by_role("button", name="Matrix").click()
+    page.get_by_role("button", name="Tokens", exact=True).click()
+    page.locator("label", has_text="Layer").locator("select").select_option("0")
+    page.wait_for_url(
+        re.compile("look=matrix&units=tokens|units=tokens.*look=matrix|look=matrix.*units=tokens")
+    )
+    again = visit(page.url.partition("#")[2])
+    pressed = again.locator("[aria-pressed=true]")
+    again.get_by_role("region", name="Matrix").wait_for()
+    assert {"Matrix", "Tokens"} <= set(pressed.all_inner_texts())
+    assert again.locator("label", has_text="Layer").locator("select").input_value() == "0"
+
+
+@pytest.mark.parametrize(
+    ("view", "command", "python"),
+    [
+        (
+            "view=model&model=masked&text=我喜欢吃___&layer=0&head=0",
+            "inlaid attend models/masked 我喜欢吃___ --layer 0 --head 0",
+            'inlaid.attend(model, "我喜欢吃___", layer=0, head=0)',
+        ),
+        (
+            "view=model&model=masked&panel=lens&text=我喜欢吃___",
+            "inlaid lens models/masked 我喜欢吃___ -n 5",
+            'inlaid.lens(model, "我喜欢吃___", n=5)',
+        ),
+        ("space=one&layout=pca", "inlaid map one.inlaid --method pca", 'vectors.map(method="pca")'),
+        (
+            "space=one&word=apple&why=pear",
+            "inlaid explain one.inlaid apple pear",
+            'vectors.explain("apple", "pear")',
+        ),
+        (
+            "view=compare&space=one&other=two&word=apple",
+            "inlaid changes one.inlaid two.inlaid apple -n 10",
+            'first.changes(second, "apple", n=10)',
+        ),
+    ],
+)
+def test_what_is_copied_is_what_is_shown_and_runs(
+    visit: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, view: str, command: str, python: str
+):
+    from inlaid.cli import main
+
+    page = visit(view)
+    page.locator("table, canvas").first.wait_for()
+    page.wait_for_timeout(500)
+    copied = list[str]()
+    for name in ("as Python", "as command"):
+        page.get_by_role("button", name="Copy or download").click()
+        page.get_by_role("button", name=f"Copy {name}", exact=True).click()
+        page.get_by_text("Copied", exact=True).wait_for()
+        copied.append(page.evaluate("navigator.clipboard.readText()"))
+    assert copied[0].splitlines()[-1] == python
+    assert copied[1] == command
+    monkeypatch.chdir(folder)
+    exec(copied[0], {})
+    assert main(shlex.split(command)[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "view=compare&space=one&other=two&word=apple",
+        "view=model&model=masked&text=我喜欢吃___",
+        "view=model&model=masked&look=grid&text=我喜欢吃___",
+        "view=model&model=masked&panel=lens&text=我喜欢吃___",
+        "view=model&model=masked&panel=path&text=我喜欢吃___",
+        "view=model&model=seq2seq&panel=translation&text=好 久 不 见",
+    ],
+)
+def test_every_view_is_a_picture_a_drawing_and_a_table(visit: Any, view: str):
+    page = visit(view)
+    page.locator("table").first.wait_for()
+    for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg"), ("CSV", b"\xef\xbb\xbf")):
+        page.wait_for_timeout(500)
+        page.get_by_role("button", name="Copy or download").click()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=f"Download {kind}").click()
+        data = Path(saved.value.path()).read_bytes()
+        assert data.startswith(start)
+        if kind == "PNG":  # not a pixel for each weight
+            assert int.from_bytes(data[16:20], "big") >= 300
+
+
+def test_a_selection_is_kept_by_the_browser(visit: Any):
+    page = visit("space=one&layout=pca&panel=selection&chosen=apple%0Apear")
+    page.get_by_label("Name of the selection").fill("fruit")
+    page.get_by_role("button", name="Save").click()
+    again = visit("space=one&layout=pca&panel=selection")
+    again.get_by_role("button", name=re.compile("^fruit")).click()
+    again.get_by_role("cell", name="pear").wait_for()
+
+
+def test_a_notebook_shows_the_map_in_a_frame_of_its_own(browser: Any):
+    """The frame has no origin: nothing of the notebook can be reached, and nothing can be stored."""
+    shown = made(1).explore(top=60)._repr_html_()
+    page = browser.new_page()
+    wrong = list[str]()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.set_content(f"<!doctype html><title>notebook</title>{shown}")
+    inside = page.frame_locator("iframe")
+    inside.get_by_role("combobox", name=re.compile("Search|搜索")).fill("apple")
+    page.keyboard.press("Enter")
+    inside.get_by_role("heading", name="apple", exact=True).wait_for(timeout=PATIENCE)
+    inside.locator("tbody tr").nth(9).wait_for(timeout=PATIENCE)
+    assert wrong == []
+    page.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,9 @@ def cluster_column(vectors: Vectors, count: int, seed: int = 1) -> bytes:
     for start in range(len(first), count, ROWS):
         stop = min(start + ROWS, count)
         values[start:stop] = (_unit(vectors, start, stop) @ centers.T).argmax(axis=1)
-    return columns({"values": values}, legend=_legend(made))
+    counts = np.bincount(values.astype(int), minlength=len(made.groups)).tolist()
+    groups = tuple(replace(each, count=counts[each.number]) for each in made.groups)
+    return columns({"values": values}, legend=_legend(replace(made, groups=groups)))
 
 
 def count_column(vectors: Vectors, count: int) -> bytes:

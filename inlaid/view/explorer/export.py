@@ -78,7 +78,9 @@ def export(explorer: Explorer, sentences: Sequence[str] = (), report: Report = s
     record = Record()
     beginning = explorer.beginning()
     for each in beginning["spaces"]:
-        each["path"] = each["path"].replace("\\", "/").rpartition("/")[2]
+        for field in ("path", "corpus"):
+            each[field] = _name_of(each[field])
+    beginning["text"] = [_name_of(each) for each in beginning["text"]]
     record.get("explorer/start", beginning)
     for space in explorer.of_vectors:
         _record_space(record, explorer, space, report)
@@ -96,6 +98,11 @@ def export(explorer: Explorer, sentences: Sequence[str] = (), report: Report = s
             body = {"space": names[0], "formula": step["view"]["formula"], "n": 10}
             record.post("api/v1/analogy", body, _answered(explorer, "analogy", body))
     return _page(record)
+
+
+def _name_of(path: str) -> str:
+    """The last part of a path: a file that is sent to others says nothing of the folders it was made in."""
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _toured(beginning: Mapping[str, Any], model: str) -> list[str]:
@@ -181,7 +188,8 @@ def _record_text(record: Record, explorer: Explorer, name: str, text: str) -> No
         body = {"space": name, "texts": [text], "method": "greedy", "trace": True}
         answer = _answered(explorer, "translate", body)
         record.post("api/v1/translate", body, answer)
-        target = answer["result"]["translations"][0]["translation"] or None
+        made = answer["result"]["translations"][0]
+        target = (made["ended"] and made["translation"]) or None
     for tokens in (False, True):
         weights = attention_columns(model, text, target=target, tokens=tokens)
         record.post(

@@ -39,6 +39,8 @@ class Shown:
     neighborhoods: int = NEIGHBORHOODS
     corpora: Mapping[str, Corpus] = field(default_factory=dict[str, Corpus])
     """Space -> the corpus it was trained on."""
+    corpus_paths: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    """Space -> where its corpus is."""
     text: Sequence[Path] = ()
     """The files that the corpora were encoded from, to show sentences as they were written."""
     translations: Mapping[str, Sequence[tuple[int, int]]] = field(
@@ -105,6 +107,7 @@ class Explorer:
         return {
             "version": VERSION,
             "spaces": [self._summary(each) for each in self.spaces],
+            "text": [str(each) for each in self.shown.text],
             "tour": self.shown.tour,
         }
 
@@ -115,6 +118,7 @@ class Explorer:
         summary["points"] = 0 if vectors is None else min(self.shown.most, len(vectors))
         summary["counts"] = vectors is not None and vectors.counts is not None
         summary["why"] = space.name in self.shown.corpora
+        summary["corpus"] = str(self.shown.corpus_paths.get(space.name, ""))
         summary["translations"] = space.name in self.shown.translations
         if space.model is not None:
             summary["causal"] = space.model.config.kind == "decoder"

@@ -155,7 +155,7 @@ export const en = {
   vectorLength: "length",
   vectorTitle: "Input vectors",
   attention: "Attention",
-  attentionText: "Lines show how much each word attends to each other. Choose a layer and a head, or the mean of all.",
+  attentionText: "How much each word attends to each other. Choose a layer and a head, or the mean of all.",
   layer: "Layer",
   head: "Head",
   mean: "mean",

@@ -153,7 +153,7 @@ export const zh: Record<keyof typeof en, string> = {
   vectorLength: "模长",
   vectorTitle: "输入向量",
   attention: "注意力",
-  attentionText: "连线表示每个词对其他词的注意力。可选择某层某头，或全部的平均。",
+  attentionText: "每个词对其他词的注意力。可选择某层某头，或全部的平均。",
   layer: "层",
   head: "头",
   mean: "平均",

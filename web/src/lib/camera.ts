@@ -12,6 +12,16 @@ export interface Size {
   height: number;
 }
 
+/** The camera of a link; null where it names none. */
+export function cameraOf(text: string): Camera | null {
+  const [x, y, scale] = text.split(",").map(Number);
+  return scale > 0 && Number.isFinite(x + y + scale) ? { x, y, scale } : null;
+}
+
+export function written(at: Camera): string {
+  return [at.x.toFixed(4), at.y.toFixed(4), at.scale.toFixed(1)].join(",");
+}
+
 export const LARGEST_SCALE = 5e6;
 export const SMALLEST_SCALE = 40;
 

@@ -1,6 +1,8 @@
 // What the view that is shown can be saved as; each view says so while it is shown.
 
+import { pngOf, type Rows, tableSvg } from "./figures";
 import { csv } from "./text";
+import { inks } from "./theme.svelte";
 
 type Save = (() => void | Promise<void>) | null;
 
@@ -32,6 +34,20 @@ export function saveBlob(blob: Blob | null, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export function saveCsv(rows: readonly (readonly (string | number)[])[], name: string): void {
+/** What a table can be saved as. */
+export function offerTable(rows: () => Rows, name: string): () => void {
+  return offerPicture(() => tableSvg(rows(), inks()), rows, name);
+}
+
+/** A picture that is drawn as SVG, and its table. */
+export function offerPicture(svg: () => string, rows: (() => Rows) | null, name: string): () => void {
+  return downloads.offer({
+    png: async () => saveBlob(await pngOf(svg()), `${name}.png`),
+    svg: () => saveBlob(new Blob([svg()], { type: "image/svg+xml" }), `${name}.svg`),
+    csv: rows && (() => saveCsv(rows(), `${name}.csv`)),
+  });
+}
+
+export function saveCsv(rows: Rows, name: string): void {
   saveBlob(new Blob([csv(rows)], { type: "text/csv" }), name);
 }

@@ -1,12 +1,13 @@
 // What the page knows: the view (and its link), the spaces, their words, layouts and colors.
 
-import { speech, t } from "../i18n/index.svelte";
+import { keep, kept, speech, t } from "../i18n/index.svelte";
 import { decoded, WordList } from "./binary";
 import { Grid } from "./grid";
 import { Pyramid } from "./labels";
 import { EMPTY, fromHash, toHash, type View } from "./link";
 import { type Asked, asCommand, asPython, type Files } from "./snippets";
 import { Problem, type Query, type Recorded, RecordedSource, ServerSource, type Source } from "./source";
+import { typedWords } from "./text";
 import type { LayoutStatus, Legend, Method, NeighborList, SpaceSummary, Start, Suggestion } from "./types";
 
 export interface SpaceData {
@@ -29,11 +30,15 @@ export interface ColorData {
 
 export interface Selection {
   name: string;
-  space: string;
+  /** The file of the vectors: another one has other words. */
+  path: string;
   words: string[];
 }
 
 const CACHED = 400;
+const SAVED = "inlaid-selections";
+/** Selections that a browser keeps. */
+const MOST_SAVED = 50;
 
 export class Explorer {
   view = $state<View>({ ...EMPTY });
@@ -41,7 +46,7 @@ export class Explorer {
   problem = $state<string>("");
   /** The last analysis that was asked, for "copy as Python" and "copy as command". */
   asked = $state<Asked | null>(null);
-  selections = $state<Selection[]>([]);
+  selections = $state<Selection[]>(savedSelections());
   source: Source;
 
   private readonly promised = new Map<string, Promise<unknown>>();
@@ -69,7 +74,9 @@ export class Explorer {
   /** Fills in what the link leaves open. */
   settle(): void {
     const spaces = this.vectorSpaces;
-    if (!spaces.some((each) => each.name === this.view.space)) this.view.space = spaces[0]?.name ?? "";
+    // Two languages on one map are what was asked for with a dictionary.
+    const first = spaces.find((each) => each.translations && this.view.view === "map") ?? spaces[0];
+    if (!spaces.some((each) => each.name === this.view.space)) this.view.space = first?.name ?? "";
     if (!spaces.some((each) => each.name === this.view.other))
       this.view.other = spaces.find((each) => each.name !== this.view.space)?.name ?? "";
     if (!this.models.some((each) => each.name === this.view.model)) this.view.model = this.models[0]?.name ?? "";
@@ -181,14 +188,30 @@ export class Explorer {
     });
   }
 
+  /** The map that is shown, as an analysis. */
+  mapAsked(): Asked {
+    const { color, from, to, layout, space } = this.view;
+    const named: Record<string, unknown> = { method: layout || "tsne" };
+    if (color === "trust" || color === "cluster" || (color === "count" && this.space?.counts)) named.color = color;
+    if (color === "axis" && from && to) Object.assign(named, { color, axis_from: typedWords(from), axis_to: typedWords(to) });
+    return { analysis: "map", opened: { vectors: space }, positional: [], named };
+  }
+
   /** Asks an analysis and remembers it for "copy as". */
   async ask<Result>(asked: Asked): Promise<{ result: Result; notes: string[] }> {
     this.asked = asked;
+    return this.answer(asked);
+  }
+
+  /** Asks an analysis where the view itself says what is copied. */
+  answer<Result>(asked: Asked): Promise<{ result: Result; notes: string[] }> {
     return this.source.ask<Result>(asked.analysis, bodyOf(asked));
   }
 
   async save(selection: Selection): Promise<void> {
-    this.selections = [...this.selections.filter((each) => each.name !== selection.name), selection];
+    const others = this.selections.filter((each) => each.name !== selection.name || each.path !== selection.path);
+    this.selections = [...others, selection].slice(-MOST_SAVED);
+    keep(SAVED, JSON.stringify(this.selections));
   }
 
   private once<Result>(key: string, make: () => Promise<Result>): Promise<Result> {
@@ -233,6 +256,7 @@ const TEXTS: Record<string, string[]> = {
   vector: ["formula"],
   axis: [],
   changes: ["word"],
+  map: ["words"],
   compare: [],
   attend: ["text"],
   lens: ["text"],
@@ -248,6 +272,16 @@ const TEXTS: Record<string, string[]> = {
 export function messageOf(error: unknown): string {
   if (error instanceof Problem) return error.message;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The selections that the browser kept; what else it may hold is left alone. */
+function savedSelections(): Selection[] {
+  try {
+    const found: unknown = JSON.parse((typeof localStorage === "undefined" ? null : kept(SAVED)) ?? "[]");
+    return Array.isArray(found) ? found.filter((each: Selection) => typeof each?.name === "string" && Array.isArray(each.words)) : [];
+  } catch {
+    return [];
+  }
 }
 
 function recorded(): Recorded | null {

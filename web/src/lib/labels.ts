@@ -118,6 +118,9 @@ export interface Placing {
   height: number;
   gap: number;
   most: number;
+  /** Labels may also stand above or below their points, and the first one is always written: what was asked for
+   *  has a name, also in a crowd. */
+  marked?: boolean;
 }
 
 /** Places labels in the order of the candidates, each to the right of its point, or else to the left. */
@@ -128,13 +131,13 @@ export function placed(candidates: readonly number[], size: Size, placing: Placi
     if (found.length >= placing.most) break;
     const { x, y } = placing.places(id);
     const width = placing.width(id);
-    for (const left of [x + placing.gap, x - placing.gap - width]) {
-      if (left < 2 || left + width > size.width - 2 || y - half < 0 || y + half > size.height) continue;
-      if (taken.take({ left: left - 2, right: left + width + 2, top: y - half, bottom: y + half })) {
-        found.push({ id, x: left, y, width });
-        break;
-      }
-    }
+    const seats: [number, number][] = [[x + placing.gap, y], [x - placing.gap - width, y]];
+    const above = half + placing.gap;
+    if (placing.marked) seats.push([x - width / 2, y - above], [x - width / 2, y + above]);
+    const fitting = seats.filter(([left, middle]) => left >= 2 && left + width <= size.width - 2 && middle >= half && middle + half <= size.height);
+    const free = fitting.find(([left, middle]) => taken.take({ left: left - 2, right: left + width + 2, top: middle - half, bottom: middle + half }));
+    const seat = free ?? (placing.marked && id === candidates[0] ? fitting[0] : undefined);
+    if (seat) found.push({ id, x: seat[0], y: seat[1], width });
   }
   return found;
 }

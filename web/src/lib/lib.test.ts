@@ -3,7 +3,7 @@ import { decoded, WordList } from "./binary";
 import { around, between, type Camera, fitted, moved, toPlaneX, toPlaneY, toScreenX, toScreenY, zoomedAt } from "./camera";
 import { contains, Grid, inLasso } from "./grid";
 import { Occupancy, placed, Pyramid } from "./labels";
-import { EMPTY, fromHash, toHash } from "./link";
+import { EMPTY, fromHash, joined, split, toHash } from "./link";
 import { asCommand, asPython, type Files } from "./snippets";
 import { csv, escapedXml, looksLikeFormula, shown, termsOf, typedWords } from "./text";
 
@@ -118,6 +118,14 @@ describe("labels", () => {
         }
     }
   });
+  test("what was asked for has its label, also in a crowd of marks", () => {
+    const taken = new Occupancy();
+    const crowd = [[400, 300], [414, 300], [386, 300], [400, 284], [400, 316]];
+    for (const [x, y] of crowd) taken.take({ left: x - 6, right: x + 6, top: y - 6, bottom: y + 6 });
+    const placing = { places: () => ({ x: 400, y: 300 }), width: () => 60, height: 18, gap: 10, most: 9 };
+    expect(placed([7], SIZE, placing, taken)).toEqual([]);
+    expect(placed([7], SIZE, { ...placing, marked: true }, taken).map((each) => each.id)).toEqual([7]);
+  });
   test("a place is taken once", () => {
     const taken = new Occupancy();
     expect(taken.take({ left: 0, top: 0, right: 300, bottom: 80 })).toBe(true);
@@ -203,8 +211,23 @@ describe("snippets", () => {
     );
     expect(asCommand(asked, files)).toBe("inlaid neighbors 'my vectors.txt' king -n 5");
   });
+  test("what is shown of a corpus is copied with it", () => {
+    const files: Files = { one: { path: "one.inlaid", kind: "vectors" } };
+    const given = { corpus: "corpus", text: ["my text.txt"] };
+    const asked = { analysis: "explain", opened: { vectors: "one" }, positional: ["a", "b"], named: {}, files: given };
+    expect(asCommand(asked, files)).toBe("inlaid explain one.inlaid a b --corpus corpus --text 'my text.txt'");
+    expect(asPython(asked, files).split("\n").at(-1)).toBe(
+      'vectors.explain("a", "b", corpus=open_corpus(Path("corpus")), text=[Path("my text.txt")])',
+    );
+  });
   test("quotes of a shell", () => {
     const asked = { analysis: "attend", opened: { model: "m" }, positional: ["it's 国王"], named: { tokens: true } };
     expect(asCommand(asked, files)).toBe(`inlaid attend bert 'it'"'"'s 国王' --tokens`);
+    expect(asPython(asked, files).split("\n").at(-1)).toBe('inlaid.attend(model, "it\'s 国王", tokens=True)');
   });
+});
+
+test("words of a selection come back from its link, whatever they hold", () => {
+  const words = ["a\nb", "c\\nd", "国王", "\\", "e"];
+  expect(split(joined(words))).toEqual(words);
 });

@@ -17,8 +17,21 @@ export interface View {
   model: string;
   layer: string;
   head: string;
+  /** How attention is drawn, of which part, between words or tokens; the token that was chosen. */
+  look: string;
+  part: string;
+  units: string;
+  token: string;
+  /** The step of a translation. */
   step: string;
+  /** Two maps, or one that morphs. */
+  shape: string;
   morph: string;
+  /** Whether lines join translations. */
+  lines: string;
+  /** How many neighbors, and by which score. */
+  n: string;
+  by: string;
   camera: string;
   /** Words of a selection, and its name. */
   chosen: string;
@@ -44,13 +57,30 @@ export const EMPTY: View = {
   model: "",
   layer: "",
   head: "",
+  look: "",
+  part: "",
+  units: "",
+  token: "",
   step: "",
+  shape: "",
   morph: "",
+  lines: "",
+  n: "",
+  by: "",
   camera: "",
   chosen: "",
   title: "",
   tour: "",
 };
+
+/** Words as one text, a line each; a word of a file can hold a line break. */
+export function joined(words: readonly string[]): string {
+  return words.map((word) => word.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")).join("\n");
+}
+
+export function split(text: string): string[] {
+  return text.split("\n").map((line) => line.replace(/\\(.)/g, (_, letter: string) => (letter === "n" ? "\n" : letter)));
+}
 
 export function toHash(view: View): string {
   const written = new URLSearchParams();

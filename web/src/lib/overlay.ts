@@ -115,6 +115,7 @@ export class Overlay {
       height: HEIGHT,
       gap: 10,
       most: 80,
+      marked: true,
     }, taken);
     for (const label of labels) this.strong.draw(context, sprites.get(label.id) as Sprite, label.x, label.y);
     this.written = labels.length;

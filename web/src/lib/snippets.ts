@@ -11,12 +11,18 @@ export interface Asked {
   positional: readonly (string | readonly string[])[];
   /** Settings and named inputs. */
   named: Body;
+  /** Named inputs that are files: the corpus, and the texts it was encoded from. */
+  files?: { corpus?: string; text?: readonly string[] };
 }
 
 export type Files = Record<string, { path: string; kind: "vectors" | "model" }>;
 
 export function asPython(asked: Asked, files: Files): string {
-  const lines = ["import inlaid", ""];
+  const { corpus, text = [] } = asked.files ?? {};
+  const lines = ["import inlaid"];
+  if (corpus) lines.unshift("from pathlib import Path", "");
+  if (corpus) lines.push("from inlaid.encode.corpus import open_corpus");
+  lines.push("");
   const names: string[] = [];
   for (const [input, name] of Object.entries(asked.opened)) {
     const file = files[name];
@@ -25,8 +31,14 @@ export function asPython(asked: Asked, files: Files): string {
   }
   const positional = asked.positional.map((each) => python(each));
   const named = Object.entries(asked.named).map(([name, value]) => `${name}=${python(value)}`);
+  if (corpus) named.push(`corpus=open_corpus(Path(${python(corpus)}))`);
+  if (corpus && text.length) named.push(`text=[${text.map((each) => `Path(${python(each)})`).join(", ")}]`);
   const [first, ...others] = names;
-  lines.push(`${first}.${asked.analysis}(${[...others, ...positional, ...named].join(", ")})`);
+  // Vectors have every analysis as a method; what models are asked is a function.
+  const isModel = files[Object.values(asked.opened)[0]]?.kind === "model";
+  const call = isModel ? `inlaid.${asked.analysis}` : `${first}.${asked.analysis}`;
+  const given = isModel ? [first, ...others] : others;
+  lines.push(`${call}(${[...given, ...positional, ...named].join(", ")})`);
   return lines.join("\n");
 }
 
@@ -40,6 +52,8 @@ export function asCommand(asked: Asked, files: Files): string {
     else if (Array.isArray(value)) words.push(flag, ...value.map((each) => quoted(String(each))));
     else if (value !== false && value !== null) words.push(flag, quoted(String(value)));
   }
+  if (asked.files?.corpus) words.push("--corpus", quoted(asked.files.corpus));
+  if (asked.files?.corpus && asked.files.text?.length) words.push("--text", ...asked.files.text.map(quoted));
   return words.join(" ");
 }
 

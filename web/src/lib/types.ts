@@ -10,6 +10,8 @@ export interface SpaceSummary {
   uses: string[];
   counts: boolean;
   why: boolean;
+  /** Where the corpus of the vectors is; empty where none was named. */
+  corpus: string;
   translations: boolean;
   causal?: boolean;
   card: { method: string };
@@ -24,6 +26,8 @@ export interface TourStep {
 
 export interface Start {
   version: string;
+  /** The files that the corpora were encoded from. */
+  text: string[];
   spaces: SpaceSummary[];
   tour: { steps: TourStep[] } | null;
 }
@@ -52,6 +56,7 @@ export interface LayoutStatus {
 
 export type Method = "pca" | "tsne" | "umap";
 export const METHODS: readonly Method[] = ["pca", "tsne", "umap"];
+export const METHOD_NAMES: Record<Method, string> = { pca: "PCA", tsne: "t-SNE", umap: "UMAP" };
 
 export interface Legend {
   by: string;
@@ -186,7 +191,9 @@ export interface TranslationStep {
 }
 
 export interface TranslationAnswer {
-  translations: { text: string; translation: string; trace: { start: string[]; steps: TranslationStep[] } | null }[];
+  translations: { text: string; translation: string;
+    /** Whether the model came to an end itself. */
+    ended: boolean; trace: { start: string[]; steps: TranslationStep[] } | null }[];
 }
 
 export interface Drift {
