@@ -19,6 +19,7 @@ from inlaid.study.attend.named_heads import CLOSEST, HEADER
 from inlaid.study.attend.pair_heads import NEXT, READ, Translated, alignments, measured_cross
 from inlaid.study.attend.patterns import NAMES, Link, measured_links
 from inlaid.study.attend.relations import relations
+from inlaid.study.attend.weights import PART_NAMES
 
 from .conftest import WORDS, random_model
 
@@ -243,7 +244,7 @@ def test_the_decoder_of_a_seq2seq(typed: Any, tmp_path: Path, part: str):
     words = ["我", "你", "打", "好", "久", "不", "见"]
     text.write_text("\n".join(" ".join(rng.sample(words, 4)) for _ in range(30)), "utf-8")
     shown = typed("heads", "seq2seq", "--text", text, "--sentences", 20, "--part", part)
-    assert f"{part}: " in shown
+    assert f"{PART_NAMES[part]}: " in shown
     found = json.loads(typed("heads", "seq2seq", "--text", text, "--sentences", 20, "--part", part, "--json"))
     assert found["part"] == part
     assert "first token" in {each["pattern"] for each in found["patterns"]}
