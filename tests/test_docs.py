@@ -50,6 +50,7 @@ NOT_RUN = {
     "inlaid explore one.inlaid --corpus corpus --text text.txt": "the same",
     "inlaid explore en=en.vec zh=zh.vec --dictionary en-zh.txt": "the same",
     "inlaid explore models/bert --no-open": "the same",
+    "inlaid corpus text.txt -o text.corpus --cluster local": "tests/cluster/test_ray.py types it",
     "uv venv": "the tests run in an installation",
     "uv pip install -c constraints.txt .[explore]": "the tests run in an installation",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inlaid.messages import Language, said
+from inlaid.messages import Language, Listed, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.probe.layer_pictures import fonts_for, tidy
@@ -28,7 +28,7 @@ def drawn(found: Referents, suffix: str, report: Report = silent) -> str | bytes
         "{sentences:,} sentences, half of them with the other pronoun; held out in turn: {patterns}. Chance "
         "is 0.5; seed {seed}.",
         sentences=found.sentences,
-        patterns=", ".join(found.patterns),
+        patterns=Listed(found.patterns),
         seed=found.seed,
     )
     blocks: list[pages.Block] = [
