@@ -13,8 +13,14 @@ from inlaid.messages import catalogue
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inlaid"
-FIRST = ("__init__", "pipeline", "storage", "cli")
-"""The files to open first are listed first."""
+ROOT_FILES = {
+    "the way in": "__init__ pipeline storage classification sklearn cli __main__",
+    "values": "vectors card classifier analysis_methods notebook suggestions",
+    "names and settings": "registry config habits shapes version",
+    "what people are told": "messages errors marked report progress",
+    "files, memory, threads": "files places locks arrays array_writer open_file values untrusted memory blas",
+}
+"""What the files beside the folders are for, and the order to read them in."""
 NAME_WIDTH = 26
 """Columns for names, indent included."""
 WORLD_WORDS = 700
@@ -71,13 +77,12 @@ CHINESE_SUMMARIES = {
 
 
 def tree() -> str:
-    """The package in lines: root files, stages with all their files, supports with the names of theirs."""
-    files = sorted(
-        PACKAGE.glob("*.py"),
-        key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name),
-    )
+    """The package in lines: root files by purpose, stages with their files, supports with names."""
     lines = ["inlaid/"]
-    lines += [_line(path.name, 2, path) for path in files]
+    for purpose, names in ROOT_FILES.items():
+        files = [PACKAGE / f"{name}.py" for name in names.split()]
+        lines += ["", f"  # {purpose}"]
+        lines += [_line(path.name, 2, path) for path in files]
     folders = {folder: _summary(folder / "__init__.py") for folder in _folders(PACKAGE)}
     stages = sorted((folder for folder in folders if _is_stage(folders[folder])), key=folders.__getitem__)
     for folder in stages:

@@ -368,6 +368,11 @@ def test_the_tree_shows_every_folder():
         assert f"{path.parent.name}/" in tree
 
 
+def test_the_tree_shows_every_file_beside_the_folders_once():
+    listed = [name for names in _tree().ROOT_FILES.values() for name in names.split()]
+    assert sorted(listed) == sorted(path.stem for path in (ROOT / "inlaid").glob("*.py"))
+
+
 def test_every_module_has_a_docstring():
     for path in (ROOT / "inlaid").rglob("*.py"):
         assert path.read_text("utf-8").startswith('"""'), path

@@ -77,6 +77,10 @@ class Source:
     documents: int = 0
     replaced: int = 0
     """Characters of charsets other than UTF-8 that could not be decoded."""
+    stored: int | None = None
+    """Bytes of all files as they are stored; None until they are read, and where that is unknown."""
+    passed: int = 0
+    """Bytes read of them, up to the last block that was given."""
 
     def again(self) -> Source:
         """The same text, to be read another time."""
@@ -110,11 +114,11 @@ class Source:
     def blocks(self) -> Iterator[TextBlock]:
         """The blocks of all files, in order."""
         paths = self.files(self.report)
-        total = sum(file_of(path).stat().st_size for path in paths if path != STDIN) or None
+        self.stored = sum(file_of(path).stat().st_size for path in paths if path != STDIN) or None
         done = 0
 
         def progress(size: int) -> None:
-            self.report(Progress("reading", done + size, total, "bytes"))
+            self.report(Progress("reading", done + size, self.stored, "bytes"))
 
         for path in paths:
             if path.is_fifo():
@@ -122,7 +126,9 @@ class Source:
             before = _size_and_time(path)
             with DecompressedFile(path, progress) as file:
                 self._recode(path, file)
-                yield from self._file_blocks(path, file)
+                for block in self._file_blocks(path, file):
+                    self.passed = done + file.raw.size
+                    yield block
                 file.finish()
             raw = file.raw
             self.replaced += 0 if file.recoder is None else file.recoder.replaced

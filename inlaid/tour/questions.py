@@ -118,9 +118,9 @@ def answer(models: Models, generation: str, question: str) -> Answer:
     try:
         text, able = QUESTIONS[question](models, generation, asked(models.language))
     except OutOfVocabulary:
-        text, able = NO_VECTOR, False
+        return Answer(generation, question, NO_VECTOR, False)
     except MissingExtra as error:
-        text, able = Message("{error}", error=error), False
+        return Answer(generation, question, Message("{error}", error=error), False)
     return Answer(generation, question, text, able)
 
 

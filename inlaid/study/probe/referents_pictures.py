@@ -67,9 +67,14 @@ def picture(found: Referents, language: Language, report: Report = silent) -> by
             [each.high - each.accuracy for each in found.probes],
         ]
         right.errorbar(
-            places, values, yerr=errors, marker="o", capsize=2, color=figures.COLORS[2],
+            places,
+            values,
+            yerr=errors,
+            marker="o",
+            capsize=2,
+            color=figures.COLORS[2],
             label=said(language, "linear probe"),
-        )  # fmt: skip
+        )
         world = [each.world for each in found.probes]
         right.plot(places, world, ls=":", color=figures.COLORS[2], label=said(language, "as in the world"))
         best = found.best_head
