@@ -13,8 +13,14 @@ from inlaid.messages import catalogue
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "inlaid"
-FIRST = ("__init__", "pipeline", "storage", "cli")
-"""The files to open first are listed first."""
+ROOT_FILES = {
+    "the way in": "__init__ pipeline storage classification sklearn cli __main__",
+    "values": "vectors card classifier analysis_methods notebook suggestions",
+    "names and settings": "registry config habits shapes version",
+    "what people are told": "messages errors marked report progress",
+    "files, memory, threads": "files places locks arrays array_writer open_file values untrusted memory blas",
+}
+"""What the files beside the folders are for, and the order to read them in."""
 NAME_WIDTH = 26
 """Columns for names, indent included."""
 WORLD_WORDS = 700
@@ -34,8 +40,8 @@ HEADINGS = {
 }
 CHINESE_SUMMARIES = {
     "neighbors": "与一个词最相近的词",
-    "analogy": "与词的加减式最相近的词：“国王 - 男人 + 女人”",
-    "vector": "一个词或一个加减式的向量",
+    "analogy": "与算式结果最相近的词：“国王 - 男人 + 女人”",
+    "vector": "一个词或一个算式的向量",
     "similarity": "两个词、几个词或文件中各词对的余弦相似度",
     "odd_one_out": "一组词里不属于这一类的词",
     "cooccurrence": "语料中词与词的共现次数",
@@ -43,16 +49,16 @@ CHINESE_SUMMARIES = {
     "inspect": "检查点里有什么：嵌入矩阵、参数量、内存；无需加载模型",
     "geometry": "向量空间的枢纽性与各向异性",
     "compare": "两个空间之间变了什么，是否只是随机波动",
-    "changes": "一个词的近邻在两个空间之间的保留、丢失与新增",
+    "changes": "一个词的近邻在两个空间之间的保留、消失与新增",
     "stability": "多次训练一致给出的近邻",
     "align": "用词典把一个空间对齐到另一个空间；翻译",
     "explain": "两个词为什么相近：上下文、例句、维度、n-gram",
-    "fill": "最适合填进空格的词：这是一个___的苹果",
+    "fill": "最适合填空的词：这是一个___的苹果",
     "embed": "文本的向量：词向量的平均，或由模型给出",
     "next": "接下来最可能的词元及其概率，可逐层查看：从前有一座",
     "generate": "由模型续写文本",
     "translate": "由模型翻译文本",
-    "axis": "词在两个词表之间的位置",
+    "axis": "词在两组词之间的位置",
     "dimensions": "去掉一些维度后得分如何变化，每一维与什么相关",
     "probe": "模型各层知道什么：探针、控制任务与选择性",
     "senses": "一个词在语料中的词义：各次出现的聚类",
@@ -71,13 +77,12 @@ CHINESE_SUMMARIES = {
 
 
 def tree() -> str:
-    """The package in lines: root files, stages with all their files, supports with the names of theirs."""
-    files = sorted(
-        PACKAGE.glob("*.py"),
-        key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name),
-    )
+    """The package in lines: root files by purpose, stages with their files, supports with names."""
     lines = ["inlaid/"]
-    lines += [_line(path.name, 2, path) for path in files]
+    for purpose, names in ROOT_FILES.items():
+        files = [PACKAGE / f"{name}.py" for name in names.split()]
+        lines += ["", f"  # {purpose}"]
+        lines += [_line(path.name, 2, path) for path in files]
     folders = {folder: _summary(folder / "__init__.py") for folder in _folders(PACKAGE)}
     stages = sorted((folder for folder in folders if _is_stage(folders[folder])), key=folders.__getitem__)
     for folder in stages:

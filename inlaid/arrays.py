@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from inlaid.array_writer import CHUNK, DIGITS, DTYPES, RAW_DTYPES, Layout, header_checksum
 from inlaid.errors import FormatError
 from inlaid.files import checksum
+from inlaid.messages import Listed
 from inlaid.open_file import Memory, OpenFile
 from inlaid.untrusted import parse_json
 from inlaid.values import Values
@@ -38,6 +39,8 @@ class Arrays:
     dtypes: Mapping[str, str]
     """The dtype of each array as safetensors calls it; if NumPy lacks it (BF16), the array is its bits."""
     sums: Mapping[str, str]
+    header: str
+    """The checksum of the header, and so of all checksums in it."""
     file: OpenFile | None
     """None in a copy, which has every number in memory."""
     memory: Mapping[str, Memory]
@@ -138,7 +141,7 @@ class Arrays:
                 "{path}: expected an array '{name}', found only: {found}. Restore the file from a copy.",
                 path=self.path,
                 name=name,
-                found=", ".join(self.arrays),
+                found=Listed(self.arrays),
             )
         return self.arrays[name]
 
@@ -211,9 +214,9 @@ def open_arrays(path: Path) -> Arrays:
     try:
         file = OpenFile(path)
         # The header is parsed by the safetensors library, whose parser is fuzzed.
-        with safe_open(path, framework="numpy") as header:
-            metadata = dict(header.metadata() or {})
-            slices = {name: header.get_slice(name) for name in header.offset_keys()}
+        with safe_open(path, framework="numpy") as found:
+            metadata = dict(found.metadata() or {})
+            slices = {name: found.get_slice(name) for name in found.offset_keys()}
             layout = {name: (part.get_dtype(), part.get_shape()) for name, part in slices.items()}
         if not file.is_at(path):  # it was replaced after it was opened
             return open_arrays(path)
@@ -223,19 +226,19 @@ def open_arrays(path: Path) -> Arrays:
             path=path,
             error=str(error),
         ) from None
-    sums = _checksums(path, metadata, layout)
+    header = metadata.pop("inlaid.header", "")
+    sums = _checksums(path, metadata, layout, header)
     memory = _memory(path, file, layout)
     arrays = {name: memory[name].array(shape) for name, (_, shape) in layout.items()}
     dtypes = {name: dtype for name, (dtype, _) in layout.items()}
     verified = {name: np.zeros(-(-array.nbytes // CHUNK), bool) for name, array in arrays.items()}
-    return Arrays(path, metadata, arrays, dtypes, sums, file, memory, verified)
+    return Arrays(path, metadata, arrays, dtypes, sums, header, file, memory, verified)
 
 
-def _checksums(path: Path, metadata: dict[str, str], layout: Layout) -> dict[str, str]:
+def _checksums(path: Path, metadata: dict[str, str], layout: Layout, header: str) -> dict[str, str]:
     """The checksums, which are removed from the metadata; that of the header is compared."""
     try:
         sums = parse_json(metadata.pop("inlaid.checksums"))
-        expected = metadata.pop("inlaid.header")
     except (KeyError, ValueError):
         raise FormatError(
             "{path}: a safetensors file without Inlaid's checksums; expected one that Inlaid wrote. "
@@ -243,7 +246,7 @@ def _checksums(path: Path, metadata: dict[str, str], layout: Layout) -> dict[str
             path=path,
         ) from None
     is_text = isinstance(sums, dict) and all(isinstance(each, str) for each in sums.values())
-    if not is_text or sums.keys() != layout.keys() or expected != header_checksum(layout, metadata, sums):
+    if not is_text or sums.keys() != layout.keys() or header != header_checksum(layout, metadata, sums):
         raise FormatError(
             "{path}: the header is damaged (checksum differs). Restore the file from a copy.", path=path
         )

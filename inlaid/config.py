@@ -31,7 +31,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from inlaid import habits, registry
 from inlaid.errors import SettingError, SourceError, UnknownName, did_you_mean
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.untrusted import check_regular
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ def unknown_setting(name: str, known: Iterable[str]) -> UnknownName:
         return UnknownName("There is no `{name}` here.{more}", name=name, more=habit.more)
     hint = setting_of_others(name, known) or did_you_mean(name, known)
     if not hint:
-        hint = Message(" There are: {names}.", names=", ".join(known))
+        hint = Message(" There are: {names}.", names=Listed(known))
     return UnknownName("No setting is called '{name}'.{hint}", name=name, hint=hint)
 
 
@@ -165,7 +165,7 @@ def setting_of_others(name: str, known: Iterable[str]) -> Message:
     return Message(
         " `{setting}` is a setting of: {methods}.",
         setting=habit.setting,
-        methods=", ".join(owners[habit.setting]),
+        methods=Listed(owners[habit.setting]),
     )
 
 
@@ -227,8 +227,7 @@ def _problem(value: Any, hint: Any, *, name_none: bool = True) -> Message:
             return problem
         return next((each.message for each in ranges if value not in each), NOTHING)
     if origin is Literal:
-        known = ", ".join(map(str, arguments))
-        return NOTHING if value in arguments else Message("one of {known}", known=known)
+        return NOTHING if value in arguments else Message("one of {known}", known=Listed(arguments))
     if origin in (typing.Union, types.UnionType):
         problems = {each: _problem(value, each) for each in arguments}
         if not all(problems.values()):

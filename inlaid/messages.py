@@ -17,7 +17,7 @@ import functools
 import json
 import locale
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from importlib.resources import files as resources
 from typing import Any, Literal, TypeVar, get_args
@@ -64,6 +64,29 @@ class Message:
 def word(text: str) -> Message:
     """A word of ours that a sentence names, such as a kind or a role; the catalogue has it by itself."""
     return Message.from_parts(text, {})
+
+
+class Listed:
+    """Names in a row, with the comma of the language that they are shown in: a, b and a、b.
+
+    >>> str(Listed(["sgns", "glove"]))
+    'sgns, glove'
+    """
+
+    def __init__(self, names: Iterable[object], comma: str = ", ") -> None:
+        self.names = tuple(names)
+        self.comma = comma
+
+    def joined(self, catalogue: Mapping[str, str] | None = None) -> str:
+        """The names, each shown in the language of the catalogue."""
+        comma = (catalogue or {}).get(self.comma, self.comma)
+        return comma.join(str(_shown(name, catalogue)) for name in self.names)
+
+    def __str__(self) -> str:
+        return self.joined(catalogue(shown_language()))
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
 
 
 class Advice:
@@ -123,6 +146,24 @@ def in_terminal() -> Iterator[None]:
         _in_terminal = before
 
 
+REASONS = frozenset(
+    (
+        *(
+            "No such file or directory",
+            "File exists",
+            "Is a directory",
+            "Not a directory",
+            "Directory not empty",
+        ),
+        *("Permission denied", "Operation not permitted", "Read-only file system", "File name too long"),
+        *("No space left on device", "Disk quota exceeded", "File too large", "Input/output error"),
+        *("Too many open files", "Cannot allocate memory", "Address already in use", "Broken pipe"),
+        *("Cannot assign requested address", "Too many levels of symbolic links", "Invalid argument"),
+    )
+)
+"""Why the operating system refused something, as Python has it: in English whatever the locale."""
+
+
 def render(sentence: str, values: Mapping[str, Any], catalogue: Mapping[str, str] | None = None) -> str:
     """The sentence, in the catalogue's language if it is there, with its values filled in.
 
@@ -143,7 +184,9 @@ def _shown(value: Any, catalogue: Mapping[str, str] | None) -> Any:
     values = getattr(value, "values", None)
     if isinstance(sentence, str) and isinstance(values, dict):
         return render(sentence, values, catalogue)
-    return value
+    if isinstance(value, str) and value in REASONS:
+        return (catalogue or {}).get(value, value)
+    return value.joined(catalogue) if isinstance(value, Listed) else value
 
 
 # --- languages ----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from inlaid.config import settings_of, with_values
 from inlaid.encode.corpus import Corpus, Encoding, encode, is_corpus, open_corpus
 from inlaid.encode.inputs import check_not_encoded, places_read
 from inlaid.encode.joining import joins_of, write_phrases
+from inlaid.errors import SettingError
 from inlaid.formats.recognition import refuse_vectors
 from inlaid.jobs.arguments import default_encoding, job_for
 from inlaid.jobs.paired_text import as_sentences, check_pairs
@@ -83,18 +84,28 @@ def corpus(
     *,
     encoding: Encoding | None = None,
     workers: int | None = None,
+    cluster: str | None = None,
     report: Report = automatic,
     **settings: Any,
 ) -> Corpus:
-    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it."""
+    """Encode text once, for all methods; with `out`, into a folder. The path of such a folder opens it.
+
+    With `cluster`, the address of a Ray cluster or "local", its machines encode the text into shards.
+    """
     check_not_encoded(text, encoding, settings, out)
     if isinstance(text, (str, Path)) and is_corpus(Path(text)):
         return open_corpus(Path(text))
     refuse_vectors(places_of(text))
     chosen = with_values(encoding or Encoding(), settings)
     if out is None:
+        if cluster is not None:
+            raise SettingError("A cluster writes shards into a folder, and out is not set. Set out.")
         return encode(text, chosen, report, workers=workers)
     with places.claimed(Path(out), reads=places_read(text, chosen), folder=True):
+        if cluster is not None:
+            from inlaid.cluster.encoding import encode_on_cluster  # imports the kernels
+
+            return encode_on_cluster(text, chosen, cluster, Path(out), report, workers=workers)
         return encode(text, chosen, report, workers=workers, out=Path(out))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inlaid.errors import UnknownName, did_you_mean
-from inlaid.messages import Message, word
+from inlaid.messages import Listed, Message, word
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def suggestion(name: str, among: Sequence[Entry]) -> Message:
                 meant[typed] = alias.name if alias.settings is None else typed
     close = did_you_mean(name, meant).values.get("close")
     if close is None:
-        return Message(" There are: {names}.", names=", ".join(each.name for each in among))
+        return Message(" There are: {names}.", names=Listed(each.name for each in among))
     return Message(" Did you mean '{close}'?", close=meant[close])
 
 

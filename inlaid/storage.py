@@ -24,7 +24,7 @@ from inlaid.formats.folder import CARD
 from inlaid.formats.native import Dtype
 from inlaid.formats.reading import Format, Part, Reading, check_compression
 from inlaid.formats.recognition import format_names, recognized
-from inlaid.messages import Advice, Message
+from inlaid.messages import Advice, Listed, Message
 from inlaid.neural.families import family_of
 from inlaid.neural.kinds import is_model_folder
 from inlaid.neural.sizes import parameters
@@ -98,7 +98,7 @@ def save(
                 "left out.",
                 path=path,
                 format=target.name,
-                parts=", ".join(lost),
+                parts=Listed(lost),
             )
         )
 
@@ -182,7 +182,7 @@ def _format_of(path: Path) -> str:
     raise SettingError(
         "{path}: files of {formats} end in {suffix}. Name one of them: {option}.",
         path=path,
-        formats=", ".join(meant),
+        formats=Listed(meant),
         suffix=suffixes[0],
         option=Advice(
             typed=Message("--format {format}", format=meant[0]),
@@ -247,8 +247,7 @@ def verify(path: str | Path) -> int:
     if not path.exists():
         raise SourceError("There is no file '{path}'. Check the path.", path=path)
     if is_corpus(path):
-        corpus = open_corpus(path)
-        return 0 if corpus.opened is None else corpus.opened.verify()
+        return sum(each.verify() for each in open_corpus(path).files())
     if is_model_folder(path):
         raise FormatError(
             "{path} is the folder of a model, whose files have no checksums. `inlaid inspect` reads its "

@@ -20,7 +20,7 @@ from inlaid.encode.subwords.spelling import follows_space, forms, mark_of
 from inlaid.encode.tokenizers import Char
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import FormatError, MissingExtra, OutOfVocabulary, SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.notebook import html_of
 from inlaid.shapes import Counts, Int8Codes, LazyTable, Lengths, Rows, Table, Vector
 from inlaid.suggestions import suggestion
@@ -130,9 +130,9 @@ class Vectors(AnalysisMethods):
             Message(
                 "method: {method}; beside the table: {parts}",
                 method=self.card.method or Message("not known"),
-                parts=", ".join(beside) or Message("nothing"),
+                parts=Listed(beside) or Message("nothing"),
             ),
-            Message("words: {some}{more}", some=", ".join(self.words[:SHOWN_WORDS]), more=more),
+            Message("words: {some}{more}", some=Listed(self.words[:SHOWN_WORDS]), more=more),
         ]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -50,6 +50,7 @@ NOT_RUN = {
     "inlaid explore one.inlaid --corpus corpus --text text.txt": "the same",
     "inlaid explore en=en.vec zh=zh.vec --dictionary en-zh.txt": "the same",
     "inlaid explore models/bert --no-open": "the same",
+    "inlaid corpus text.txt -o text.corpus --cluster local": "tests/cluster/test_ray.py types it",
     "uv venv": "the tests run in an installation",
     "uv pip install -c constraints.txt .[explore]": "the tests run in an installation",
 }
@@ -365,6 +366,11 @@ def test_the_tree_shows_every_folder():
     tree = _tree().tree()
     for path in (ROOT / "inlaid").rglob("__init__.py"):
         assert f"{path.parent.name}/" in tree
+
+
+def test_the_tree_shows_every_file_beside_the_folders_once():
+    listed = [name for names in _tree().ROOT_FILES.values() for name in names.split()]
+    assert sorted(listed) == sorted(path.stem for path in (ROOT / "inlaid").glob("*.py"))
 
 
 def test_every_module_has_a_docstring():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +37,23 @@ def test_reading_and_searching_vectors_loads_no_compiler():
     code = f"import {modules}, sys; print('numba' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "False"
+
+
+def test_the_first_decision_explains_every_layer():
+    """Layers are those that were planned, or have a row that says why they are there."""
+    root = Path(__file__).parents[1]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = {name for line in contracts[0]["layers"] for name in line.split(" | ")}
+    page = next((root / "docs" / "decisions").glob("0001-*")).read_text("utf-8")
+    plan = page.partition("from the top: `")[2].partition("`")[0]
+    planned = set(re.findall(r"\w+", plan))
+    explained = set[str]()
+    for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE):
+        explained |= set(re.findall(r"`(\w+)`", re.split(r", (?:above|below|beside|between) ", row)[0]))
+    assert layers <= planned | explained
+    assert explained <= layers
 
 
 def test_every_public_name_is_there():

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, cast
 
 from inlaid.errors import SourceError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.untrusted import check_ratio
 
 SEPARATOR = "::"
@@ -148,7 +148,7 @@ def _may_be_content(name: str) -> bool:
 
 
 def _listed(members: tuple[Member, ...] | list[Member]) -> Message:
-    names = ", ".join(each.name for each in members[:SHOWN])
+    names = Listed(each.name for each in members[:SHOWN])
     if len(members) > SHOWN:
         return Message("{names} and {more:,} more", names=names, more=len(members) - SHOWN)
     return Message("{names}", names=names or Message("nothing"))

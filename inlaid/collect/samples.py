@@ -10,7 +10,6 @@ from inlaid.collect.archives import file_of
 from inlaid.collect.charsets import UTF8
 from inlaid.collect.sources import Source, Text
 from inlaid.errors import InlaidError
-from inlaid.report import Event, Progress
 
 SIZE = 4_000_000
 """Bytes of text in a sample."""
@@ -34,13 +33,7 @@ class TextSample:
 
 def sample_of(text: Text, *, field: str = "text", charset: str = UTF8, size: int = SIZE) -> TextSample | None:
     """The first `size` bytes of text files; None for text in memory or on standard input."""
-    read: list[Progress] = []
-
-    def listen(event: Event) -> None:
-        if isinstance(event, Progress):
-            read.append(event)
-
-    source = Source(text, field, listen, charset, "replace")
+    source = Source(text, field, charset=charset, invalid="replace")
     if source.sentences() is not None or source.reads_stdin:
         return None
     gathered = bytearray()
@@ -51,11 +44,11 @@ def sample_of(text: Text, *, field: str = "text", charset: str = UTF8, size: int
             whole = False
             break
     lines = gathered.decode("utf-8", "replace").splitlines()
-    if whole or not read or not read[-1].total:
+    if whole or source.stored is None:
         return TextSample(lines, 1.0)
     # Compressed files: the bytes read of the file. Others are read ahead: the bytes of text.
-    passed = min(read[-1].done, len(gathered))
-    return TextSample(lines, max(read[-1].total / max(passed, 1), 1.0))
+    passed = min(source.passed, len(gathered))
+    return TextSample(lines, max(source.stored / max(passed, 1), 1.0))
 
 
 def spread_over(source: Source) -> list[bytes] | None:

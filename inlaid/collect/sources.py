@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 
 from inlaid.collect.archives import file_of
 from inlaid.collect.charsets import UTF8, Invalid, report_charset
-from inlaid.collect.compression import BLOCK, STDIN, DecompressedFile, Readable
+from inlaid.collect.compression import BLOCK, STDIN, DecompressedFile
 from inlaid.collect.tables import BYTE_ORDER_MARK, TABLES
 from inlaid.errors import SourceError
 from inlaid.messages import Advice, Message
@@ -77,6 +77,10 @@ class Source:
     documents: int = 0
     replaced: int = 0
     """Characters of charsets other than UTF-8 that could not be decoded."""
+    stored: int | None = None
+    """Bytes of all files as they are stored; None until they are read, and where that is unknown."""
+    passed: int = 0
+    """Bytes read of them, up to the last block that was given."""
 
     def again(self) -> Source:
         """The same text, to be read another time."""
@@ -110,11 +114,11 @@ class Source:
     def blocks(self) -> Iterator[TextBlock]:
         """The blocks of all files, in order."""
         paths = self.files(self.report)
-        total = sum(file_of(path).stat().st_size for path in paths if path != STDIN) or None
+        self.stored = sum(file_of(path).stat().st_size for path in paths if path != STDIN) or None
         done = 0
 
         def progress(size: int) -> None:
-            self.report(Progress("reading", done + size, total, "bytes"))
+            self.report(Progress("reading", done + size, self.stored, "bytes"))
 
         for path in paths:
             if path.is_fifo():
@@ -122,7 +126,9 @@ class Source:
             before = _size_and_time(path)
             with DecompressedFile(path, progress) as file:
                 self._recode(path, file)
-                yield from self._file_blocks(path, file)
+                for block in self._file_blocks(path, file):
+                    self.passed = done + file.raw.size
+                    yield block
                 file.finish()
             raw = file.raw
             self.replaced += 0 if file.recoder is None else file.recoder.replaced
@@ -147,7 +153,7 @@ class Source:
             yield from self._document_blocks(TABLES[suffix](file, path, self.field), str(path))
         else:
             self.documents += 1
-            yield from _line_blocks(file, str(path))
+            yield from line_blocks(file.read, str(path))
 
     def _document_blocks(self, documents: Iterable[str], name: str) -> Iterator[TextBlock]:
         """Blocks of whole documents, one or more lines each."""
@@ -290,12 +296,16 @@ def _size_and_time(path: Path) -> tuple[int, int]:
 # ---- Blocks of lines
 
 
-def _line_blocks(file: Readable, name: str) -> Iterator[TextBlock]:
-    """Blocks that end at a line end. A line longer than LONGEST is passed on in pieces."""
+def line_blocks(read: Callable[[int], bytes], name: str, line: int = 1) -> Iterator[TextBlock]:
+    """Blocks that end at a line end. A line longer than LONGEST is passed on in pieces.
+
+    `line` is the number of the first line. Only a first line may begin with a byte order mark.
+    """
     held = b""
-    line = 1
-    for number, data in enumerate(iter(lambda: file.read(BLOCK), b"")):
-        held = held + data if number else data.removeprefix(BYTE_ORDER_MARK)
+    marked = line == 1
+    for data in iter(lambda: read(BLOCK), b""):
+        held += data.removeprefix(BYTE_ORDER_MARK) if marked else data
+        marked = False
         cut = max(held.rfind(b"\n"), held.rfind(b"\r")) + 1
         ends_line = cut > 0
         if not ends_line and len(held) >= LONGEST:

@@ -11,7 +11,7 @@ from inlaid.collect.charsets import UTF8, not_decodable
 from inlaid.collect.compression import BLOCK, MAX_LINE, Readable
 from inlaid.collect.parquet_pages import batch_rows, measure_column
 from inlaid.errors import SourceError, did_you_mean, need
-from inlaid.messages import Message, option
+from inlaid.messages import Listed, Message, option
 from inlaid.untrusted import check_ratio, library_errors, parse_json
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -51,7 +51,7 @@ def _json_found(row: object, field: str) -> Message:
         return Message("a JSON {kind}", kind=type(row).__name__)
     if field in row:
         return Message("a {kind} there", kind=type(row[field]).__name__)
-    return Message("the keys {keys}", keys=", ".join(map(str, row)) or "{}")
+    return Message("the keys {keys}", keys=Listed(map(str, row)) or "{}")
 
 
 def read_csv(file: Readable, path: Path, field: str, delimiter: str = ",") -> Iterator[str]:
@@ -186,7 +186,7 @@ def _refuse_escaped(path: Path, columns: Sequence[str]) -> None:
 def _no_column(path: Path, field: str, columns: Sequence[str]) -> SourceError:
     hint = did_you_mean(field, columns)
     if not hint:
-        hint = Message(" There are: {columns}.", columns=", ".join(columns) or Message("none"))
+        hint = Message(" There are: {columns}.", columns=Listed(columns) or Message("none"))
     return SourceError(
         "{path}: no column is called '{field}'.{hint} Name it with {option}.",
         path=path,

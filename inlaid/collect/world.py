@@ -31,7 +31,7 @@ from inlaid.collect.grammar import (
 from inlaid.collect.truth import Truth
 from inlaid.config import SEEDS
 from inlaid.errors import SettingError
-from inlaid.messages import LANGUAGES, Language
+from inlaid.messages import LANGUAGES, Language, Listed
 
 
 def pairs(*, words: int = 100_000, seed: int = 1) -> Iterator[Pair]:
@@ -91,5 +91,5 @@ def _check_language(language: str, known: tuple[str, ...]) -> None:
         raise SettingError(
             "The world has no language '{language}'. Choose one of: {known}.",
             language=language,
-            known=", ".join(known),
+            known=Listed(known),
         )

@@ -23,7 +23,7 @@ from inlaid.commands.terminal import STYLES, places, wrapped
 from inlaid.commands.translated_help import draw_help, read_help
 from inlaid.config import setting_of_others
 from inlaid.errors import SettingError, did_you_mean
-from inlaid.messages import Message, shown_language
+from inlaid.messages import Listed, Message, shown_language
 
 T = TypeVar("T")
 MARK = " "
@@ -197,7 +197,7 @@ def _problem(box: str, program: str, options: Sequence[str]) -> Message:
             "{option} is {typed}; expected one of {choices}.",
             option=_flag(found[2]),
             typed=found[1],
-            choices=choices,
+            choices=Listed(choices.split(", ")),
         )
     if found := re.match(r"Error parsing (\S+): .*?int\(\).*?: ('.*?')(?: |$)", text):
         return Message(
@@ -209,12 +209,12 @@ def _problem(box: str, program: str, options: Sequence[str]) -> Message:
     return Message("{problem}", problem=re.sub(r"^Error parsing [\w.-]+: ", "", first))
 
 
-def _missing(rows: Sequence[str]) -> str:
+def _missing(rows: Sequence[str]) -> Listed:
     """The names in a list of options and their help: the help is indented further."""
     first = next(number for number, row in enumerate(rows) if row.strip().startswith("Missing from"))
     indent = _indent(rows[first + 1])
     listed = itertools.takewhile(lambda row: _indent(row) >= indent, rows[first + 1 :])
-    return ", ".join(row.strip().partition(", ")[0] for row in listed if _indent(row) == indent)
+    return Listed(row.strip().partition(", ")[0] for row in listed if _indent(row) == indent)
 
 
 def _indent(row: str) -> int:

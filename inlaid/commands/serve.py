@@ -15,7 +15,7 @@ from inlaid.commands.options import config_values, flagged, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.config import settings_of
 from inlaid.errors import need
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.progress import drawn
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _serve(typed: list[str], device: str, settings: ServeSettings, *, first: boo
     app = make_app(spaces, settings, keys=keys)
     where = Message(
         "Serving {names} at http://{host}:{port}",
-        names=", ".join(each.name for each in spaces),
+        names=Listed(each.name for each in spaces),
         host=settings.host,
         port=settings.port,
     )

@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from inlaid.collect.normalize import width
 from inlaid.errors import SettingError, SourceError
+from inlaid.habits import habit_of
 from inlaid.report import Event, Note, Report
 
 PIPE = "-"
@@ -72,13 +74,21 @@ def _is_option(word: str) -> bool:
     return re.match(r"--\w|-\w(?:=|$)", word) is not None
 
 
+def _is_signed(word: str, options: Collection[str]) -> bool:
+    """Whether a word has its sign before it, and is not an option, or another tool's name of one."""
+    if SIGNED.fullmatch(word) is None or word[1:] in options:
+        return False
+    return habit_of(word[1:], options) is None
+
+
 def refuse_unquoted(words: Sequence[str], program: str, *, options: Collection[str] | None = None) -> None:
     """Raise SettingError for a formula whose words the shell has taken apart: king - man + woman. With the
     names of the options, which may be typed with one dash by mistake, also for king -man +woman."""
     typed = list(itertools.takewhile(lambda word: not _is_option(word), words))
     formula = typed[1:]  # the file comes first
-    signed = [word for word in formula[1:] if options and SIGNED.fullmatch(word) and word[1:] not in options]
-    if any(word in SIGNS for word in formula[1:-1]) or (signed and len(formula) > 2):
+    narrow = [width(word) for word in formula]  # the signs of a Chinese input method: － and ＋
+    signed = [word for word in narrow[1:] if options and _is_signed(word, options)]
+    if any(word in SIGNS for word in narrow[1:-1]) or (signed and len(formula) > 2):
         raise SettingError(
             'The formula came as {count} words. Quote it: `{program} {file} "{formula}"`.',
             count=len(formula),

@@ -90,14 +90,25 @@ def corpus_command(words: list[str]) -> None:
     from inlaid.config import settings_of
     from inlaid.encode.corpus import Encoding
 
-    workers_help = "how many work at the same time; the corpus is the same for any number"
+    workers_help = (
+        "how many work at the same time, by default all cores; the corpus is the same for any number"
+    )
     workers = (
         "workers",
-        Annotated[int, tyro.conf.arg(help=workers_help)],
-        dataclasses.field(default=os.cpu_count() or 1),
+        Annotated[int | None, tyro.conf.arg(help=workers_help)],
+        dataclasses.field(default=None),
+    )
+    cluster_help = (
+        "encode on a Ray cluster, by its address, or `local` to start one on this machine; the corpus is the "
+        "same, in shards"
+    )
+    cluster = (
+        "cluster",
+        Annotated[str | None, tyro.conf.arg(help=cluster_help)],
+        dataclasses.field(default=None),
     )
     encoding = flagged(settings_of(Encoding, config_values(words)))
-    kind = reading_options(workers, encoding=encoding)
+    kind = reading_options(workers, cluster, encoding=encoding)
     options: Any = parse(kind, words, "inlaid corpus", corpus_command.__doc__)
     with drawn() as report:
         made = pipeline.corpus(
@@ -105,6 +116,7 @@ def corpus_command(words: list[str]) -> None:
             options.output,
             workers=options.workers,
             encoding=options.encoding,
+            cluster=options.cluster,
             report=report,
         )
     print_report(str(options.output), dict(made.manifest))

@@ -11,7 +11,7 @@ import tyro
 from inlaid.commands.options import OVERWRITE_HELP
 from inlaid.commands.terminal import in_columns, places, wrapped
 from inlaid.errors import UnknownName, did_you_mean
-from inlaid.messages import Message, spoken_language
+from inlaid.messages import Listed, Message, spoken_language
 from inlaid.progress import drawn
 from inlaid.report import Progress, Report
 
@@ -72,7 +72,7 @@ def _wanted(told: Tour, name: str | None) -> Sequence[str]:
             "The tour has no chapter '{name}'.{hint} There are: {known}.",
             name=name,
             hint=did_you_mean(name, known),
-            known=", ".join(known),
+            known=Listed(known),
         )
     return [name]
 

@@ -13,8 +13,8 @@ from tyro.conf import Positional
 from inlaid.commands.options import flagged, reading_fields, reading_values, saving_fields, values_of_group
 from inlaid.commands.parsing import parse
 from inlaid.commands.streams import PIPE, naming, written
-from inlaid.commands.terminal import in_columns, print_json, words_by_dim
-from inlaid.messages import Message, translated, word
+from inlaid.commands.terminal import DROPPED, LINT, in_columns, print_json, words_by_dim
+from inlaid.messages import Listed, Message, translated, word
 from inlaid.progress import drawn
 from inlaid.report import time_in_words
 
@@ -101,11 +101,13 @@ def _info_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield from _info_rows(value or {})
         elif name == "outcome" and value:
             yield _title(name), _outcome(value)
+        elif name == "lint":
+            yield _title(name), _findings(value)
         elif isinstance(value, dict):
             inside = [
                 f"{_key(name, key)} {_short(each)}" for key, each in value.items() if each not in NOTHING
             ]
-            yield from [(_title(name), ", ".join(inside))] if inside else []
+            yield from [(_title(name), str(Listed(inside)))] if inside else []
         elif name == "kind":
             yield _title(name), translated(value)
         elif value not in NOTHING:
@@ -132,6 +134,16 @@ def _key(field: str, key: str) -> str:
     return translated(key) if field in FIELDS and key in COUNTS else key
 
 
+def _findings(lint: dict[str, int]) -> str:
+    """What an encoding noticed in the text, in the words that it says itself when it ends; or none."""
+    found = [
+        Message("{what}: {count:,}", what=translated(LINT.get(what, what)), count=count)
+        for what, count in lint.items()
+        if count
+    ]
+    return str(Listed(found)) or translated("none")
+
+
 NOTHING = (None, "", [], (), {})
 
 
@@ -144,7 +156,8 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):
-        return " ".join(f"{key}={_short(each)}" for key, each in value.items() if each not in NOTHING)
+        shown = {translated(DROPPED.get(str(key), str(key))): each for key, each in value.items()}
+        return " ".join(f"{key}={_short(each)}" for key, each in shown.items() if each not in NOTHING)
     if isinstance(value, (list, tuple)):
         listed = " ".join(_short(each) for each in value[:LISTED])
         more = len(value) - LISTED

@@ -6,13 +6,12 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import xxhash
 
 from inlaid import array_writer, arrays, files, registry
 from inlaid.collect.charsets import UTF8, canonical
@@ -21,10 +20,11 @@ from inlaid.collect.sources import Text
 from inlaid.config import Positive, check, settings_of
 from inlaid.encode.dictionary import normalized, words_of
 from inlaid.encode.joining import JOINED, check_record, joining, read_phrases
+from inlaid.encode.shards import JoinedIds, Shard, joined_offsets, open_shard
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.encode.vocabulary import Vocabulary, expect_counts, pack, unpack, unpack_words
 from inlaid.errors import FormatError, SettingError, UnknownName
-from inlaid.messages import Message, option
+from inlaid.messages import Listed, Message, option
 from inlaid.notebook import html_of
 from inlaid.report import Report, silent
 from inlaid.shapes import Ids, Offsets
@@ -73,8 +73,8 @@ class Encoding:
     """Join single Chinese characters to words that are in no dictionary, by jieba's hidden Markov model.
     `--no-hmm`: leave them single."""
     symbols: Literal["drop", "emoji", "all"] = "drop"
-    """Symbols that are tokens of the word tokenizer: none, emoji, or all (also + = $). Punctuation is
-    dropped."""
+    """Symbols that are tokens of the word tokenizer: none (drop), emoji, or all (also + = $). Punctuation
+    is always dropped."""
     normalize: tuple[str, ...] | None = None
     """Normalization steps, applied in this order: nfc, nfkc, width, lower, simplified. Default: nfc, width
     and lower for words and characters, nfc for subwords learned here, and after these simplified where
@@ -199,7 +199,7 @@ class Encoding:
 class Corpus:
     """Encoded text: the ids of all sentences in one array; sentence s is ids[offsets[s]:offsets[s + 1]]."""
 
-    ids: Ids
+    ids: Ids | JoinedIds
     offsets: Offsets
     vocabulary: Vocabulary
     manifest: Mapping[str, Any]
@@ -207,7 +207,9 @@ class Corpus:
     tokenizer_json: str | None = None
     """The subword tokenizer it was encoded with, as Hugging Face's tokenizer.json."""
     opened: arrays.Arrays | None = field(default=None, repr=False)
-    """The file that `ids` and `offsets` are in."""
+    """The file that the vocabulary is in and, unless the corpus has shards, `ids` and `offsets`."""
+    shards: tuple[arrays.Arrays, ...] = field(default=(), repr=False)
+    """The files that `ids` and `offsets` are in, where they are several."""
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self._description()))
@@ -230,14 +232,18 @@ class Corpus:
         return [
             size,
             Message("tokenizer: {tokenizer}", tokenizer=tokenizer),
-            Message("words: {some}{more}", some=", ".join(some), more=more),
+            Message("words: {some}{more}", some=Listed(some), more=more),
         ]
 
     def refuse_changed(self) -> None:
         """Raise FormatError if the file was cut or overwritten since it was opened. Loops over a corpus that
         may be larger than memory ask before every part."""
-        if self.opened is not None:
-            self.opened.refuse_changed()
+        for opened in self.files():
+            opened.refuse_changed()
+
+    def files(self) -> list[arrays.Arrays]:
+        """The open files of the corpus; none if it is in memory."""
+        return [] if self.opened is None else [self.opened, *self.shards]
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer it was encoded with."""
@@ -250,7 +256,10 @@ class Corpus:
 
     def save(self, folder: Path) -> None:
         """Write the corpus as a folder that `open_corpus` opens."""
-        content = {"ids": self.ids, "offsets": self.offsets}
+        ids = self.ids
+        if isinstance(ids, JoinedIds):
+            ids = array_writer.StreamedArray(ids.parts, ids.dtype, ids.shape)
+        content = {"ids": ids, "offsets": self.offsets}
         write_corpus(folder, content, self.vocabulary, self.manifest, self.tokenizer_json)
 
 
@@ -271,7 +280,11 @@ def open_corpus(folder: Path) -> Corpus:
             total=float(total),
             most=MAX_TOTAL,
         )
-    return Corpus(opened.whole("ids"), opened.whole("offsets"), vocabulary, manifest, tokenizer, opened)
+    if "shards" not in opened.metadata:
+        return Corpus(opened.whole("ids"), opened.whole("offsets"), vocabulary, manifest, tokenizer, opened)
+    shards = tuple(open_shard(folder, each, len(vocabulary)) for each in _listed_shards(opened))
+    ids = JoinedIds([each.whole("ids") for each in shards])
+    return Corpus(ids, joined_offsets(shards), vocabulary, manifest, tokenizer, opened, shards)
 
 
 def tokenizer_of(recorded: Mapping[str, Any], words: Container[str] | None = None) -> Tokenizer:
@@ -299,6 +312,8 @@ def _open(folder: Path) -> arrays.Arrays:
         )
     words = len(unpack_words(opened))
     expect_counts(opened, words)
+    if "shards" in opened.metadata:
+        return opened
     end = math.prod(opened.shape("ids"))
     bounds = Values(dtypes=("I64",), shape=(None,), low=0, high=end, first=0, last=end, ascending=True)
     opened.expect("ids", Values(dtypes=("I32",), shape=(None,), low=0, high=words - 1))
@@ -312,6 +327,13 @@ def _read_manifest(opened: arrays.Arrays) -> dict[str, Any]:
     refuse_misfit(opened.path, "manifest", manifest, MANIFEST)
     check_record(opened.path, manifest["encoding"].get(JOINED, []))
     return manifest
+
+
+def _listed_shards(opened: arrays.Arrays) -> list[Shard]:
+    """The shards that the file of a corpus lists, in the order of the text."""
+    listed = parse_json_part(opened.path, "shards", opened.metadata["shards"])
+    refuse_misfit(opened.path, "shards", listed, [Shard("", 0, 0, "")._asdict()])
+    return [Shard(**{name: each[name] for name in Shard._fields}) for each in listed]
 
 
 def refuse_misfit(path: Path, name: str, found: Any, example: Any) -> None:
@@ -423,16 +445,22 @@ def write_corpus(
     tokenizer_json: str | None,
 ) -> None:
     with files.writing_folder(folder) as part:
-        metadata = {"manifest": json.dumps(manifest, ensure_ascii=False)}
-        array_writer.write(part / FILE, {**content, **pack(vocabulary)}, metadata)
-        if tokenizer_json is not None:
-            files.write_text(part / TOKENIZER, tokenizer_json)
+        write_parts(part, content, vocabulary, manifest, tokenizer_json)
 
 
-def content_hash(ids: Iterable[np.ndarray], offsets: Iterable[np.ndarray], vocabulary: Vocabulary) -> str:
-    """A hash of ids, offsets and words, however and wherever they were encoded; ids and offsets in pieces."""
-    digest = xxhash.xxh3_128()
-    words = (vocabulary.words.blob, vocabulary.words.offsets, vocabulary.counts)
-    for part in itertools.chain(ids, offsets, words):
-        digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()
+def write_parts(
+    folder: Path,
+    content: Mapping[str, Any],
+    vocabulary: Vocabulary,
+    manifest: Mapping[str, Any],
+    tokenizer_json: str | None,
+    shards: Sequence[Shard] = (),
+) -> None:
+    """Write the files of a corpus into a folder that is being written. Where the ids are in shards, which are
+    there already, `content` is empty."""
+    metadata = {"manifest": json.dumps(manifest, ensure_ascii=False)}
+    if shards:
+        metadata["shards"] = json.dumps([each._asdict() for each in shards])
+    array_writer.write(folder / FILE, {**content, **pack(vocabulary)}, metadata)
+    if tokenizer_json is not None:
+        files.write_text(folder / TOKENIZER, tokenizer_json)

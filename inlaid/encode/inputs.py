@@ -11,7 +11,7 @@ from inlaid.config import changed_from_default
 from inlaid.encode.corpus import Corpus, Encoding, is_corpus
 from inlaid.encode.dictionary import names_file, parts_of
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 
 
 def places_read(text: Text | Corpus, encoding: Encoding | None) -> list[Path | None]:
@@ -46,5 +46,5 @@ def check_not_encoded(
         "{text} is already a corpus, and its encoding cannot be changed: leave out {names}, or encode the "
         "text again.",
         text=shown,
-        names=", ".join(given) or "encoding",
+        names=Listed(given) or "encoding",
     )

@@ -15,7 +15,8 @@ import numpy as np
 import xxhash
 
 from inlaid.config import values_of
-from inlaid.encode.corpus import Corpus, Encoding, content_hash, encode
+from inlaid.encode.content_hash import content_hash
+from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.encode.vocabulary import Vocabulary, Words
 from inlaid.errors import SourceError
 from inlaid.report import Report

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from inlaid.config import Positive, check, values_of
-from inlaid.encode.corpus import Corpus, Encoding, content_hash, encoding_of
-from inlaid.encode.encoder import select_words
+from inlaid.encode.content_hash import content_hash
+from inlaid.encode.corpus import Corpus, Encoding, encoding_of
 from inlaid.encode.joining import JOINED, Join, Pass, values_of_joins
+from inlaid.encode.selection import select_words
 from inlaid.errors import SettingError
 from inlaid.kernels.text import adjacent_pairs
 from inlaid.report import Note, Progress, Report, silent
@@ -128,7 +129,7 @@ def join_again(corpus: Corpus, joins: Sequence[Join]) -> Corpus:
 
 def _text_of(corpus: Corpus) -> _Text:
     words = {word: id for id, word in enumerate(corpus.vocabulary.words)}
-    return _Text(corpus.ids, corpus.offsets, words)
+    return _Text(np.asarray(corpus.ids), corpus.offsets, words)
 
 
 def _never_joined(corpus: Corpus) -> set[str | None]:
@@ -289,5 +290,5 @@ def _manifest(
         "tokens": {**before["tokens"], "used": len(made.ids), "dropped": in_all},
         "words": {**before["words"], "used": len(made.vocabulary)},
         "phrases": [*before.get("phrases", []), {**record, **made_from}],
-        "hash": content_hash([made.ids], [made.offsets], made.vocabulary),
+        "hash": content_hash([np.asarray(made.ids)], [made.offsets], made.vocabulary),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -86,8 +87,22 @@ class _ScannedBlock:
     invalid: int
 
 
+@runtime_checkable
+class LineCounter(Protocol):
+    """Counts lines equal to an earlier one."""
+
+    @property
+    def count(self) -> int: ...
+    def add(self, hashes: np.ndarray) -> None: ...
+
+
 def scan(
-    blocks: Iterable[TextBlock], cleaner: Cleaner, workers: int, folder: Path | None, report: Report
+    blocks: Iterable[TextBlock],
+    cleaner: Cleaner,
+    workers: int,
+    folder: Path | None,
+    report: Report,
+    lines: LineCounter | None = None,
 ) -> Scanned:
     """Number the words of all blocks. Each worker has its own numbering; they are merged at the end."""
     numberings = [FastNumbering() for _ in range(workers)]
@@ -97,7 +112,7 @@ def scan(
     spool = Spool(np.int32, folder)
     owners = list[int]()
     lint = {"invalid_bytes": 0, "nul_bytes": 0, "cut_lines": 0, "repeated_lines": 0}
-    repeated = RepeatedLines()
+    repeated = RepeatedLines() if lines is None else lines
 
     with CleanerPool(cleaner, workers) as pool:
 
@@ -121,7 +136,7 @@ def scan(
             lint["cut_lines"] += not block.ends_line
             repeated.add(scanned.line_hashes)
     lint["repeated_lines"] = repeated.count
-    if not repeated.exact:
+    if isinstance(repeated, RepeatedLines) and not repeated.exact:
         lint["repeated_lines_exact_until"] = repeated.exact_lines or 0
         _note_lower_bound(repeated, report)
     return _merged(numberings, spool, owners, lint)

@@ -11,6 +11,7 @@ from inlaid.encode.corpus import Corpus, Encoding, encoding_of
 from inlaid.encode.joining import JoiningTokenizer, read_phrases
 from inlaid.encode.tokenizers import HasIds, Tokenized, Tokenizer
 from inlaid.errors import SettingError, SourceError
+from inlaid.messages import Listed
 
 
 def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tokenized:
@@ -23,7 +24,7 @@ def tokenize(text: str, *, corpus: Corpus | None = None, **settings: Any) -> Tok
     if corpus is not None and settings:
         raise SettingError(
             "{names} are settings of the encoding, and this corpus is already encoded. Leave them out.",
-            names=", ".join(settings),
+            names=Listed(settings),
         )
     _refuse_surrogates(text)
     encoding, tokenizer = _made(settings) if corpus is None else _of_corpus(corpus)

@@ -158,7 +158,8 @@ class _Counting:
             starts=starts,
             positions=np.empty(len(ids), np.int32),
         )
-        cpu.find_occurrences(self.corpus.ids, offsets, first, last, starts[:-1].copy(), found)
+        bounds = offsets[first : last + 1] - offsets[first]
+        cpu.find_occurrences(ids, bounds, starts[:-1].copy(), found)
         done = int(offsets[first])
 
         def fill(row: int, buffers: cpu.RowBuffers, lengths: np.ndarray) -> None:

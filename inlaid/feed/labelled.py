@@ -13,7 +13,7 @@ from inlaid.collect.charsets import AUTO, report_charset
 from inlaid.collect.compression import DecompressedFile
 from inlaid.collect.tables import BYTE_ORDER_MARK, TABLES, read_csv, read_tsv
 from inlaid.errors import SettingError, SourceError, need
-from inlaid.messages import option
+from inlaid.messages import Listed, option
 from inlaid.report import Report, silent
 from inlaid.untrusted import parse_json
 
@@ -117,7 +117,7 @@ def _bad_line(path: Path, number: int, labels: list[str]) -> SourceError:
             path=path,
             line=number,
             count=len(labels),
-            labels=", ".join(labels[:5]),
+            labels=Listed(labels[:5]),
         )
     return SourceError(
         "{path}:{line}: expected `{prefix}NAME the text`, found no label. A table of texts and labels has "
@@ -170,7 +170,7 @@ def _parquet(path: Path, field: str, label_field: str) -> Rows:
                 "{path}: no column is called '{field}'. There are: {names}.",
                 path=path,
                 field=name,
-                names=", ".join(names),
+                names=Listed(names),
             )
     table = parquet.read_table(path, columns=[field, label_field])
     texts = table.column(field).to_pylist()

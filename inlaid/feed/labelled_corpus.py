@@ -11,7 +11,8 @@ import numpy as np
 from inlaid.collect.sources import TextBlock
 from inlaid.config import values_of
 from inlaid.encode.cleaning import Cleaner
-from inlaid.encode.corpus import Corpus, Encoding, content_hash
+from inlaid.encode.content_hash import content_hash
+from inlaid.encode.corpus import Corpus, Encoding
 from inlaid.encode.numbering import FastNumbering
 from inlaid.encode.scripts import settled
 from inlaid.encode.tokenizers import Word

@@ -198,14 +198,15 @@ class SubsampledText:
         offsets = self.corpus.offsets
         key = random.key_of(self.seed, span.epoch + 1)
         sentence = int(np.searchsorted(offsets, span.start, "right")) - 1
-        text = Text(self.corpus.ids, offsets, self.keep, self.window, self.held_out_every)
+        ids = self.corpus.ids[span.start : span.stop]
+        text = Text(ids, span.start, offsets, self.keep, self.window, self.held_out_every)
         return stream._replace(length=subsample(text, span.start, span.stop, sentence, key, stream))
 
     def read_held_out(self) -> Stream:
         """A stream of the held-out sentences, with the same windows in every run."""
         ids, offsets = _held_out_sentences(self.corpus, self.held_out_every)
         stream = empty_stream(len(ids), self.window)
-        text = Text(ids, offsets, self.keep, self.window, 0)
+        text = Text(ids, 0, offsets, self.keep, self.window, 0)
         return stream._replace(length=subsample(text, 0, len(ids), 0, random.key_of(0, 0), stream))
 
     def schedule(self, span: Span, clock: float = 0.0) -> Schedule:

@@ -106,7 +106,7 @@ class TokenStream:
         places = positions - sentences
         ends = np.asarray(self.corpus.offsets)[sentences + 1]
         inside = places < ends
-        found = np.asarray(self.corpus.ids)[np.where(inside, places, 0)]
+        found = self.corpus.ids[np.where(inside, places, 0)]
         return np.where(inside, found, self.end).astype(np.int64)
 
     def _windows_at(self, starts: np.ndarray) -> np.ndarray:

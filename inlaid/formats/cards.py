@@ -12,6 +12,7 @@ from inlaid.config import check, settings_of
 from inlaid.encode.corpus import refuse_misfit
 from inlaid.encode.joining import JOINED, check_record
 from inlaid.errors import InlaidError
+from inlaid.messages import Listed
 from inlaid.report import Note, Report
 from inlaid.untrusted import parse_json, parse_json_part
 from inlaid.vectors import Card, Outcome
@@ -32,7 +33,7 @@ def read_card(path: Path, text: str | bytes, report: Report) -> Card:
                 "{path}: its card has fields that this version of Inlaid does not know: {names}. "
                 "They are ignored; the vectors are complete.",
                 path=path,
-                names=", ".join(unknown),
+                names=Listed(unknown),
             )
         )
     known = {name: value for name, value in values.items() if name in fields}

@@ -20,6 +20,7 @@ from inlaid.encode.vocabulary import pack_words, unpack_words
 from inlaid.errors import FormatError
 from inlaid.feed.bags import Bags, BagSettings
 from inlaid.formats.cards import read_card
+from inlaid.messages import Listed
 from inlaid.report import Report, silent
 from inlaid.untrusted import parse_json_part
 from inlaid.values import Values
@@ -87,7 +88,7 @@ def read(path: Path, report: Report = silent) -> Classifier:
         raise FormatError(
             "{path}: expected two or more different labels, found {labels}. Restore the file from a copy.",
             path=path,
-            labels=", ".join(labels[:5]),
+            labels=Listed(labels[:5]),
         )
     numbers = {"finite": True, "low": -LARGEST, "high": LARGEST}
     opened.expect("output", Values(dtypes=("F32",), shape=(len(labels), None), **numbers))

@@ -17,6 +17,7 @@ from safetensors import safe_open
 from inlaid import open_file
 from inlaid.errors import FormatError, need
 from inlaid.formats.pytorch import bytes_of, read_pytorch
+from inlaid.messages import Listed
 from inlaid.open_file import Memory, OpenFile
 from inlaid.untrusted import parse_json, read_json_object, reading_file
 
@@ -147,7 +148,7 @@ def open_weights(path: Path, config: Mapping[str, Any]) -> Folder:
         weights=WEIGHTS,
         index=INDEX,
         old=OLD_WEIGHTS,
-        found=", ".join(sorted(each.name for each in path.iterdir())),
+        found=Listed(sorted(each.name for each in path.iterdir())),
     )
 
 
@@ -186,13 +187,13 @@ def _sharded(path: Path, shards: Mapping[str, Iterable[str]]) -> dict[str, Store
             raise FormatError(
                 "{path}: the index promises tensors that the file does not have: {missing}. Get both again.",
                 path=path / file,
-                missing=", ".join(missing),
+                missing=Listed(missing),
             )
         if extra:
             raise FormatError(
                 "{path}: the file has tensors that the index does not know: {extra}. Get both again.",
                 path=path / file,
-                extra=", ".join(extra),
+                extra=Listed(extra),
             )
         tensors |= found
     return tensors

@@ -10,6 +10,7 @@ import numpy as np
 
 from inlaid.errors import FormatError
 from inlaid.formats.huggingface import Folder, Stored
+from inlaid.messages import Listed
 from inlaid.shapes import LazyTable, Rows, Table
 from inlaid.untrusted import check_size
 
@@ -155,7 +156,7 @@ def _ambiguous(folder: Folder, candidates: list[str]) -> FormatError:
         "{path}: cannot tell which tensor is the input table; candidates: {candidates}. "
         "In Python, use load_model(path).input_vectors(), or remove the other tensors from the file.",
         path=folder.path,
-        candidates=", ".join(f"{name} {folder.tensors[name].shape}" for name in candidates[:SHOWN]),
+        candidates=Listed(f"{name} {folder.tensors[name].shape}" for name in candidates[:SHOWN]),
     )
 
 
@@ -213,7 +214,7 @@ def _values(folder: Folder, name: str) -> np.ndarray:
             path=folder.path,
             name=name,
             dtype=stored.dtype,
-            expected=", ".join(FLOAT_DTYPES),
+            expected=Listed(FLOAT_DTYPES),
         )
     return folder.content(name).view(dtypes[stored.dtype]).reshape(stored.shape)
 

@@ -13,6 +13,7 @@ from inlaid.collect.parquet_pages import batch_rows, measure_column
 from inlaid.errors import FormatError, need
 from inlaid.formats.reading import ALL, Reading, Start
 from inlaid.formats.words import accept_words
+from inlaid.messages import Listed
 from inlaid.report import Progress, Report, silent
 from inlaid.untrusted import check_size, reading_file
 from inlaid.vectors import Card, Vectors
@@ -126,7 +127,7 @@ def _column(path: Path, schema: Any, name: str, fits: Callable[[Any], bool]) -> 
         "{path}: expected one column '{name}'; found columns: {found}.",
         path=path,
         name=name,
-        found=", ".join(f"{field.name} ({field.type})" for field in schema),
+        found=Listed(f"{field.name} ({field.type})" for field in schema),
     )
 
 

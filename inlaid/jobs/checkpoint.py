@@ -23,7 +23,7 @@ from inlaid.errors import FormatError, SettingError, WriteError
 from inlaid.files import can_write, sweep
 from inlaid.jobs.guard import Losses
 from inlaid.jobs.state import Snapshot, State, bad_row
-from inlaid.messages import Advice, Message
+from inlaid.messages import Advice, Listed, Message
 from inlaid.untrusted import parse_json
 from inlaid.vectors import Mark
 from inlaid.version import VERSION
@@ -261,7 +261,7 @@ def _check_same_run(path: Path, there: Mapping[str, Any], here: Mapping[str, Any
             "{path} is a checkpoint of another run: {differences}. Resume with the same text and settings, "
             "or start again with another checkpoint file.",
             path=path,
-            differences="; ".join(differences),
+            differences=Listed(differences, "; "),
         )
 
 

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import itertools
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +25,7 @@ from inlaid.errors import InlaidError, SettingError
 from inlaid.jobs.training import HasEpochs, Method, encoded_for
 from inlaid.jobs.trial import extrapolated, tried
 from inlaid.messages import Message
-from inlaid.report import Note, Report, bytes_in_words, time_in_words
+from inlaid.report import Note, Report, bytes_in_words, time_in_words, working_time
 
 TOKENS = 600_000
 """Tokens of the larger sample of an encoded corpus."""
@@ -148,11 +147,11 @@ def plan_for(text: Text | Corpus, method: Method, encoding: Encoding | None) -> 
         )
     lines, scale = sampled
     chosen = _in_memory(encoding or Encoding())
-    whole = Sample(*_timed(lines, chosen, method))
-    half = whole
-    if scale > 1:
+    half = None
+    if scale > 1:  # first, so that what is done once is no part of the time of the other
         half = Sample(*_timed(lines[: _half(len(lines))], chosen, method))
-    return _plan_from(method, (half, whole), scale)
+    whole = Sample(*_timed(lines, chosen, method))
+    return _plan_from(method, (half or whole, whole), scale)
 
 
 def _half(sentences: int) -> int:
@@ -255,6 +254,6 @@ def _in_memory(encoding: Encoding) -> Encoding:
 
 
 def _timed(lines: list[Any], encoding: Encoding, method: Method) -> tuple[Corpus, float]:
-    began = time.perf_counter()
+    began = working_time()
     corpus = encoded_for(method, lines, encoding, workers=1)
-    return corpus, time.perf_counter() - began
+    return corpus, working_time() - began

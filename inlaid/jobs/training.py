@@ -21,6 +21,7 @@ from inlaid import registry
 from inlaid.encode.corpus import Corpus, Encoding, encode
 from inlaid.errors import SettingError
 from inlaid.jobs.state import State
+from inlaid.messages import Listed
 from inlaid.report import Report, silent
 
 
@@ -74,7 +75,7 @@ def refusal(method: str, setting: str, ability: str) -> SettingError:
         "{method} does not take {setting}: it is for {others}. Leave out {setting}, or choose one of these.",
         method=method,
         setting=setting,
-        others=", ".join(able),
+        others=Listed(able),
     )
 
 

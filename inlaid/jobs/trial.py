@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from inlaid.errors import SettingError
 from inlaid.jobs import checkpoint
 from inlaid.jobs.safety import Safety
 from inlaid.jobs.training import HasData, Method, Training
-from inlaid.report import time_in_words
+from inlaid.report import time_in_words, working_time
 
 MARGIN = 0.9
 """Part of the given minutes that is planned; the rest is for checks, checkpoints and trial errors."""
@@ -47,13 +46,13 @@ def extrapolated(small: float, large: float, scale: float) -> float:
 
 
 def tried(method: Method, corpus: Corpus) -> Trial:
-    began = time.perf_counter()
+    began = working_time()
     training = method.start(corpus)
-    starting = time.perf_counter() - began
+    starting = working_time() - began
     if not method.abilities.steps:
-        began = time.perf_counter()
+        began = working_time()
         training.step(0)
-        per_unit = time.perf_counter() - began
+        per_unit = working_time() - began
     else:
         per_unit = seconds_per_unit(lambda: method.start(corpus), training, TRIAL)
     counts = training.data_bytes if isinstance(training, HasData) else 0
@@ -116,9 +115,9 @@ def seconds_per_unit(start: Callable[[], Training], training: Training, trial: f
         if done >= training.total:
             training = start()
             done = 0
-        began = time.perf_counter()
+        began = working_time()
         step = training.step(done).read()
-        taken += time.perf_counter() - began
+        taken += working_time() - began
         units += step.done - done
         done = step.done
     return taken / units

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.embedding import Table, check_table, table_of
 from inlaid.neural.lookup import check_ids, check_integers, has_values
 from inlaid.vectors import Vectors
@@ -50,7 +50,7 @@ class TokenEmbeddingBag(Table, nn.EmbeddingBag):
         """The parameters are those of torch, more than eight, so that it stays a drop-in replacement."""
         check_table(num_embeddings, embedding_dim, padding_idx, max_norm, _weight)
         if mode not in MODES:
-            raise SettingError("mode is {found!r}; expected {known}.", found=mode, known=", ".join(MODES))
+            raise SettingError("mode is {found!r}; expected {known}.", found=mode, known=Listed(MODES))
         super().__init__(
             num_embeddings,
             embedding_dim,

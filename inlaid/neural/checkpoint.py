@@ -20,7 +20,7 @@ from inlaid import files
 from inlaid.errors import SettingError, SourceError
 from inlaid.formats import huggingface
 from inlaid.formats.cards import read_card
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.config import Config
 from inlaid.neural.families import family_for, family_of
 from inlaid.neural.families.family import Family
@@ -172,7 +172,7 @@ def _check_target(device: Any, dtype: Any) -> None:
     """Raise SettingError for a device that is not there, and for a dtype that no network computes in."""
     if dtype is not None and dtype not in FLOATS:
         raise SettingError(
-            "dtype is {found}; expected one of {known}.", found=dtype, known=", ".join(map(str, FLOATS))
+            "dtype is {found}; expected one of {known}.", found=dtype, known=Listed(map(str, FLOATS))
         )
     try:
         torch.zeros((), device=device).item()  # the meta device has no numbers
@@ -195,7 +195,7 @@ def _dtype_notes(tensors: Iterable[Tensor], used: torch.dtype) -> Iterator[str]:
         yield str(
             Message(
                 "weights of {found} are used as {used}",
-                found=", ".join(found),
+                found=Listed(found),
                 used=str(used).removeprefix("torch."),
             )
         )

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from inlaid.config import Count, Fraction, Positive, Range, Seed, check
 from inlaid.errors import FormatError, SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.config import Config
 from inlaid.neural.generation_keys import ALSO_READ, KEYS, NEUTRAL, NO_EFFECT, SAMPLING
 from inlaid.untrusted import read_json_object
@@ -134,9 +134,9 @@ class FileSettings:
         unknown = [key for key in self.file if key not in known and key not in NO_EFFECT]
         notes: list[Message] = []
         if used:
-            notes.append(Message("generation, by {name}: {keys}", name=self.name, keys=", ".join(used)))
+            notes.append(Message("generation, by {name}: {keys}", name=self.name, keys=Listed(used)))
         if unknown:
-            notes.append(Message("not used: {keys} of {name}", keys=", ".join(unknown), name=self.name))
+            notes.append(Message("not used: {keys} of {name}", keys=Listed(unknown), name=self.name))
         return tuple(note.in_language("en") for note in notes)
 
 

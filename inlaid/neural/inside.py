@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from inlaid.errors import SettingError
+from inlaid.messages import Listed
 from inlaid.neural.attention import Attention, Steps, View
 from inlaid.neural.bilm import BiLM
 from inlaid.neural.blocks import BlockOutput, TransformerBlock
@@ -67,7 +68,7 @@ def blocks(network: Network, part: Part) -> list[TransformerBlock]:
     found = stacks(network)
     if part not in found:
         raise SettingError(
-            "This model has no {part} attention; it has: {known}.", part=part, known=", ".join(found)
+            "This model has no {part} attention; it has: {known}.", part=part, known=Listed(found)
         )
     return [block for block in found[part].blocks if isinstance(block, TransformerBlock)]
 

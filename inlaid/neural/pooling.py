@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from inlaid.errors import SettingError, did_you_mean
+from inlaid.messages import Listed
 
 ALIASES = {"first": "cls", "last": "lasttoken"}
 
@@ -37,14 +38,14 @@ def check_poolings(names: str | Sequence[str]) -> tuple[str, ...]:
     """
     asked = (names,) if isinstance(names, str) else tuple(names)
     if not asked:
-        raise SettingError("No pooling is given. Use one of {known}.", known=", ".join(POOLINGS))
+        raise SettingError("No pooling is given. Use one of {known}.", known=Listed(POOLINGS))
     for name in asked:
         if name not in POOLINGS and name not in ALIASES:
             raise SettingError(
                 "No pooling is called {name!r}.{hint} There are {known}; first is cls, last is lasttoken.",
                 name=name,
                 hint=did_you_mean(str(name), [*POOLINGS, *ALIASES]),
-                known=", ".join(POOLINGS),
+                known=Listed(POOLINGS),
             )
     return tuple(ALIASES.get(name, name) for name in asked)
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 
 SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 
@@ -86,7 +86,7 @@ class Sentence:
             raise SettingError(
                 "This model has no prompt called {name!r}; it has {known}. Give the text with prompt=.",
                 name=name,
-                known=", ".join(map(repr, self.prompts)) or Message("none"),
+                known=Listed(map(repr, self.prompts)) or Message("none"),
             )
         return self.prompts[name]
 

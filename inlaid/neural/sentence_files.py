@@ -15,6 +15,7 @@ from torch import nn
 
 from inlaid.errors import FormatError, SettingError
 from inlaid.formats.huggingface import open_weights
+from inlaid.messages import Listed
 from inlaid.neural.pooling import check_poolings
 from inlaid.neural.sentence import SIMILARITIES, Dense, LayerNorm, Normalize, Sentence
 from inlaid.neural.weights import check_finite
@@ -168,7 +169,7 @@ class _Reader:
                 "{path}: its activation is {found}; supported are {known} of torch.nn.",
                 path=path,
                 found=activation,
-                known=", ".join(ACTIVATIONS),
+                known=Listed(ACTIVATIONS),
             )
         bias = _switch(path, "bias", raw.pop("bias", True))
         residual = _switch(path, "use_residual", raw.pop("use_residual", False))
@@ -261,7 +262,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
             "{path}: similarity_fn_name is {found!r}; supported are {known}.",
             path=path,
             found=found,
-            known=", ".join(SIMILARITIES),
+            known=Listed(SIMILARITIES),
         )
     return {
         "prompts": prompts,
@@ -329,5 +330,5 @@ def _refuse_other_features(path: Path, raw: dict[str, Any]) -> None:
 def _refuse_unknown(path: Path, raw: Mapping[str, Any]) -> None:
     if raw:
         raise FormatError(
-            "{path}: it has settings that are not known: {names}.", path=path, names=", ".join(sorted(raw))
+            "{path}: it has settings that are not known: {names}.", path=path, names=Listed(sorted(raw))
         )

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from inlaid.errors import FormatError
 from inlaid.formats.huggingface import Folder
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import Loaded
 from inlaid.neural.families.names import Names, Place
@@ -230,7 +230,7 @@ def _check_names(source: Source, names: Names, places: Iterable[Place], *, tied:
 
 def _listed(names: Iterable[str]) -> Message:
     ordered = sorted(names)
-    shown = ", ".join(ordered[:SHOWN])
+    shown = Listed(ordered[:SHOWN])
     if len(ordered) <= SHOWN:
         return Message("{names}", names=shown)
     return Message("{names} and {more} more", names=shown, more=len(ordered) - SHOWN)

@@ -29,7 +29,7 @@ from typing import Any
 from inlaid import files, places
 from inlaid.encode.chinese import HAN
 from inlaid.errors import MissingExtra, SettingError, need
-from inlaid.messages import Language, Message
+from inlaid.messages import Language, Listed, Message
 from inlaid.report import Note, Report, silent
 
 FONTS = (
@@ -81,7 +81,7 @@ def writable(
         raise SettingError(
             "{what} is written as {suffixes}; found '{name}'.",
             what=what,
-            suffixes=Message("{first} or {last}", first=", ".join(suffixes[:-1]), last=suffixes[-1]),
+            suffixes=Message("{first} or {last}", first=Listed(suffixes[:-1]), last=suffixes[-1]),
             name=path.name,
         )
     files.can_write(path)

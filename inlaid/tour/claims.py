@@ -21,7 +21,7 @@ from inlaid.study.evaluate.evaluate import evaluate
 from inlaid.study.evaluate.statistics import student
 from inlaid.study.explain import pseudo_inverse as inverse
 from inlaid.study.explain.dimensions import keep_dimensions, rotated
-from inlaid.study.explain.traits import traits
+from inlaid.study.explain.traits import trait_name, traits
 from inlaid.vectors import Vectors
 
 DATA = "INLAID_DATA"
@@ -35,7 +35,7 @@ class Line:
     """A quantity and its value."""
 
     name: Message
-    value: str
+    value: str | Message
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,11 @@ class Measured:
         return [header, *((each.name, each.value) for each in self.lines)]
 
     def to_dict(self) -> dict[str, str]:
-        return {each.name.sentence: each.value for each in self.lines}
+        return {each.name.sentence: _in_english(each.value) for each in self.lines}
+
+
+def _in_english(value: str | Message) -> str:
+    return value.in_language("en") if isinstance(value, Message) else value
 
 
 def _random(seed: int) -> np.random.Generator:
@@ -214,10 +218,12 @@ def single_dimensions(vectors: Vectors, *, seed: int = 1, runs: int = 5) -> Meas
     )
 
 
-def _strongest(vectors: Vectors) -> str:
+def _strongest(vectors: Vectors) -> Message:
     """The strongest correlation of a dimension with log frequency, length of the word, or a field."""
     found = max(traits(vectors), key=lambda each: abs(each.correlation))
-    return f"{found.correlation:+.2f} ({found.trait})"
+    return Message(
+        "{correlation:+.2f} ({trait})", correlation=found.correlation, trait=trait_name(found.trait)
+    )
 
 
 def _fields(vectors: Vectors) -> float:

@@ -17,7 +17,7 @@ from inlaid.collect import world
 from inlaid.encode.corpus import Corpus
 from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError, need
-from inlaid.messages import LANGUAGES, Language, spoken_language
+from inlaid.messages import LANGUAGES, Language, Listed, spoken_language
 from inlaid.report import Report, automatic
 from inlaid.tour import text
 from inlaid.tour.cache import Storage, cached
@@ -108,10 +108,10 @@ def models(
         raise SettingError(
             "The tour has no language '{language}'. Choose one of: {known}.",
             language=language,
-            known=", ".join(LANGUAGES),
+            known=Listed(LANGUAGES),
         )
     if size not in BUDGETS:
-        raise SettingError("size is '{size}'; expected one of: {known}.", size=size, known=", ".join(BUDGETS))
+        raise SettingError("size is '{size}'; expected one of: {known}.", size=size, known=Listed(BUDGETS))
     return Models(language, size, fresh, report)
 
 

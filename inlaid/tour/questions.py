@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from inlaid.errors import MissingExtra, OutOfVocabulary, SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.study.explain.fill import fill
 from inlaid.study.search.analogy import analogy
 from inlaid.study.search.neighbors import neighbors
@@ -95,7 +95,7 @@ def answers(models: Models, generation: str) -> Answers:
         raise SettingError(
             "The tour has no generation '{name}'. There are: {known}.",
             name=generation,
-            known=", ".join(GENERATIONS),
+            known=Listed(GENERATIONS),
         )
     found = [answer(models, generation, question) for question in QUESTIONS]
     return Answers(tuple(found), by_generation=False)
@@ -107,7 +107,7 @@ def side_by_side(models: Models, question: str) -> Answers:
         raise SettingError(
             "The tour has no question '{name}'. There are: {known}.",
             name=question,
-            known=", ".join(QUESTIONS),
+            known=Listed(QUESTIONS),
         )
     found = [answer(models, generation, question) for generation in GENERATIONS]
     return Answers(tuple(found), by_generation=True)
@@ -118,9 +118,9 @@ def answer(models: Models, generation: str, question: str) -> Answer:
     try:
         text, able = QUESTIONS[question](models, generation, asked(models.language))
     except OutOfVocabulary:
-        text, able = NO_VECTOR, False
+        return Answer(generation, question, NO_VECTOR, False)
     except MissingExtra as error:
-        text, able = Message("{error}", error=error), False
+        return Answer(generation, question, Message("{error}", error=error), False)
     return Answer(generation, question, text, able)
 
 

@@ -17,7 +17,7 @@ from inlaid import registry
 from inlaid.config import SEEDS, Range, settings_of, unknown_setting
 from inlaid.encode.corpus import Corpus
 from inlaid.errors import RequestError, SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note
 from inlaid.study.analysis import Analysis, Input, analysis_of
@@ -304,7 +304,7 @@ def _fitting(space: Space, given: Input, spaces: Spaces) -> Any:
     accepted = given.accepts or (given.type,)
     if not isinstance(space.value, accepted):
         fitting = [each.name for each in spaces if isinstance(each.value, accepted)]
-        names = ", ".join(fitting) or "-"
+        names = Listed(fitting or ["-"])
         if given.type is AnyModel:
             raise SettingError(
                 "'{name}' has vectors; this needs a model. There are: {names}.", name=space.name, names=names

@@ -21,7 +21,7 @@ from inlaid.errors import (
     TooSlow,
     WrongMethod,
 )
-from inlaid.messages import Language, speaking
+from inlaid.messages import Language, Listed, speaking
 from inlaid.view.exchange import Handler, Reply, Request, Routes, json_reply
 from inlaid.view.problems import headers_of, language_of, problem
 from inlaid.view.settings import ServeSettings
@@ -149,7 +149,7 @@ class Gate:
             raise WrongMethod(
                 "{path} takes {methods}, not {method}.",
                 path=seen.path,
-                methods=", ".join(methods),
+                methods=Listed(methods),
                 method=seen.method,
             )
         return handler

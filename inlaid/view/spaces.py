@@ -13,7 +13,7 @@ import numpy as np
 
 from inlaid.card import brief
 from inlaid.errors import SettingError, UnknownName, did_you_mean, need
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.kinds import AnyModel, is_model_folder, uses_of
 from inlaid.report import Report, silent
 from inlaid.study.analysis import plain
@@ -108,7 +108,7 @@ class Spaces:
                 "No space is called '{name}'.{hint} There are: {names}.",
                 name=name[:100],
                 hint=did_you_mean(name, known) if len(name) < 100 else Message(""),
-                names=", ".join([*known][:MOST_NAMES]),
+                names=Listed([*known][:MOST_NAMES]),
             )
         return known[name]
 

@@ -86,7 +86,7 @@ def test_any_cut_into_blocks_loses_nothing_and_keeps_words(text: str, block: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "BLOCK", block)
         patch.setattr(sources, "LONGEST", longest)
-        blocks = list(sources._line_blocks(io.BytesIO(text.encode()), "t"))
+        blocks = list(sources.line_blocks(io.BytesIO(text.encode()).read, "t"))
     data = text.encode()
     assert b"".join(each.data for each in blocks) == data
     here = 0
@@ -101,6 +101,6 @@ def test_any_cut_into_blocks_loses_nothing_and_keeps_words(text: str, block: int
 
 def test_lines_are_numbered_across_blocks(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sources, "BLOCK", 10)
-    blocks = list(sources._line_blocks(io.BytesIO(b"one\ntwo\nthree\nfour\nfive\n"), "t"))
+    blocks = list(sources.line_blocks(io.BytesIO(b"one\ntwo\nthree\nfour\nfive\n").read, "t"))
     assert blocks[0] == TextBlock(b"one\ntwo\n", "t", 1)
     assert [each.line for each in blocks] == [1, 3, 5][: len(blocks)]

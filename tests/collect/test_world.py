@@ -367,23 +367,23 @@ class Space:
     """PPMI (context smoothing 0.75, window 5) cut to 140 dimensions, singular values to the power 0.5."""
 
     def __init__(self, sentences):
+        sizes = [len(tokens) for tokens in sentences]
         counts = Counter(token for tokens in sentences for token in tokens)
         self.words = [word for word, count in counts.most_common() if count >= 5]
         self.ids = {word: n for n, word in enumerate(self.words)}
-        pairs = Counter()
-        for tokens in sentences:
-            ids = [self.ids[token] for token in tokens if token in self.ids]
-            for n, center in enumerate(ids):
-                pairs.update((center, context) for context in ids[n + 1 : n + 6])
+        ids = np.array([self.ids.get(token, -1) for tokens in sentences for token in tokens])
+        sentence = np.repeat(np.arange(len(sizes)), sizes)[ids >= 0]
+        ids = ids[ids >= 0]
         cells = np.zeros((len(self.words), len(self.words)))
-        for (row, column), count in pairs.items():
-            cells[row, column] += count
-            cells[column, row] += count
+        for distance in range(1, 6):
+            together = sentence[distance:] == sentence[:-distance]
+            np.add.at(cells, (ids[:-distance][together], ids[distance:][together]), 1)
+        cells += cells.T
         totals = cells.sum(1)
         smoothed = totals**0.75 / (totals**0.75).sum()
         with np.errstate(divide="ignore"):
             ppmi = np.maximum(np.log(cells / totals[:, None] / smoothed), 0)
-        left, values, _ = np.linalg.svd(ppmi)
+        left, values, _ = np.linalg.svd(ppmi, full_matrices=False)
         table = left[:, :140] * values[:140] ** 0.5
         self.table = table / np.linalg.norm(table, axis=1, keepdims=True)
 

@@ -92,6 +92,9 @@ def test_a_formula_whose_signs_touch_its_words_says_quote_it(file: str, typed: T
     assert 'Quote it: `inlaid analogy v.inlaid "king -man +woman"`.' in typed(
         "analogy", file, "king", "-man", "+woman", code=2
     )
+    assert 'Quote it: `inlaid analogy v.inlaid "king － man ＋ woman"`.' in typed(
+        "analogy", file, "king", "－", "man", "＋", "woman", code=2
+    )
     assert "-top is called --top here" in typed("analogy", file, "king", "-top", "3", code=2)
 
 

@@ -17,7 +17,16 @@ import inlaid
 from inlaid.commands.terminal import places
 from inlaid.commands.translated_help import read_help
 from inlaid.errors import SettingError
-from inlaid.messages import Message, catalogue, said, shown_language, speaking, spoken_language, translated
+from inlaid.messages import (
+    Listed,
+    Message,
+    catalogue,
+    said,
+    shown_language,
+    speaking,
+    spoken_language,
+    translated,
+)
 from inlaid.report import Note, log
 from inlaid.vectors import Vectors
 
@@ -73,7 +82,11 @@ def test_a_chinese_sentence_has_the_placeholders_of_the_english_one():
 
 def test_chinese_is_chinese_or_the_same():
     """What has no Chinese character is code, a name such as softmax, or has hardly a word."""
-    wrong = [each for each, chinese in catalogue("zh").items() if not HAN.search(chinese) and chinese != each]
+    wrong = [
+        each
+        for each, chinese in catalogue("zh").items()
+        if not HAN.search(chinese) and chinese.lower() != each.lower()
+    ]
     assert [each for each in wrong if re.search("[a-z]{6,}", re.sub(r"\{[^}]*\}", "", each))] == []
 
 
@@ -109,9 +122,8 @@ def test_help_says_the_same_in_both_languages(typed: Any):
 
 
 def test_an_error_is_in_the_language_that_is_typed(typed: Any):
-    assert (
-        typed("nieghbors", "--lang", "zh", code=2).err == "错误：没有命令“nieghbors”。是否想用“neighbors”？\n"
-    )
+    shown = typed("nieghbors", "--lang", "zh", code=2).err
+    assert shown == "错误：没有“nieghbors”这个命令。是否想用“neighbors”？\n"
     assert "There is no command" in typed("--lang=en", "nieghbors", code=2).err
     assert typed("neighbors", "--lang", "fr", code=2).err == "error: --lang is 'fr'; expected zh or en.\n"
     assert typed("neighbors", "--lang", code=2).err == "error: --lang is ''; expected zh or en.\n"
@@ -193,6 +205,38 @@ def test_a_sentence_in_either_language():
     assert said("zh", "layer") == "层"
     nested = Message("error: {problem}", problem=error)
     assert nested.in_language("zh") == "错误：n 为 0，应至少为 1。"
+
+
+def test_names_in_a_row_have_the_comma_of_the_language():
+    found = Message("one of {known}", known=Listed(["cosine", Message("layer")]))
+    assert found.in_language("en") == "one of cosine, layer"
+    assert found.in_language("zh") == "以下之一：cosine、层"
+
+
+def test_reasons_of_the_system_are_chinese(tmp_path: Path, typed: Any, vectors: Path):
+    absent = tmp_path / "none.toml"
+    shown = typed("neighbors", vectors, "word1", "--config", absent, "--lang", "zh", code=2).err
+    assert shown == f"错误：无法读取 {absent}：文件或文件夹不存在。\n"
+    shown = typed("neighbors", vectors, "word1", "--config", absent, "--lang", "en", code=2).err
+    assert shown == f"error: Cannot read {absent}: No such file or directory.\n"
+
+
+def test_parts_of_a_checkpoint_are_chinese(tmp_path: Path, typed: Any):
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "bert"}', "utf-8")
+    lines = typed("inspect", path, "--lang", "zh").out.splitlines()[1:]
+    assert [line for line in lines if not HAN.search(line)] == []
+
+
+def test_info_names_what_an_encoding_noticed(tmp_path: Path, typed: Any):
+    (tmp_path / "text.txt").write_text("一 二 三\n" * 6 + "四 一\n", "utf-8")
+    corpus = tmp_path / "text.corpus"
+    typed("corpus", tmp_path / "text.txt", "-o", corpus, "--tokenizer", "whitespace", "--lang", "zh")
+    shown = typed("info", corpus, "--lang", "zh").out
+    assert "与前面重复的行 5" in shown
+    assert "丢弃 低频=1" in shown
+    assert "repeated_lines" not in shown
+    assert "repeated_lines" in typed("info", corpus, "--json", "--lang", "zh").out
 
 
 def test_each_thread_speaks_its_own_language():

@@ -78,6 +78,14 @@ def wide_lines(path: Path, tree: ast.Module) -> Iterator[int]:
                 yield number
 
 
+def lines_not_formatted(path: Path, tree: ast.Module) -> Iterator[int]:
+    """A comment that keeps the formatter away, so that more fits on a line."""
+    with tokenize.open(path) as file:
+        for number, line in enumerate(file, 1):
+            if re.search(r"#\s*fmt:\s*(skip|off)", line):
+                yield number
+
+
 def words_in_rows(path: Path, tree: ast.Module) -> Iterator[int]:
     """Words in the `rows` of a result that are in no message: a catalogue cannot translate them. What returns
     a `Row` or a `Cell` is part of them; rows of tables, in `fit`, are other rows."""
@@ -148,6 +156,7 @@ RULES: tuple[Rule, ...] = (
     parallel_assignments,
     nested_conditionals,
     wide_lines,
+    lines_not_formatted,
     json_outside_untrusted,
 )
 
@@ -198,6 +207,7 @@ def test_every_exception_is_needed():
         (parallel_assignments, "a, b, c = 1, 2, 3\na, b = 1, 2\na, b, c = f()", [1]),
         (nested_conditionals, "x = a if b else c\nx = a if b else c if d else e", [2]),
         (wide_lines, f"# {'词' * 108}\n# {'词' * 109}", [2]),
+        (lines_not_formatted, "x = [1,2]  # fmt: skip\ny = '# fmt'\n# fmt:off", [1, 3]),
         (
             json_outside_untrusted,
             "from json import loads\njson.loads(x)\njson.dumps(x)\njson.load(f)",

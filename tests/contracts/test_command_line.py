@@ -226,6 +226,7 @@ EXAMPLES: dict[str, list[str]] = {
     "classify": ["train", "labelled.txt", "-o", "OUT", "--epochs", "1"],
     "closer-than": ["a.inlaid", "king", "apple"],
     "compare": ["a.inlaid", "b.inlaid", "--words", "king"],
+    "complete": ["a.inlaid", "ki"],
     "completion": ["bash"],
     "convert": ["a.inlaid", "OUT.vec"],
     "cooccurrence": ["corpus", "king", "queen"],
@@ -240,6 +241,7 @@ EXAMPLES: dict[str, list[str]] = {
     "embed": ["a.inlaid", "the king eats an apple", "国王 吃 苹果"],
     "evaluate": ["a.inlaid", "pairs.txt"],
     "explain": ["a.inlaid", "king", "queen", "--corpus", "corpus", "-n", "2"],
+    "explore": ["a.inlaid", "--export", "OUT.html"],
     "fill": ["two-tables.inlaid", "the ___ eats an apple", "-n", "3"],
     "generate": ["decoder.model", "I"],
     "geometry": ["a.inlaid"],
@@ -269,7 +271,8 @@ EXAMPLES: dict[str, list[str]] = {
 }
 """What a user would type after the name of each command. A new command or analysis needs a line here."""
 ANALYSES = [entry.name.replace("_", "-") for entry in registry.entries("analysis")]
-COMMANDS = sorted({*cli.COMMANDS, *ANALYSES})
+COMMANDS = sorted({*cli.COMMANDS, *ANALYSES} - {"serve"})
+"""`inlaid serve` does not end by itself: the tests of view/ type it."""
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -46,6 +46,7 @@ TYPED: dict[str, list[str]] = {
     "embed": [VECTORS, "the king"],
     "evaluate": [VECTORS, "pairs.txt"],
     "explain": [VECTORS, WORD, "man"],
+    "explore": [VECTORS, "--export", "out.html"],
     "fill": ["two-tables.inlaid", "the ___ eats an apple"],
     "generate": ["decoder.model", "I"],
     "geometry": [VECTORS],
@@ -64,6 +65,7 @@ TYPED: dict[str, list[str]] = {
     "probe": [VECTORS, "--task", "field", "--examples", "600", "--probes", "linear"],
     "referents": ["masked.model"],
     "senses": ["bytes.model", WORD, "--corpus", "text.txt"],
+    "serve": [VECTORS],
     "similarity": [VECTORS, WORD, "man"],
     "stability": [WORD, VECTORS, "b.inlaid"],
     "tokenize": [WORD],
@@ -76,7 +78,11 @@ TYPED: dict[str, list[str]] = {
 }
 """What a user types after each command; the first file or the word is then replaced by something odd."""
 READING = {name: words for name, words in TYPED.items() if any(Path(word).suffix for word in words)}
-ASKING = {name: words for name, words in TYPED.items() if WORD in words and name != "tokenize"}
+ASKING = {
+    name: words for name, words in TYPED.items() if WORD in words and name not in ("complete", "tokenize")
+}
+START_WITHOUT = {"classify", "demo", "draw", "explore", "serve", "tour", "train"}
+"""Commands that have something to show or to serve without arguments."""
 COUNTING = ("analogy", "changes", "explain", "fill", "neighbors", "next", "stability")
 
 
@@ -108,7 +114,7 @@ def test_every_command_is_typed_here():
     assert TYPED.keys() == names
 
 
-@pytest.mark.parametrize("name", sorted(TYPED.keys() - {"classify", "demo", "draw", "tour", "train"}))
+@pytest.mark.parametrize("name", sorted(TYPED.keys() - START_WITHOUT))
 def test_without_arguments_a_command_names_what_is_missing(name: str, typed: Any):
     error = refused(typed, name)
     assert f"Missing from inlaid {name}: " in error

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parents[1]
+ROOT = TESTS.parent
 CONFTEST = TESTS / "conftest.py"
 FILES = {
     "test_body.py": (
@@ -126,26 +127,41 @@ def distributions(requirements: list[str]) -> set[str]:
     return found
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    """The packages that a file imports before it skips itself."""
-    for node in tree.body:
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
+    """The modules, and names in them, that a file imports before it skips itself."""
+    found = set[str]()
+    for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)) and "importorskip" in ast.unparse(node):
-            return
+            break
         if isinstance(node, ast.Import):
-            yield from (each.name.partition(".")[0] for each in node.names)
+            found.update(each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            found.update((node.module, *(f"{node.module}.{each.name}" for each in node.names)))
+    return frozenset(found)
+
+
+def packages_of(path: Path) -> set[str]:
+    """The packages that a file imports, itself or by the modules of ours that it imports."""
+    files = [path]
+    for each in files:  # it grows
+        modules = [ROOT.joinpath(*name.split(".")) for name in imports(each) if name.startswith("inlaid.")]
+        reached = [
+            place for module in modules for place in (module.with_suffix(".py"), module / "__init__.py")
+        ]
+        files += sorted({place for place in reached if place.exists()} - set(files))
+    return {name.partition(".")[0] for each in files for name in imports(each)}
 
 
 def test_files_are_collected_where_only_the_extra_dev_is_installed():
-    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     there = distributions(project["dependencies"] + project["optional-dependencies"]["dev"])
     homes = metadata.packages_distributions()
     tests = [path for path in TESTS.rglob("test_*.py") if path.parent.name != "neural"]  # its conftest skips
     missing = {
         f"{path.relative_to(TESTS)}: {package}"
         for path in tests
-        for package in imported(ast.parse(path.read_text("utf-8")))
+        for package in packages_of(path)
         if package in homes and not {each.lower() for each in homes[package]} & (there | {"inlaid"})
     }
     assert not missing

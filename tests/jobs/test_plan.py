@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import inlaid
+from inlaid import report
 from inlaid.cli import main
 from inlaid.collect import world
 from inlaid.collect.samples import sample_of
@@ -37,6 +43,40 @@ def test_a_sample_knows_how_much_longer_the_text_is(text: Path):
     assert found.scale == 1.0
     assert "\n".join(found.lines) + "\n" == text.read_text("utf-8")
     assert sample_of(iter(["a b"])) is None
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)]
+)
+def test_a_file_longer_than_the_sample_is_known_to_be_longer(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+):
+    content = b"".join(
+        line.hex().encode() + b"\n" for line in np.random.default_rng(1).bytes(3_000_000).split(b"a")
+    )
+    path = tmp_path / f"long.txt{suffix}"
+    path.write_bytes(compress(content))
+    found = sample_of(path, size=1_000_000)
+    assert found is not None
+    passed = sum(len(line) + 1 for line in found.lines)
+    assert passed < len(content)
+    assert found.scale == pytest.approx(len(content) / passed, rel=0.1)
+
+
+def test_compiling_is_no_part_of_the_plan(text: Path, monkeypatch: pytest.MonkeyPatch):
+    now = [0.0]
+    monkeypatch.setattr(report.time, "monotonic", lambda: now[0])
+    encoded = planning.encoded_for
+
+    def slow(*given: Any, **settings: Any) -> Any:
+        report.compilation_began()
+        now[0] += 100
+        report.compilation_ended()
+        now[0] += 2
+        return encoded(*given, **settings)
+
+    monkeypatch.setattr(planning, "encoded_for", slow)
+    assert inlaid.plan(text, "onehot").seconds["encoding"] == pytest.approx(2)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from inlaid.vectors import Vectors
 
 
 def values(measured: Measured) -> list[str]:
-    return [each.value for each in measured.lines]
+    return [str(each.value) for each in measured.lines]
 
 
 def random_vectors(dim: int = 8, words: int = 60, seed: int = 1) -> Vectors:

@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+pytest.importorskip("fastapi")
+
 from inlaid.errors import SettingError, UnknownName
 from inlaid.vectors import Vectors
 from inlaid.view.explorer.columns import columns

@@ -170,7 +170,7 @@ def test_a_word_is_asked_for(visit: Any):
 
 def test_words_in_chinese_by_pinyin_and_those_that_are_not_there(visit: Any):
     page = visit("space=one", language="zh")
-    box = page.get_by_role("combobox", name="搜索词或输入加减式")
+    box = page.get_by_role("combobox", name="搜索词或输入算式")
     box.press_sequentially("shangh")
     page.get_by_role("option", name="上海").wait_for()
     page.keyboard.press("ArrowDown")

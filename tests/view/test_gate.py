@@ -9,6 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("fastapi")
+
 from inlaid.view.endpoints import endpoints
 
 HEAD = b"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: "

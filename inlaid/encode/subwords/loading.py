@@ -21,6 +21,7 @@ from inlaid.encode.subwords.tokenizer import (
     engine_from,
 )
 from inlaid.errors import FormatError, SettingError, SourceError
+from inlaid.messages import Listed
 from inlaid.untrusted import library_errors, read_json_object
 
 FORMS = (
@@ -130,7 +131,7 @@ def _file_in(folder: Path) -> Path:
             "{folder} holds {count} tokenizers: {names}. Name the one to load.",
             folder=folder,
             count=len(found),
-            names=", ".join(found),
+            names=Listed(found),
         )
     return folder / found[0]
 

@@ -21,7 +21,7 @@ from inlaid.encode.subwords.tokenizer import (
     refuse_surrogates,
 )
 from inlaid.errors import FormatError, InlaidError, SettingError, SourceError, UnknownName, did_you_mean, need
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.report import Note, Report, counted, silent
 
 SIZE = 8000
@@ -54,7 +54,7 @@ def learn(
     here.
     """
     if kind not in TRAINERS:
-        hint = did_you_mean(kind, TRAINERS) or Message(" There are: {names}.", names=", ".join(TRAINERS))
+        hint = did_you_mean(kind, TRAINERS) or Message(" There are: {names}.", names=Listed(TRAINERS))
         raise UnknownName("No subword tokenizer is called '{kind}'.{hint}", kind=kind, hint=hint)
     _check_special(kind, special)
     text = _sentence_list(sentences, report)

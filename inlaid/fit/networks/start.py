@@ -20,6 +20,7 @@ from inlaid.fit.networks.earlier import read_vectors
 from inlaid.fit.networks.method import NetworkMethod
 from inlaid.fit.networks.training import NetworkTraining
 from inlaid.fit.networks.transformer import TransformerMethod
+from inlaid.messages import Listed
 from inlaid.neural.checkpoint import load_model
 from inlaid.neural.model import Model
 from inlaid.neural.network import Network, grow_network, make_network
@@ -186,7 +187,7 @@ def _special_of(model: Model, roles: tuple[str, ...], known: Mapping[str, int]) 
                 "The tokenizer of this model has no token for {role}; expected one of {names}. Add it to the "
                 "tokenizer and to the table of token vectors, or start from a model that has it.",
                 role=role,
-                names=", ".join(NAMES[role]),
+                names=Listed(NAMES[role]),
             )
         found[role] = id
     return found

@@ -71,13 +71,13 @@ class LogProbabilities(NamedTuple):
 
 
 @kernel
-def find_occurrences(ids, offsets, first, last, next_position, occurrences):
-    # sentences first..last of the corpus; occurrences.text and .positions, filled
+def find_occurrences(ids, offsets, next_position, occurrences):
+    # ids (T,) i4 of some sentences, and where each starts in them; occurrences.text and .positions, filled
     # next_position (V,) i8: a copy of the starts, moved on to the ends
     text = occurrences.text
     text[0] = END
     here = 1
-    for sentence in range(first, last):
+    for sentence in range(len(offsets) - 1):
         for n in range(offsets[sentence], offsets[sentence + 1]):
             word = ids[n]
             text[here] = word

@@ -32,7 +32,8 @@ class Text(NamedTuple):
     """What streams are made of."""
 
     ids: np.ndarray
-    """(T,) i4."""
+    """i4: the tokens that are read, from token `first` of the text on."""
+    first: int
     offsets: np.ndarray
     """(S+1,) i8: where sentences start."""
     keep: np.ndarray
@@ -58,7 +59,7 @@ def subsample(text, start, stop, sentence, key, stream):
         if text.held_out_every == 0 or sentence % text.held_out_every != text.held_out_every - 1:
             first = kept
             for position in range(start, end):
-                word = text.ids[position]
+                word = text.ids[position - text.first]
                 numbers = counter(key, position)
                 stream.words[kept] = word
                 stream.low[kept] = 1 + below(draw(numbers, WINDOW), text.window)

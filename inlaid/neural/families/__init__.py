@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from inlaid import registry
 from inlaid.errors import UnknownName
 from inlaid.formats import huggingface
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.families.nearest import NEAREST
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def find_family(raw: JSON) -> Family:
             "config.json: model_type is {found!r}; supported are {known}. Another model type is another "
             "network, even if its name is similar.{nearest}",
             found=found,
-            known=", ".join(known),
+            known=Listed(known),
             nearest=_nearest(found),
         )
     return known[found]

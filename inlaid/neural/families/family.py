@@ -14,6 +14,7 @@ from inlaid.encode.subwords.loading import of_model
 from inlaid.errors import FormatError, InlaidError, SettingError, UnknownName
 from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
+from inlaid.messages import Listed
 from inlaid.neural.config import Config, make_config
 from inlaid.neural.families.names import Names
 from inlaid.neural.generation_keys import ALL_KEYS as GENERATION_KEYS
@@ -281,7 +282,7 @@ class Family:
             "config.json: architectures says {found}; of {model_type}, {known} are supported.",
             found=found,
             model_type=self.model_type,
-            known=", ".join(self.classes.values()),
+            known=Listed(self.classes.values()),
         )
 
 
@@ -292,7 +293,7 @@ def read_activation(name: str, key: str) -> str:
             "config.json: {key} is {found!r}; supported are {known}.",
             key=key,
             found=name,
-            known=", ".join(ACTIVATIONS),
+            known=Listed(ACTIVATIONS),
         )
     return ACTIVATIONS[name]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from inlaid.errors import FormatError
+from inlaid.messages import Listed
 from inlaid.neural.config import Config
 from inlaid.neural.config_parts import RotaryConfig
 from inlaid.neural.families.family import JSON, read_end, write_end
@@ -139,7 +140,7 @@ def _read_rotaries(raw: JSON, *, has_window: bool) -> dict[str, Any]:
     if other:
         raise FormatError(
             "config.json: rope_parameters has {found}; expected one entry for {full} and one for {sliding}.",
-            found=", ".join(other),
+            found=Listed(other),
             full=FULL,
             sliding=SLIDING,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from inlaid.errors import FormatError
+from inlaid.messages import Listed
 from inlaid.neural.config import Config
 from inlaid.neural.families.family import JSON, Family
 from inlaid.neural.families.names import Names, Place, blocks
@@ -164,7 +165,7 @@ def _of_first_files(raw: JSON) -> dict[str, Any]:
         raise FormatError(
             "config.json: activation_function is {found!r}; of nomic_bert, {known} are supported.",
             found=activation,
-            known=", ".join(FIRST_ACTIVATIONS),
+            known=Listed(FIRST_ACTIVATIONS),
         )
     named = {FIRST_NAMES.get(key, key): value for key, value in raw.items()}
     return {**named, "hidden_act": FIRST_ACTIVATIONS[activation]}

@@ -13,6 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from inlaid.encode.subwords.sentencepiece import Piece, parsed
 from inlaid.errors import FormatError
+from inlaid.messages import Listed
 from inlaid.untrusted import library_errors, read_json_object
 
 JSON = Mapping[str, Any]
@@ -61,8 +62,8 @@ def t5_pieces(path: Path, settings: JSON) -> Tokenizer:
             "{path}: expected a unigram model that begins with {expected}; found {found}. Get "
             "tokenizer.json.",
             path=path,
-            expected=", ".join(T5_SPECIAL),
-            found=", ".join(names[:3]),
+            expected=Listed(T5_SPECIAL),
+            found=Listed(names[:3]),
         )
     extra = [f"<extra_id_{number}>" for number in reversed(range(sentinels))]
     _check_special_tokens(path, settings, {*names, *extra})
@@ -91,8 +92,8 @@ def llama_pieces(path: Path, settings: JSON) -> Tokenizer:
         raise FormatError(
             "{path}: expected byte pairs that begin with {expected}; found {found}. Get tokenizer.json.",
             path=path,
-            expected=", ".join(LLAMA_SPECIAL),
-            found=", ".join(list(words)[:3]),
+            expected=Listed(LLAMA_SPECIAL),
+            found=Listed(list(words)[:3]),
         )
     _check_special_tokens(path, settings, words)
     merges = [
@@ -149,5 +150,5 @@ def _check_special_tokens(path: Path, settings: JSON, words: Collection[str]) ->
             "{path}: the tokenizer_config.json beside it adds {tokens}, which are not among its words. Get "
             "tokenizer.json as well.",
             path=path,
-            tokens=", ".join(absent),
+            tokens=Listed(absent),
         )

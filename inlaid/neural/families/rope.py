@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inlaid.errors import FormatError
+from inlaid.messages import Listed
 from inlaid.neural.config import RotaryConfig
 
 RAMPED = ("llama3", "yarn")
@@ -33,7 +34,7 @@ def read_rotary(raw: Mapping[str, Any]) -> RotaryConfig:
             "config.json: the rotary embeddings are of type {found!r}; supported are default, linear, "
             "{ramped}.",
             found=kind,
-            ramped=", ".join(RAMPED),
+            ramped=Listed(RAMPED),
         )
     if rope.get("partial_rotary_factor", raw.get("partial_rotary_factor")) not in (None, 1):
         raise FormatError(
@@ -89,7 +90,7 @@ def _read_llama3_ramp(rope: Mapping[str, Any]) -> tuple[float, float]:
             "config.json: rotary embeddings of type 'llama3' need {low} and {high}; found {found}.",
             low=low,
             high=high,
-            found=", ".join(rope),
+            found=Listed(rope),
         )
     return float(rope[low]), float(rope[high])
 

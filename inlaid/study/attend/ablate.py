@@ -14,7 +14,7 @@ import numpy as np
 from inlaid.collect import world
 from inlaid.config import Positive, Seed, check
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study import figures
@@ -119,7 +119,7 @@ class Ablations:
             head = Message("whole layer") if each.head is None else str(each.head)
             range_ = f"{each.interval.low:+.3f} … {each.interval.high:+.3f}"
             cells = (f"{each.change:+.3f}", range_, f"{each.changed:.1%}", f"{each.accuracy:.3f}")
-            rows.append((each.part, str(each.layer), head, *cells))
+            rows.append((word(each.part), str(each.layer), head, *cells))
         for each in self.parts:
             if len(self.parts) == 1 or any(one.before != one.after for one in each.answers):
                 rows += self._answers(each)
@@ -139,11 +139,11 @@ class Ablations:
     def _answers(self, each: Ablation) -> list[Row]:
         if not each.answers:
             return []
-        name = Message("without {part}, layer {layer}", part=each.part, layer=each.layer)
+        name = Message("without {part}, layer {layer}", part=word(each.part), layer=each.layer)
         if each.head is not None:
             name = Message(
                 "without {part}, layer {layer}, head {head}",
-                part=each.part,
+                part=word(each.part),
                 layer=each.layer,
                 head=each.head,
             )

@@ -17,7 +17,7 @@ import numpy as np
 from inlaid.collect import world
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError
-from inlaid.messages import LANGUAGES, Language
+from inlaid.messages import LANGUAGES, Language, Listed
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study.attend.named_heads import HeadsSettings
 from inlaid.study.attend.pair_heads import measured_cross, measured_decoder, readable, translated
@@ -215,7 +215,7 @@ def _part_of(model: Model, asked: Part | None) -> Part:
     parts = known.get(model.config.kind, ("encoder",))
     if asked is not None and asked not in parts:
         raise SettingError(
-            "This model has no {part} attention; it has: {known}.", part=asked, known=", ".join(parts)
+            "This model has no {part} attention; it has: {known}.", part=asked, known=Listed(parts)
         )
     return asked or parts[0]
 

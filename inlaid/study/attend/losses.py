@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inlaid.errors import SettingError
+from inlaid.messages import Listed
 from inlaid.report import Note, Report, silent
 from inlaid.study.attend.reading import read_target, read_text
 from inlaid.study.attend.weights import own_target
@@ -124,7 +125,7 @@ def mask_id(model: Model) -> int:
     if found is None:
         raise SettingError(
             "The tokenizer of this model has no mask ({masks}). Use a masked language model.",
-            masks=", ".join(MASKS),
+            masks=Listed(MASKS),
         )
     return found
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from inlaid.config import Fraction, Range, Seed, check
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 from inlaid.study import figures
 from inlaid.study.analysis import Row, plain
 from inlaid.study.attend.patterns import AT_LEAST, NAMES, Measured
@@ -169,7 +169,7 @@ class Heads:
             "{part}: {named} of {total} heads have a name; {tests:,} tests on {sentences} sentences a "
             "pattern at most, seed {seed}, false discovery rate {rate:g}, at least {at_least:.0%} of the "
             "way from chance to 1",
-            part=self.part,
+            part=word(self.part),
             named=len({each.place for each in self.named}),
             total=self.layers * self.heads,
             tests=self.tests,

@@ -14,7 +14,7 @@ from inlaid.config import Positive, check
 from inlaid.encode.dictionary import words_of
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Message, word
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
@@ -91,7 +91,7 @@ class Steps:
         rows.append(
             Message(
                 "{part}, layer {layer}, head {head}: {token} attends",
-                part=self.part,
+                part=word(self.part),
                 layer=self.layer,
                 head=self.head,
                 token=self.token,

@@ -10,7 +10,7 @@ import numpy as np
 
 from inlaid.encode.tokenizers import Tokenizer
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.kinds import check_use
 from inlaid.report import Note, Report, silent
 from inlaid.study.attend.reading import Reading, read_target, read_text
@@ -120,7 +120,7 @@ class TextWeights:
             raise SettingError(
                 "This model has no {part} attention; it has: {known}.",
                 part=name,
-                known=", ".join(self.parts),
+                known=Listed(self.parts),
             )
         return self.parts[name]
 

@@ -15,6 +15,7 @@ import numpy as np
 from inlaid.collect.charsets import AUTO, UTF8, not_decodable, report_charset
 from inlaid.collect.compression import DecompressedFile
 from inlaid.errors import FormatError, SourceError
+from inlaid.messages import Listed
 from inlaid.report import Note, Report, silent
 from inlaid.vectors import Vectors
 
@@ -100,7 +101,7 @@ def source_first(dictionary: Path | Pairs, source: Vectors, target: Vectors, rep
             "spaces. "
             "Check its languages, script and case.",
             pairs=len(pairs),
-            shown=", ".join(f"{word} {translation}" for word, translation in pairs[:3]),
+            shown=Listed(f"{word} {translation}" for word, translation in pairs[:3]),
         )
     if fit_swapped <= fit:
         return pairs

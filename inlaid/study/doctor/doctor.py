@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from inlaid.encode.corpus import Corpus
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.report import Report, counted, silent
 from inlaid.study.analysis import Row, analysis
 from inlaid.study.doctor import broken_words, geometry_checks, row_checks, word_checks
@@ -67,7 +67,7 @@ class Diagnosis:
         for each in self.shown:
             examples = Message("")
             if each.examples:
-                examples = Message(" Examples: {examples}.", examples="; ".join(each.examples))
+                examples = Message(" Examples: {examples}.", examples=Listed(each.examples, "; "))
             finding = Message(
                 "{severity}: {message}{examples}",
                 severity=SHOWN_AS[each.severity],

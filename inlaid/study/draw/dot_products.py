@@ -83,8 +83,8 @@ class DotProducts(Picture):
                 "后分别为 {scaled} 和 {kept:.4f}。",
             ).format(
                 keys=self.keys,
-                raw=percent(values["largest_weight"][-1]),
-                scaled=percent(values["largest_weight_scaled"][-1]),
+                raw=percent(values["largest_weight"][-1], say),
+                scaled=percent(values["largest_weight_scaled"][-1], say),
                 gradient=values["gradient"][-1],
                 kept=values["gradient_scaled"][-1],
             ),

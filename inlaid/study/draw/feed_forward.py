@@ -109,8 +109,8 @@ class FeedForwardSpace(Picture):
         found = [
             say(
                 "No line separates a ring from the ring around it: {linear} right, chance is 50 %.",
-                "没有直线能把内环和外环分开：准确率 {linear}，随机为 50 %。",
-            ).format(linear=percent(values["linear_accuracy"])),
+                "没有直线能把内环和外环分开：准确率 {linear}，随机为 50%。",
+            ).format(linear=percent(values["linear_accuracy"], say)),
             say(
                 "In the {width} dimensions of a random layer with a ReLU a plane does: {wide} on new "
                 "points, mean "
@@ -127,8 +127,8 @@ class FeedForwardSpace(Picture):
         found[1] = found[1].format(
             width=self.widths[-1],
             first=self.widths[0],
-            wide=percent(values["accuracy"][-1]),
-            narrow=percent(values["accuracy"][0]),
+            wide=percent(values["accuracy"][-1], say),
+            narrow=percent(values["accuracy"][0], say),
             repeats=self.repeats,
         )
         return found
@@ -137,10 +137,10 @@ class FeedForwardSpace(Picture):
         before, after, curve = figure.subplots(1, 3)
         names = (
             say("in the plane: {share}", "在原平面上：{share}").format(
-                share=percent(values["linear_accuracy"])
+                share=percent(values["linear_accuracy"], say)
             ),
             say("after a layer of {width}: {share}", "经过宽度 {width} 的层：{share}").format(
-                width=self.widths[-1], share=percent(values["shown_accuracy"])
+                width=self.widths[-1], share=percent(values["shown_accuracy"], say)
             ),
         )
         for axis, name, sides in zip((before, after), names, ("line_sides", "layer_sides"), strict=True):

@@ -72,5 +72,6 @@ class Picture(ABC):
         """Fill an empty figure of matplotlib."""
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def percent(share: float, say: Say) -> str:
+    """A share as the language of the picture writes it: 96 % and 96%."""
+    return say(f"{100 * share:.0f} %", f"{100 * share:.0f}%")

@@ -13,7 +13,7 @@ from inlaid import registry
 from inlaid.collect.charset_detection import UTF8
 from inlaid.config import Seed
 from inlaid.errors import SettingError, SourceError
-from inlaid.messages import LANGUAGES
+from inlaid.messages import LANGUAGES, Listed
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, counted, silent
 from inlaid.study.analysis import analysis, local_only
@@ -257,7 +257,7 @@ def _asked(
             "The tasks that come with Inlaid are for vectors trained on the text of the embedded world, and "
             "these are not. Name a file of tasks, such as word pairs with grades, or one of these tasks: "
             "{names}.",
-            names=", ".join(named),
+            names=Listed(named),
         )
     asked: list[Task] = []
     paths: list[Path] = []

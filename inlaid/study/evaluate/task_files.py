@@ -14,7 +14,7 @@ from inlaid.collect.charset_detection import UTF8, codec_of
 from inlaid.collect.charsets import decide, decoded
 from inlaid.encode.chinese import HAN
 from inlaid.errors import FormatError, SourceError
-from inlaid.messages import Language, Message
+from inlaid.messages import Language, Listed, Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.evaluate.retrieval_files import is_retrieval, read_retrieval, retrieval_of_rows
 from inlaid.study.evaluate.task_layouts import (
@@ -130,7 +130,7 @@ def _read_folder(folder: Path, charset: str, report: Report) -> Iterator[Task | 
             Note(
                 "{folder}: skipped, as no task is recognized in them: {files}{more}.",
                 folder=folder,
-                files=", ".join(left[:SHOWN]),
+                files=Listed(left[:SHOWN]),
                 more=more,
             )
         )
@@ -295,7 +295,7 @@ def _from_parts(
 ) -> Task:
     """A task whose files say which texts are for training and which for testing."""
     unused = [each.path.name for each in parts if each not in (test, train)]
-    rest = Message("; not used: {files}", files=", ".join(unused)) if unused else Message("")
+    rest = Message("; not used: {files}", files=Listed(unused)) if unused else Message("")
     made = _texts(name, train.items, test.items, report)
     report(
         Note(

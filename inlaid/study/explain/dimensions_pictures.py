@@ -73,10 +73,18 @@ def _picture(found: Dimensions, language: Language, report: Report) -> bytes:
                     [max(0.0, each.high - each.value) if each.high == each.high else 0 for each in held],
                 ]
                 axes.errorbar(
-                    [each.left for each in held], [each.value for each in held], yerr=errors,
-                    color=COLORS[order], ls=":" if turned else "-", marker="s" if turned else "o", ms=4,
-                    capsize=2, lw=1.4, elinewidth=0.8, label=name,
-                )  # fmt: skip
+                    [each.left for each in held],
+                    [each.value for each in held],
+                    yerr=errors,
+                    color=COLORS[order],
+                    ls=":" if turned else "-",
+                    marker="s" if turned else "o",
+                    ms=4,
+                    capsize=2,
+                    lw=1.4,
+                    elinewidth=0.8,
+                    label=name,
+                )
             axes.set_title(" ".join(panel), fontsize=10)
             axes.set_xlabel(texts["left"])
             axes.grid(axis="y", color=figures.LINE_COLOR, lw=0.6)

@@ -10,7 +10,7 @@ from typing import Any
 from inlaid.errors import SourceError, UnknownName
 from inlaid.formats import huggingface
 from inlaid.formats.huggingface import Folder
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message, word
 from inlaid.neural.config import Config
 from inlaid.neural.families import family_of
 from inlaid.neural.families.family import Family
@@ -23,6 +23,8 @@ from inlaid.study.analysis import Row, analysis, local_only, plain
 SHOWN = 6
 """Most matrices listed; the largest, if the tables among them are not known."""
 ROLES = ("input table", "target table", "output table", "positions", "segments")
+PART_NAMES = {"head": "output head"}
+"""Parts whose name means something else beside attention."""
 WEIGHT_FILES = (huggingface.WEIGHTS, huggingface.INDEX, huggingface.OLD_WEIGHTS, huggingface.OLD_INDEX)
 
 
@@ -219,20 +221,27 @@ def _lines(found: Inspection) -> list[Message]:
     lines = [Message("{path}: {model_type}", path=found.path, model_type=found.model_type)]
     lines += _config_lines(found.config)
     lines += [
-        Message("  {count:>18,}  {part}", count=count, part=part) for part, count in found.parts.items()
+        Message("  {count:>18,}  {part}", count=count, part=word(PART_NAMES.get(part, part)))
+        for part, count in found.parts.items()
     ]
     lines.append(Message("  {count:>18,}  parameters in total", count=found.parameters))
     if found.stored is not None:
-        dtypes = ", ".join(f"{count:,} in {dtype}" for dtype, count in found.dtypes.items())
+        dtypes = Listed(
+            Message("{count:,} in {dtype}", count=count, dtype=dtype) for dtype, count in found.dtypes.items()
+        )
         lines.append(
             Message("  {count:>18,}  numbers in the file ({dtypes})", count=found.stored, dtypes=dtypes)
         )
-    sizes = ", ".join(f"{bytes / 2**30:.2f} GiB in {dtype}" for dtype, bytes in found.memory.items())
+    sizes = Listed(
+        Message("{size:.2f} GiB in {dtype}", size=bytes / 2**30, dtype=dtype)
+        for dtype, bytes in found.memory.items()
+    )
     lines.append(Message("  memory: {sizes}", sizes=sizes))
     for table in found.tables:
         size = " x ".join(map(str, table.shape))
-        shown = f"{table.name} {size} {table.dtype}  {table.role}".rstrip()
-        lines.append(Message("  {table}", table=shown))
+        stored = f"{table.name} {size} {table.dtype}"
+        role = Message("  {role}", role=word(table.role)) if table.role else ""
+        lines.append(Message("  {table}{role}", table=stored, role=role))
     return [*lines, Message("  output layer: {tie}", tie=_tie_line(found.tie))]
 
 
@@ -243,7 +252,7 @@ def _config_lines(config: Config | None) -> list[Message]:
         return [
             Message(
                 "  {kind}, {layers} layers in each direction, dim {dim}",
-                kind=config.kind,
+                kind=word(config.kind),
                 layers=config.layers,
                 dim=config.dim,
             )
@@ -258,7 +267,7 @@ def _config_lines(config: Config | None) -> list[Message]:
     lines = [
         Message(
             "  {kind}, {layers}{decoder} layers, dim {dim}, {heads}, {words}",
-            kind=config.kind,
+            kind=word(config.kind),
             layers=config.layers,
             decoder=decoder,
             dim=config.dim,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from inlaid.errors import SettingError
-from inlaid.messages import Message, shown_language
+from inlaid.messages import Listed, Message, shown_language
 from inlaid.report import Note, Report, silent
 from inlaid.shapes import Places
 from inlaid.study.analysis import Row, analysis, local_only, plain
@@ -307,13 +307,13 @@ def _without_zeros(points: Points, report: Report) -> Points:
     zeros = [points.names[id] for id in np.flatnonzero(~nonzero).tolist()]
     if not zeros:
         return points
-    named = ", ".join(f"'{shortened(name)}'" for name in zeros[:5])
+    named = Listed([*(f"'{shortened(name)}'" for name in zeros[:5]), *(["..."] if len(zeros) > 5 else [])])
     report(
         Note(
             "{zeros:,} of {total:,} points have a zero vector, which has no direction; left out: {shown}",
             zeros=len(zeros),
             total=len(points.names),
-            shown=named if len(zeros) <= 5 else f"{named} ...",
+            shown=named,
         )
     )
     return points.kept(nonzero)

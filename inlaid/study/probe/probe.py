@@ -197,7 +197,7 @@ def probe(
 
     Examples:
         inlaid probe model
-        inlaid probe model --task identity --language zh -o probe.png
+        inlaid probe model --task word --language zh -o probe.png
     """
     settings = settings or ProbeSettings()
     check_tasks(task)

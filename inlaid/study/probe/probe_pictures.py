@@ -59,9 +59,17 @@ def _panel(axes: Any, task: ProbedTask, language: Language) -> None:
         values = [each.accuracy for each in held]
         errors = [[each.accuracy - each.low for each in held], [each.high - each.accuracy for each in held]]
         axes.errorbar(
-            places, values, yerr=errors, color=color, marker=marker, ms=5, capsize=2, lw=1.4, elinewidth=1,
+            places,
+            values,
+            yerr=errors,
+            color=color,
+            marker=marker,
+            ms=5,
+            capsize=2,
+            lw=1.4,
+            elinewidth=1,
             label=said(language, name),
-        )  # fmt: skip
+        )
         label = said(language, "control task") if not shift else None
         axes.plot(places, [each.control for each in held], color=color, ls=":", lw=1.4, label=label)
     axes.axhline(task.majority, color="#868e96", lw=1, ls="--", label=said(language, "most frequent label"))

@@ -20,7 +20,7 @@ from inlaid.collect.truth import Referent, Span, Usage
 from inlaid.config import Seed, check
 from inlaid.encode.tokenizers import Token, Word
 from inlaid.errors import SettingError
-from inlaid.messages import Language, Message
+from inlaid.messages import Language, Listed, Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Progress, Report, silent
 from inlaid.study import figures
@@ -104,7 +104,7 @@ class Referents:
             "{patterns}; chance 0.500; seed {seed}",
             sentences=self.sentences,
             language=self.language,
-            patterns=", ".join(self.patterns),
+            patterns=Listed(self.patterns),
             seed=self.seed,
         )
         compared = (Message("as in the world"), Message("other pronoun"))
@@ -281,7 +281,7 @@ def find_pronoun(text: str) -> Token:
         if token.text.lower() in PRONOUNS:
             return token
     raise SettingError(
-        "The text has no pronoun: {pronouns}. Write one with a pronoun.", pronouns=", ".join(PRONOUNS)
+        "The text has no pronoun: {pronouns}. Write one with a pronoun.", pronouns=Listed(PRONOUNS)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inlaid.messages import Language, said
+from inlaid.messages import Language, Listed, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.probe.layer_pictures import fonts_for, tidy
@@ -28,7 +28,7 @@ def drawn(found: Referents, suffix: str, report: Report = silent) -> str | bytes
         "{sentences:,} sentences, half of them with the other pronoun; held out in turn: {patterns}. Chance "
         "is 0.5; seed {seed}.",
         sentences=found.sentences,
-        patterns=", ".join(found.patterns),
+        patterns=Listed(found.patterns),
         seed=found.seed,
     )
     blocks: list[pages.Block] = [
@@ -66,9 +66,14 @@ def picture(found: Referents, language: Language, report: Report = silent) -> by
             [each.high - each.accuracy for each in found.probes],
         ]
         right.errorbar(
-            places, values, yerr=errors, marker="o", capsize=2, color=figures.COLORS[2],
+            places,
+            values,
+            yerr=errors,
+            marker="o",
+            capsize=2,
+            color=figures.COLORS[2],
             label=said(language, "linear probe"),
-        )  # fmt: skip
+        )
         world = [each.world for each in found.probes]
         right.plot(places, world, ls=":", color=figures.COLORS[2], label=said(language, "as in the world"))
         best = found.best_head

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inlaid.messages import Language, said
+from inlaid.messages import Language, Listed, said
 from inlaid.report import Report, silent
 from inlaid.study import figures, pages
 from inlaid.study.probe.layer_pictures import PALETTE, fonts_for, tidy
@@ -44,9 +44,9 @@ def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
     for number, cluster in enumerate(found.clusters, 1):
         head = said(language, "Cluster {number}: {count} occurrences", number=number, count=cluster.count)
         blocks.append(pages.Heading(head))
-        blocks.append(pages.Text(said(language, "Nearest words: {words}", words=", ".join(cluster.nearest))))
+        blocks.append(pages.Text(said(language, "Nearest words: {words}", words=Listed(cluster.nearest))))
         if cluster.contexts:
-            around = said(language, "Frequent around it: {words}", words=", ".join(cluster.contexts))
+            around = said(language, "Frequent around it: {words}", words=Listed(cluster.contexts))
             blocks.append(pages.Text(around))
         blocks += [pages.Text(f"· {text}") for text in cluster.sentences]
     header = (

@@ -15,7 +15,7 @@ import numpy as np
 from inlaid.collect.archives import file_of
 from inlaid.collect.truth import Span, Usage
 from inlaid.errors import SettingError, UnknownName, did_you_mean
-from inlaid.messages import Language, Message
+from inlaid.messages import Language, Listed, Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.evaluate.task_files import Labelled, read_file
 from inlaid.study.evaluate.tasks import Texts
@@ -93,7 +93,7 @@ class Dataset:
 def check_tasks(tasks: Sequence[str]) -> None:
     for task in tasks:
         if task not in TASKS:
-            hint = did_you_mean(task, TASKS) or Message(" There are: {names}.", names=", ".join(TASKS))
+            hint = did_you_mean(task, TASKS) or Message(" There are: {names}.", names=Listed(TASKS))
             raise UnknownName("No probe task is called '{name}'.{hint}", name=task, hint=hint)
 
 
@@ -244,7 +244,7 @@ def _frequent(found: list[Example], task: str, report: Report) -> list[Example]:
                 task=task,
                 count=len(rare),
                 fewest=FEWEST,
-                labels=", ".join(rare[:10]),
+                labels=Listed(rare[:10]),
             )
         )
     return [each for each in found if counts[each.label] >= FEWEST]

@@ -10,7 +10,7 @@ import numpy as np
 
 from inlaid.encode.subwords.spelling import WORDPIECE
 from inlaid.errors import OutOfVocabulary, SettingError
-from inlaid.messages import Advice, Message
+from inlaid.messages import Advice, Listed, Message
 from inlaid.report import Note, Report
 from inlaid.study.search.formulas import Formula, parse
 from inlaid.vectors import LONGEST_SHOWN, Vectors
@@ -130,7 +130,7 @@ def note_words(vectors: Vectors, words: Sequence[str], report: Report) -> None:
     tokens a word was read as."""
     composed = [_with_pieces(vectors, word) for word in words if word not in vectors]
     if composed:
-        report(Note("Out of vocabulary, vector made from subwords: {words}.", words=", ".join(composed)))
+        report(Note("Out of vocabulary, vector made from subwords: {words}.", words=Listed(composed)))
     if not vectors.mark:
         return
     for word in dict.fromkeys(words):

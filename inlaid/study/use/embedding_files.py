@@ -16,6 +16,7 @@ from inlaid import files
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import SettingError, need
 from inlaid.formats import native
+from inlaid.messages import Listed
 from inlaid.report import Note, Progress, Report
 from inlaid.vectors import Card, Vectors
 
@@ -107,7 +108,7 @@ def check_output(path: Path) -> None:
         raise SettingError(
             "{path}: embedded texts are written as {suffixes}. Use one of these suffixes.",
             path=path,
-            suffixes=", ".join(WRITERS),
+            suffixes=Listed(WRITERS),
         )
     if path.suffix == ".parquet":
         need("pyarrow.parquet", extra="parquet")

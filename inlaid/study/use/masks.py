@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.marked import Marked
+from inlaid.messages import Listed, Message
 from inlaid.report import Report
 from inlaid.study.analysis import Row, plain
 from inlaid.study.use.encoding import Tokens, encode, token_id
@@ -37,10 +39,12 @@ class FilledMasks:
 
     text: str
     """With the mask of the model."""
+    sentence: Marked
+    """The text as it was written, with the likeliest token in each blank, marked."""
     masks: tuple[tuple[MaskedWord, ...], ...]
 
     def rows(self) -> list[Row]:
-        rows: list[Row] = []
+        rows: list[Row] = [self.sentence, ""]
         for number, words in enumerate(self.masks, 1):
             if len(self.masks) > 1:
                 rows.append(Message("mask {number}", number=number))
@@ -65,7 +69,7 @@ def fill_masks(model: Model, text: str, n: int, report: Report) -> FilledMasks:
         raise SettingError(
             "The tokenizer of this model has no mask ({masks}), so it cannot fill a blank. Use a masked "
             "language model.",
-            masks=", ".join(MASKS),
+            masks=Listed(MASKS),
         )
     if BLANK.search(text) is None:
         raise SettingError(
@@ -87,4 +91,22 @@ def fill_masks(model: Model, text: str, n: int, report: Report) -> FilledMasks:
         best, ids = row.topk(min(n, len(row)))
         pairs = zip(ids.tolist(), best.tolist(), strict=True)
         found.append(tuple(MaskedWord(tokens.shown(each), each, value) for each, value in pairs))
-    return FilledMasks(text=asked, masks=tuple(found))
+    likeliest = [words[0].word for words in found]
+    return FilledMasks(text=asked, sentence=_filled(text, likeliest), masks=tuple(found))
+
+
+def _filled(text: str, words: Sequence[str]) -> Marked:
+    """The text with a word in each of its blanks, marked.
+
+    >>> str(_filled("a ___ cat", ["black"]))
+    'a **black** cat'
+    """
+    filled = ""
+    marks: list[tuple[int, int]] = []
+    end = 0
+    for blank, word in zip(BLANK.finditer(text), words, strict=True):
+        filled += text[end : blank.start()]
+        marks.append((len(filled), len(filled) + len(word)))
+        filled += word
+        end = blank.end()
+    return Marked(filled + text[end:], tuple(marks))

@@ -12,7 +12,7 @@ import numpy as np
 
 from inlaid.config import check
 from inlaid.errors import SettingError, need
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.report import Note, Report, silent
 from inlaid.study.analysis import Row, analysis
 from inlaid.study.use.texts import shortened
@@ -139,7 +139,7 @@ def _note_missing(missing: Sequence[str], report: Report) -> None:
             Note(
                 "{count:,} words have no vector and are left out: {words}.",
                 count=len(missing),
-                words=", ".join(missing[:SHOWN_WORDS]) + (", …" if len(missing) > SHOWN_WORDS else ""),
+                words=Listed([*missing[:SHOWN_WORDS], *(["…"] if len(missing) > SHOWN_WORDS else [])]),
             )
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from inlaid import files, places
 from inlaid.config import Positive
 from inlaid.errors import SettingError
-from inlaid.messages import Message
+from inlaid.messages import Listed, Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.study.analysis import Row, analysis, local_only, plain
@@ -124,7 +124,7 @@ def _check_output(output: Path, settings: TranslateSettings, *, overwrite: bool)
         raise SettingError(
             "{path}: translations are written as {layouts}. Use one of these suffixes.",
             path=output,
-            layouts=", ".join(LAYOUTS),
+            layouts=Listed(LAYOUTS),
         )
     if settings.trace:
         raise SettingError("A trace is shown in the terminal or as JSON. Leave out the output.")

@@ -67,8 +67,11 @@ def axis_column(vectors: Vectors, count: int, start: Sequence[str], end: Sequenc
     rows = [_of_words(vectors, words) for words in (start, end)]
     ends = (" ".join(start), " ".join(end))
     values = np.empty(count, np.float32)
-    places = {vectors.find(word): (side, at) for side, words in (("from", start), ("to", end))
-              for at, word in enumerate(words)}  # fmt: skip
+    places = {
+        vectors.find(word): (side, at)
+        for side, words in (("from", start), ("to", end))
+        for at, word in enumerate(words)
+    }
     for first in range(0, count, ROWS):
         last = min(first + ROWS, count)
         members = [

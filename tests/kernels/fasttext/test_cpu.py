@@ -55,7 +55,7 @@ class World:
         self.case = case
         self.noise = random.alias_table(counts**0.5)
         stream = empty_stream(len(ids), case.window)
-        text = Text(ids, offsets, keep, case.window, 7)
+        text = Text(ids, 0, offsets, keep, case.window, 7)
         self.stream = stream._replace(length=subsample(text, 0, len(ids), 0, key, stream))
         self.plain = sgns_reference.subsample(ids, offsets, 7, key, keep, case.window)
         self.sampling = sgns_reference.Sampling(key, self.noise, case.tile, 16, 5)

@@ -52,7 +52,7 @@ class World:
         keep = (reference.keep_probability(counts, 0.05) * 0xFFFFFFFF).astype(np.uint32)
         self.key = random.key_of(5, 1)
         self.noise = random.alias_table(counts**0.75)
-        self.text = Text(self.ids, self.offsets, keep, case.window, 7)
+        self.text = Text(self.ids, 0, self.offsets, keep, case.window, 7)
         stream = empty_stream(len(self.ids), case.window)
         self.stream = stream._replace(length=subsample(self.text, 0, len(self.ids), 0, self.key, stream))
         self.plain = reference.subsample(self.ids, self.offsets, 7, self.key, keep, case.window)

@@ -16,14 +16,17 @@ from inlaid.neural.checkpoint import load_model
 
 @pytest.mark.parametrize("text", ["我喜欢吃[MASK]", "我喜欢吃___", "我喜欢吃＿＿", "我喜欢吃<mask>"])
 def test_a_mask_is_filled_however_it_is_written(typed: Any, text: str):
-    assert typed("fill", "masked", text, "-n", "3") == "0.5000  苹果\n0.3000  米饭\n0.2000  鱼\n"
+    shown = typed("fill", "masked", text, "-n", "3")
+    assert shown == "我喜欢吃**苹果**\n\n0.5000  苹果\n0.3000  米饭\n0.2000  鱼\n"
 
 
 def test_each_of_several_masks(typed: Any):
     found = json.loads(typed("fill", "masked", "我___吃[MASK]，", "-n", "2", "--json"))
     assert found["text"] == "我[MASK]吃[MASK]，"
     assert [[each["word"] for each in mask] for mask in found["masks"]] == [["苹果", "米饭"]] * 2
-    assert typed("fill", "masked", "___ ___", "-n", "1").splitlines()[::2] == ["mask 1", "mask 2"]
+    lines = typed("fill", "masked", "我___吃[MASK]，", "-n", "1").splitlines()
+    assert lines[0] == "我**苹果**吃**苹果**，"
+    assert lines[2::2] == ["mask 1", "mask 2"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { en } from "./en";
+import { percent, preferred, speech } from "./index.svelte";
 import { zh } from "./zh";
 
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
@@ -26,4 +27,18 @@ test("every sentence is used", () => {
   });
   const text = Object.values(sources).join("\n");
   expect(Object.keys(en).filter((key) => !text.includes(`"${key}"`))).toEqual([]);
+});
+
+test("the language is the one that a reader names first", () => {
+  expect(preferred(["zh-CN", "en"])).toBe("zh");
+  expect(preferred(["en-US", "zh-CN"])).toBe("en");
+  expect(preferred(["fr", "zh-TW", "en"])).toBe("zh");
+  expect(preferred(["fr"])).toBe("en");
+});
+
+test("a share is written as each language writes it", () => {
+  speech.language = "zh";
+  expect(percent(0.256)).toBe("26%");
+  speech.language = "en";
+  expect(percent(0.256)).toBe("26\u202f%");
 });

@@ -8,7 +8,13 @@ const DICTIONARIES: Record<Language, Record<Key, string>> = { en, zh };
 function first(): Language {
   const asked = new URLSearchParams(location.search).get("lang") ?? kept("inlaid-language");
   if (asked === "zh" || asked === "en") return asked;
-  return navigator.languages.some((each) => each.toLowerCase().startsWith("zh")) ? "zh" : "en";
+  return preferred(navigator.languages);
+}
+
+/** The one of our languages that a reader names first; English where none is named. */
+export function preferred(languages: readonly string[]): Language {
+  const codes = languages.map((each) => each.toLowerCase().split("-")[0]);
+  return codes.find((each): each is Language => each === "zh" || each === "en") ?? "en";
 }
 
 export function kept(name: string): string | null {
@@ -50,5 +56,5 @@ export function numbered(value: string | number): string {
 }
 
 export function percent(value: number): string {
-  return `${Math.round(100 * value)}\u202f%`;
+  return `${Math.round(100 * value)}${speech.language === "zh" ? "" : "\u202f"}%`;
 }

@@ -1,0 +1,1 @@
+"""Many machines: text encoded by tasks of Ray."""
