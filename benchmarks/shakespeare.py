@@ -131,26 +131,29 @@ def stream(corpus: Corpus, size: Size, seed: int) -> TokenStream:
 
 def ours(corpus: Corpus, size: Size, steps: int, options: Any, clock: StepClock) -> Any:
     epoch_steps = -(-stream(corpus, size, options.seed).windows // size.rows)
+    settings = settings_of(size, steps) | {"epochs": steps // epoch_steps, "seed": options.seed}
+    on_gpu = options.device == "cuda"
+    precision = "bfloat16" if on_gpu else "float32"
     model = inlaid.train(
-        corpus,
-        "causal",
-        dim=size.dim,
-        layers=size.layers,
-        heads=size.heads,
-        max_length=size.length,
-        batch_tokens=size.rows * size.length,
-        epochs=steps // epoch_steps,
-        dropout=size.dropout,
-        beta2=size.beta2,
-        weight_decay=0.1,
-        warmup=100 / steps,
-        held_out=0.1,
-        precision="bfloat16" if options.device == "cuda" else "float32",
-        compile=options.device == "cuda",
-        device=options.device,
-        seed=options.seed,
+        corpus, "causal", **settings, device=options.device, precision=precision, compile=on_gpu
     )
     return lambda rows: next_token_loss(model.network, rows).total
+
+
+def settings_of(size: Size, steps: int) -> dict[str, Any]:
+    """What `causal` is told to be of this size."""
+    return {
+        "dim": size.dim,
+        "layers": size.layers,
+        "heads": size.heads,
+        "max_length": size.length,
+        "batch_tokens": size.rows * size.length,
+        "dropout": size.dropout,
+        "beta2": size.beta2,
+        "weight_decay": 0.1,
+        "warmup": 100 / steps,
+        "held_out": 0.1,
+    }
 
 
 @torch.no_grad()
@@ -163,42 +166,57 @@ def held_out_loss(corpus: Corpus, size: Size, loss: Any) -> float:
     return total / (rows.shape[0] * size.length)
 
 
-def plain(corpus: Corpus, size: Size, steps: int, options: Any, clock: StepClock) -> Any:
-    torch.manual_seed(options.seed)
-    text = stream(corpus, size, options.seed)
-    data = torch.from_numpy(text.read(np.arange(text.training_tokens)))
-    network = Plain(size).to(options.device)
-    weights = list(network.parameters())
-    groups = [
-        {"params": [each for each in weights if each.dim() > 1], "weight_decay": 0.1},
-        {"params": [each for each in weights if each.dim() <= 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, size.beta2), fused=True)
-    called = torch.compile(network) if options.device == "cuda" else network
-    low = torch.autocast(options.device, dtype=torch.bfloat16, enabled=options.device == "cuda")
-    network.train()
-    for step in range(steps):
-        clock.step()
-        starts = torch.randint(len(data) - size.length - 1, (size.rows, 1))
-        rows = data[starts + torch.arange(size.length + 1)].to(options.device)
-        with low:
-            loss = functional.cross_entropy(called(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
-        loss.backward()
-        nn.utils.clip_grad_norm_(weights, 1.0)
-        for group in optimizer.param_groups:
-            group["lr"] = 1e-3 * schedule(step, steps)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-    if options.device == "cuda":
-        torch.cuda.synchronize()
-    network.eval()
+class PlainLoop:
+    """The plain network with its text and its optimizer, for `steps` steps."""
 
-    def measured(rows: np.ndarray) -> torch.Tensor:
-        ids = torch.from_numpy(rows).to(options.device)
-        logits = network(ids[:, :-1]).flatten(0, 1)
+    def __init__(self, corpus: Corpus, size: Size, steps: int, *, device: str, seed: int) -> None:
+        torch.manual_seed(seed)
+        text = stream(corpus, size, seed)
+        self.text = torch.from_numpy(text.read(np.arange(text.training_tokens)))
+        self.size = size
+        self.steps = steps
+        self.done = 0
+        self.device = device
+        self.network = Plain(size).to(device)
+        self.weights = list(self.network.parameters())
+        groups = [
+            {"params": [each for each in self.weights if each.dim() > 1], "weight_decay": 0.1},
+            {"params": [each for each in self.weights if each.dim() <= 1], "weight_decay": 0.0},
+        ]
+        self.optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, size.beta2), fused=True)
+        self.called = torch.compile(self.network) if device == "cuda" else self.network
+        self.precision = torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda")
+        self.network.train()
+
+    def step(self) -> None:
+        starts = torch.randint(len(self.text) - self.size.length - 1, (self.size.rows, 1))
+        rows = self.text[starts + torch.arange(self.size.length + 1)].to(self.device)
+        with self.precision:
+            logits = self.called(rows[:, :-1]).flatten(0, 1)
+            loss = functional.cross_entropy(logits, rows[:, 1:].flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.weights, 1.0)
+        for group in self.optimizer.param_groups:
+            group["lr"] = 1e-3 * schedule(self.done, self.steps)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.done += 1
+
+    def summed_loss(self, rows: np.ndarray) -> torch.Tensor:
+        ids = torch.from_numpy(rows).to(self.device)
+        logits = self.network(ids[:, :-1]).flatten(0, 1)
         return functional.cross_entropy(logits, ids[:, 1:].flatten(), reduction="sum")
 
-    return measured
+
+def plain(corpus: Corpus, size: Size, steps: int, options: Any, clock: StepClock) -> Any:
+    loop = PlainLoop(corpus, size, steps, device=options.device, seed=options.seed)
+    for _ in range(steps):
+        clock.step()
+        loop.step()
+    if options.device == "cuda":
+        torch.cuda.synchronize()
+    loop.network.eval()
+    return loop.summed_loss
 
 
 def schedule(step: int, steps: int) -> float:

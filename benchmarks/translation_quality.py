@@ -25,6 +25,7 @@ from step_clock import StepClock
 
 import inlaid
 from inlaid.collect.pairs import Columns, TextPair, read_pairs
+from inlaid.encode.corpus import Encoding
 from inlaid.fit.translation import Translation
 from inlaid.neural.checkpoint import load_model, save_model
 from inlaid.neural.generate import GenerationSettings, generate_texts
@@ -137,7 +138,7 @@ def by_trainer(
         def on_step_begin(self, *_: Any, **__: Any) -> None:
             clock.step()
 
-    encoding = method.prepared(inlaid.pipeline.Encoding(tokenizer="bpe", subwords=options.subwords))
+    encoding = method.prepared(Encoding(tokenizer="bpe", subwords=options.subwords))
     corpus = inlaid.corpus(method.sentences(train, encoding), encoding=encoding, report=silent)
     sized = method.for_corpus(corpus)
     special = {"padding": ours.config.special.padding or 0, "end": ours.config.special.end[0]}

@@ -29,12 +29,12 @@ from inlaid.study.explain import traits
 
 PACKAGE = Path(errors.__file__).parent
 FILE = PACKAGE / "catalogue" / "zh.json"
-KINDS = {"Message", "Note"} | {
+SENTENCES = {"Message", "Note"} | {
     name
     for name, value in vars(errors).items()
     if inspect.isclass(value) and issubclass(value, errors.InlaidError)
 }
-"""Classes whose first argument is a sentence."""
+"""Classes whose first argument is a sentence; those derived from them elsewhere are added by `kinds`."""
 WORDS: Mapping[str, tuple[int | str, ...]] = {
     "Progress": (0, 3),
     "counted": (1, "unit"),
@@ -78,11 +78,25 @@ def problems(folder: Path = PACKAGE) -> tuple[Problem, ...]:
 
 
 def _messages(folder: Path) -> Iterator[Sentence | Problem]:
+    sentences = kinds(folder)
     for path, tree in _trees(folder):
         file = path.relative_to(folder).as_posix()
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _name(node.func) in KINDS:
+            if isinstance(node, ast.Call) and _name(node.func) in sentences:
                 yield _message(file, node)
+
+
+def kinds(folder: Path) -> set[str]:
+    """The classes whose first argument is a sentence, those that single files derive from them included."""
+    found = set(SENTENCES)
+    classes = [
+        node for _, tree in _trees(folder) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    ]
+    while True:
+        derived = {each.name for each in classes if found & set(map(_name, each.bases))} - found
+        if not derived:
+            return found
+        found |= derived
 
 
 def _trees(folder: Path) -> Iterator[tuple[Path, ast.Module]]:

@@ -8,22 +8,53 @@ They can be cloned, pickled and searched over. A path is opened when an estimato
 # ruff: noqa: N803 - scikit-learn calls the argument X
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from inlaid.classification import open_embedder, train_classifier
+from inlaid.classification import train_classifier
 from inlaid.classifier import Classifier
-from inlaid.errors import SettingError, need
+from inlaid.config import settings_of
+from inlaid.errors import SettingError, SourceError, need
+from inlaid.neural.kinds import is_model_folder
 from inlaid.report import silent
 from inlaid.storage import load
+from inlaid.study.use.embed import EmbedSettings, by_model, by_words
+from inlaid.study.use.sif import common_components, remove_components
 from inlaid.vectors import Vectors
 
 need("sklearn", extra="sklearn")
 
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
+
+
+class _Embedder:
+    """Vectors of texts. A pickle has what they are made of: the vectors, or the path of the model."""
+
+    def __init__(self, source: Vectors | Path, settings: EmbedSettings) -> None:
+        self.source = source
+        self.settings = settings
+
+    @functools.cached_property
+    def _computing(self) -> Any:
+        if isinstance(self.source, Vectors):
+            return by_words(self.source, self.settings, silent)
+        need("torch", extra="neural")
+        from inlaid.neural.checkpoint import load_model
+
+        return by_model(load_model(self.source), dataclasses.replace(self.settings, truncate=True))
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        """A vector for each text (text, dim); zeros where it has no known word."""
+        return self._computing.vectors(texts)[0]
+
+    def __reduce__(self) -> Any:
+        return _Embedder, (self.source, self.settings)
 
 
 class _OfTexts(TransformerMixin, BaseEstimator):
@@ -45,29 +76,49 @@ class _OfTexts(TransformerMixin, BaseEstimator):
 
 
 class TextEmbedder(_OfTexts):
-    """A vector for each text: the mean of word vectors, or by a model. A text without a known word gets
-    zeros.
+    """A vector for each text as `inlaid.embed` gives it: the mean of word vectors, weighted or not, or by a
+    model. A text without a known word gets zeros.
 
-    >>> TextEmbedder("vectors.inlaid").fit_transform(["a cat", "猫"]).shape
+    >>> TextEmbedder("vectors.inlaid", weights="sif", remove_components=1).fit_transform(texts).shape
     (2, 300)
     """
 
-    def __init__(self, vectors: Any = None, *, unit: bool = False) -> None:
+    def __init__(
+        self,
+        vectors: Any = None,
+        *,
+        weights: str = "mean",
+        sif: float = EmbedSettings.sif,
+        remove_components: int = 0,
+        unit: bool = False,
+    ) -> None:
         self.vectors = vectors
         """Vectors, the file of vectors, or the folder of a model."""
+        self.weights = weights
+        """Word vectors: mean, or sif, which gives frequent words less weight."""
+        self.sif = sif
+        """Word vectors: the constant of the weights sif."""
+        self.remove_components = remove_components
+        """Remove this many components that the texts of `fit` have in common."""
         self.unit = unit
         """Scale every vector to length 1."""
 
     def fit(self, X: Any, y: Any = None) -> TextEmbedder:
-        """Open the vectors; nothing is learned from the texts."""
-        _texts(X)
-        self.embedder_ = open_embedder(_given(self.vectors), silent)
-        self.dim_ = self.embedder_.embed(["a"])[0].shape[1]
+        """Open the vectors; only the components to remove are learned from the texts."""
+        texts = _texts(X)
+        settings = settings_of(EmbedSettings, {"weights": self.weights, "sif": self.sif})
+        self.embedder_ = _Embedder(_source(self.vectors), settings)
+        table = self.embedder_.embed(texts if self.remove_components else texts[:1])
+        self.dim_ = table.shape[1]
+        self.components_ = np.zeros((0, self.dim_), np.float32)
+        if self.remove_components:
+            self.components_ = common_components(table, self.remove_components)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "embedder_")
-        table, _ = self.embedder_.embed(_texts(X))
+        table = self.embedder_.embed(_texts(X))
+        remove_components(table, self.components_)
         if self.unit:
             lengths = np.linalg.norm(table, axis=1, keepdims=True)
             table = table / np.where(lengths == 0, 1, lengths)
@@ -164,6 +215,17 @@ def _given(vectors: Any) -> Any:
     if vectors is None:
         raise SettingError("There are no vectors. Give some, the path of a file, or the folder of a model.")
     return vectors
+
+
+def _source(vectors: Any) -> Vectors | Path:
+    """What texts are embedded by: vectors, from a file too, or the folder of a model."""
+    given = _given(vectors)
+    if isinstance(given, Vectors):
+        return given
+    path = Path(given)
+    if not path.exists():
+        raise SourceError("There is no file or folder '{path}'. Check the path.", path=path)
+    return path.resolve() if is_model_folder(path) else load(path, report=silent)
 
 
 def _texts(X: Any) -> list[str]:

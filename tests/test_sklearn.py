@@ -22,6 +22,7 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from inlaid.errors import SettingError
+from inlaid.report import silent
 from inlaid.sklearn import TextClassifier, TextEmbedder, WordEmbedder
 
 TEXTS = ["good film", "很好 吃", "bad film", "难吃"] * 15
@@ -92,6 +93,24 @@ def test_cloned_and_pickled(name: str, vectors: inlaid.Vectors):
 def test_the_vectors_are_those_of_embed(vectors: inlaid.Vectors):
     found = TextEmbedder(vectors).fit_transform(["good film", "好 吃"])
     np.testing.assert_allclose(found, inlaid.embed(vectors, ["good film", "好 吃"]).table, rtol=1e-6)
+
+
+def test_sif_and_common_components_are_those_of_embed(vectors: inlaid.Vectors):
+    texts = ["good film", "bad film", "好 吃", "难吃"]
+    embedder = TextEmbedder(vectors, weights="sif", sif=0.1, remove_components=1)
+    expected = inlaid.embed(vectors, texts, weights="sif", sif=0.1, remove_components=1)
+    np.testing.assert_allclose(embedder.fit_transform(texts), expected.table, atol=1e-6)
+    alone = pickle.loads(pickle.dumps(embedder)).transform(["good film"])  # the components are those of fit
+    np.testing.assert_allclose(alone[0], expected.table[0], atol=1e-6)
+    with pytest.raises(SettingError, match="sif is -1"):
+        TextEmbedder(vectors, sif=-1.0).fit(texts)
+
+
+def test_words_out_of_the_vocabulary_are_composed_as_in_embed():
+    made = inlaid.train(["the good film", "a bad film"] * 9, "fasttext", dim=8, min_count=1, report=silent)
+    found = TextEmbedder(made).fit_transform(["goodfilm", "the filmm"])
+    assert found.any(axis=1).all()
+    np.testing.assert_allclose(found, inlaid.embed(made, ["goodfilm", "the filmm"]).table, rtol=1e-5)
 
 
 def test_words_outside_the_vocabulary(vectors: inlaid.Vectors):

@@ -30,6 +30,8 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)([^)#\s]*)(#[^)]*)?\)")
 CODE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"(\]\()(?:\.\./)?pictures/")
+BESIDE = ("pictures", "deploy")
+"""Folders of docs/ whose files pages show or offer."""
 RENAMED = {"search": "nearest-words"}
 """Pages whose name Sphinx keeps for a page of its own."""
 TITLES: dict[Language, str] = {"en": "Inlaid", "zh": "Inlaid 文档"}
@@ -65,8 +67,8 @@ def staged(path: Path, language: Language, name: str) -> str:
         if not target:
             return match[0]
         there = (path.parent / target).resolve()
-        if there.parent == DOCS / "pictures":
-            return match[0]
+        if there.is_file() and there.parent in [DOCS / name for name in BESIDE]:
+            return f"[{text}](/{there.relative_to(DOCS)})"
         if there not in known:
             raise SystemExit(f"{path.relative_to(ROOT)}: {target} is not a page of the site")
         to_language, to_name = known[there]
@@ -107,7 +109,8 @@ def stage(folder: Path, language: Language) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")
     (folder / "api.md").write_text(api.page(language), "utf-8")
-    shutil.copytree(DOCS / "pictures", folder / "pictures")
+    for name in BESIDE:
+        shutil.copytree(DOCS / name, folder / name)
 
 
 def settings(language: Language) -> dict[str, Any]:

@@ -306,8 +306,12 @@ def _loaded(given: Input, study: Analysis, options: Any, report: Report) -> Any:
     typed = getattr(options, given.name)
     if given.required and given.many and not typed:
         raise SettingError("{name}: expected at least one, found none.", name=given.name)
+    if given.type is str and typed is not None and given.many:
+        # an analysis that also takes a file of texts answers every line of it, and so it does here
+        as_file = given.name == "texts" and any(each.name == "file" for each in study.inputs)
+        return tuple(map(without_mark, with_lines(typed, empty=as_file)))
     if given.type is str and typed is not None:
-        return tuple(map(without_mark, with_lines(typed))) if given.many else without_mark(typed)
+        return without_mark(typed)
     if typed is None or given.type is Path:
         return typed
     if given.many:

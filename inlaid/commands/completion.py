@@ -4,7 +4,7 @@ vectors, Chinese ones by pinyin."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Offered:
     flags: Mapping[str, Sequence[str]]
     """Command -> its options."""
     choices: Mapping[str, Sequence[str]]
-    """Option -> its choices."""
+    """Option -> its choices; where they differ between commands, "command option" -> its choices."""
     asking: Sequence[str]
     """Commands that take words of the vectors before them."""
 
@@ -53,19 +53,30 @@ def run(words: list[str], commands: Sequence[Sequence[str]], help_of: Callable[[
     helps = {" ".join(command): help_of([*command]) for command in commands}
     offered = Offered(
         flags={name: sorted(set(FLAG.findall(help))) for name, help in helps.items()},
-        choices=_choices(helps.values()),
+        choices=_choices(helps),
         asking=[name for name, help in helps.items() if TAKES_WORDS.search(" ".join(help.split()))],
     )
     print(SCRIPTS[str(shell)](offered), end="")
 
 
-def _choices(helps: Iterable[str]) -> dict[str, list[str]]:
-    """Options with choices -> the choices; where they differ between commands, all of them."""
-    found = dict[str, set[str]]()
-    for help in helps:
+def _choices(helps: Mapping[str, str]) -> dict[str, list[str]]:
+    """Options with choices -> the choices. Where an option differs between commands, it has the name of the
+    command before it."""
+    found: dict[str, dict[str, list[str]]] = {}
+    takers: dict[str, set[str]] = {}
+    for command, help in helps.items():
+        for option in FLAG.findall(help):
+            takers.setdefault(option, set()).add(command)
         for option, choices in CHOICES.findall(help):
-            found.setdefault(option, set()).update(choices.split(","))
-    return {option: sorted(choices) for option, choices in sorted(found.items())}
+            found.setdefault(option, {})[command] = choices.split(",")
+    named: dict[str, list[str]] = {}
+    for option, by_command in sorted(found.items()):
+        different = list(by_command.values())
+        if takers[option] == set(by_command) and all(each == different[0] for each in different):
+            named[option] = different[0]
+        else:
+            named |= {f"{command} {option}": choices for command, choices in by_command.items()}
+    return named
 
 
 def _bash(offered: Offered) -> str:
@@ -80,7 +91,7 @@ def _bash(offered: Offered) -> str:
             seconds.setdefault(command, []).append(second)
     cases = "".join(f"    '{name}') flags='{' '.join(each)}' ;;\n" for name, each in flags.items())
     choice_cases = "".join(
-        f"    {option}) choices='{' '.join(each)}' ;;\n" for option, each in offered.choices.items()
+        f"    {_pattern(option)}) choices='{' '.join(each)}' ;;\n" for option, each in offered.choices.items()
     )
     second_cases = "".join(f"    '{name}') seconds='{' '.join(each)}' ;;\n" for name, each in seconds.items())
     return f"""_inlaid_words() {{
@@ -101,7 +112,7 @@ _inlaid() {{
   [ -n "$seconds" ] && command="$command ${{COMP_WORDS[2]}}"
   case "$command" in
 {cases}  esac
-  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+  case "$command ${{COMP_WORDS[COMP_CWORD-1]}}" in
 {choice_cases}  esac
   if [ -n "$choices" ]; then
     COMPREPLY=($(compgen -W "$choices" -- "$current"))
@@ -123,6 +134,11 @@ complete -o filenames -F _inlaid inlaid
 """
 
 
+def _pattern(option: str) -> str:
+    """What a command with its option matches in a `case`."""
+    return f"'{option}'" if " " in option else f"*' {option}'"
+
+
 def _zsh(offered: Offered) -> str:
     return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(offered)}"
 
@@ -140,15 +156,16 @@ def _fish(offered: Offered) -> str:
             alone = f"__fish_seen_subcommand_from {command}; and test (count (commandline -opc)) -eq 2"
             lines.append(f"complete -c inlaid -n '{alone}' -f -a '{second}'")
         lines += [
-            f"complete -c inlaid -n '{seen}' -l '{flag.removeprefix('--')}'{_values(flag, choices)}"
+            f"complete -c inlaid -n '{seen}' -l '{flag.removeprefix('--')}'{_values(name, flag, choices)}"
             for flag in each
         ]
     return "\n".join(lines) + "\n"
 
 
-def _values(flag: str, choices: Mapping[str, Sequence[str]]) -> str:
+def _values(command: str, flag: str, choices: Mapping[str, Sequence[str]]) -> str:
     """What fish is told of the values of an option."""
-    return f" -x -a '{' '.join(choices[flag])}'" if flag in choices else ""
+    offered = choices.get(flag) or choices.get(f"{command} {flag}")
+    return f" -x -a '{' '.join(offered)}'" if offered else ""
 
 
 SCRIPTS: dict[str, Callable[[Offered], str]] = {

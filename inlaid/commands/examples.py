@@ -21,7 +21,10 @@ OF_COMMANDS = {
         "phrases text.corpus -o joined.corpus",
         "phrases text.corpus -o joined.corpus --threshold 50 --save text.phrases",
     ),
-    "train": ("train sgns text.txt -o vectors.inlaid", "train fasttext text.txt -o vectors.bin --minutes 30"),
+    "train": (
+        "train sgns text.txt -o vectors.inlaid",
+        "train fasttext text.txt -o vectors.inlaid --minutes 30",
+    ),
     "classify": (
         "classify train reviews.tsv -o reviews.classifier",
         "classify test reviews.classifier others.tsv",

@@ -25,8 +25,8 @@ SIGNED = re.compile(r"[+−-][^\W\d].+")
 """A word of a formula with its sign: +woman, -man."""
 
 
-def lines_of_stdin() -> Iterator[str]:
-    """The lines that come in, as they come, without empty ones."""
+def lines_of_stdin(*, empty: bool = False) -> Iterator[str]:
+    """The lines that come in, as they come; without empty ones, unless they are asked for."""
     if sys.stdin is None:
         raise SourceError("There is no standard input to read from.")
     source: Any = getattr(sys.stdin, "buffer", sys.stdin)
@@ -36,18 +36,20 @@ def lines_of_stdin() -> Iterator[str]:
             text = line.decode(charset) if isinstance(line, bytes) else line
         except UnicodeDecodeError:
             raise SourceError("Line {number:,} of standard input is not UTF-8.", number=number) from None
-        if text.strip():
+        if empty or text.strip():
             yield text.strip()
 
 
-def with_lines(typed: Sequence[str]) -> tuple[str, ...]:
-    """Words as they were typed; `-` stands for the lines of standard input."""
+def with_lines(typed: Sequence[str], *, empty: bool = False) -> tuple[str, ...]:
+    """Words as they were typed; `-` stands for the lines of standard input, empty ones if they are asked
+    for."""
     if typed.count(PIPE) > 1:
         raise SettingError(
             "'-' stands for standard input, which can be read once; it is there {count} times.",
             count=typed.count(PIPE),
         )
-    return tuple(word for each in typed for word in (lines_of_stdin() if each == PIPE else [each]))
+    parts = [lines_of_stdin(empty=empty) if each == PIPE else [each] for each in typed]
+    return tuple(itertools.chain.from_iterable(parts))
 
 
 def answers_of(result: Any, inputs: int) -> Iterable[dict[str, Any]]:

@@ -56,6 +56,15 @@ def test_words_typed_and_words_piped_are_one_list(file: str, pipe: Any, typed: T
     assert shown.split()[:2] == ["king", "queen"]
 
 
+def test_texts_keep_their_numbers_where_a_line_is_empty(file: str, pipe: Any, typed: Typed, tmp_path: Path):
+    text = "king\n\n苹果\n"
+    pipe(text)
+    piped = [json.loads(line) for line in typed("embed", file, "-", "--json").splitlines()]
+    (tmp_path / "texts.txt").write_text(text, "utf-8")
+    of_file = json.loads(typed("embed", file, "--file", "texts.txt", "--json"))
+    assert [line["number"] for line in piped if line["vector"]] == of_file["numbers"] == [0, 2]
+
+
 def test_each_line_is_a_formula(file: str, pipe: Any, typed: Typed):
     pipe("king - man + woman\nqueen\n")
     lines = [json.loads(line) for line in typed("analogy", file, "-", "-n", "1", "--json").splitlines()]
@@ -179,6 +188,8 @@ def test_bash_completes_commands_methods_options_and_files(file: str, typed: Typ
     assert completed(script, "inlaid", "neighbors", "v.") == ["v.inlaid"]
     assert "--skip-oov" in completed(script, "inlaid", "neighbors", "v.inlaid", "--")
     assert completed(script, "inlaid", "neighbors", "v.inlaid", "--by", "c") == ["cosine", "csls"]
+    assert completed(script, "inlaid", "map", "v.inlaid", "--method", "") == ["pca", "tsne", "umap"]
+    assert completed(script, "inlaid", "train", "sgns", "t", "--invalid", "") == ["error", "replace", "skip"]
     assert completed(script, "inlaid", "classify", "pre") == ["predict"]
     assert completed(script, "inlaid", "draw", "rot") == ["rotary"]
     assert completed(script, "inlaid", "completion", "f") == ["fish"]
@@ -222,6 +233,7 @@ def test_fish_completes_commands_methods_and_choices(typed: Typed, tmp_path: Pat
         "inlaid neigh": ["neighbors"],
         "inlaid train s": ["sgns"],
         "inlaid neighbors v --by ": ["cosine", "csls", "frequency"],
+        "inlaid map v --method ": ["pca", "tsne", "umap"],
     }
     for line, expected in offered.items():
         code = f"source {script}; complete -C '{line}'"

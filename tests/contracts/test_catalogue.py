@@ -69,6 +69,10 @@ def test_every_sentence_has_a_chinese_one():
     assert not missing, "`python docs/catalogue.py` lists them:\n" + "\n".join(missing)
 
 
+def test_errors_that_single_files_derive_are_sentences_too():
+    assert {"SourceError", "TooLittleText"} <= script.kinds(script.PACKAGE)
+
+
 def test_every_line_of_the_catalogue_is_used():
     assert not script.unused()
 

@@ -42,6 +42,7 @@ class Optimizers:
 
     def __init__(self, network: nn.Module, settings: Optimization) -> None:
         self.network = network
+        self.parameters = list(network.parameters())
         self.clip = settings.clip or float("inf")
         # a compiled network has no sparse gradients
         self.row_layers = [] if settings.compile else list(large_tables(network, settings.rowwise_from))
@@ -69,9 +70,9 @@ class Optimizers:
         """Update all weights by gradients that were summed over `targets`; the norm of their mean before it
         was clipped."""
         gradients = list(self._gradients())
-        torch._foreach_div_(gradients, float(max(targets, 1)))  # pyright: ignore[reportPrivateImportUsage]
-        norm = get_total_norm(gradients)
-        factor = (self.clip / (norm + CLIP_EPS)).clamp(max=1.0)
+        share = 1.0 / max(targets, 1)
+        norm = get_total_norm(gradients) * share
+        factor = (self.clip / (norm + CLIP_EPS)).clamp(max=1.0) * share
         torch._foreach_mul_(gradients, factor)  # pyright: ignore[reportPrivateImportUsage]
         for optimizer in self.each:
             for group in optimizer.param_groups:
@@ -82,7 +83,7 @@ class Optimizers:
 
     def _gradients(self) -> Iterator[Tensor]:
         """The gradients in dense tensors: of a sparse one, the rows that it has, each once."""
-        for each in self.network.parameters():
+        for each in self.parameters:
             if each.grad is not None and each.grad.is_sparse:
                 each.grad = each.grad.coalesce()
                 yield each.grad.values()

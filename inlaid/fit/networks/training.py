@@ -85,7 +85,7 @@ class NetworkTraining:
         self.earlier = earlier
         """The model that training started from: how it generates text is kept."""
         self.device = chosen_device(settings.device)
-        self.network: Any = network.to(self.device)
+        self.network: Any = network.to(self.device).train()
         self.called: Any = torch.compile(network) if settings.compile else network
         self.batches = batches
         self.loss = loss
@@ -105,7 +105,8 @@ class NetworkTraining:
         steps = self.settings.epochs * self.steps_per_epoch
         learning_rate = self.settings.learning_rate_at(max(number, int(self.clock * steps)), steps)
         batches = [self.batches.batch(place.epoch, each) for each in range(place.first, place.last + 1)]
-        self.network.train()
+        if not self.network.training:  # train() goes through all modules
+            self.network.train()
         self.optimizers.sparse_gradients(True)
         with drawn_from(self.settings.seed, number, self.device), without_waiting(), self._kernels():
             loss = self._add_gradients(batches)
@@ -212,6 +213,8 @@ def chosen_device(name: str) -> torch.device:
 def drawn_from(seed: int, step: int, device: torch.device) -> Iterator[None]:
     """Dropout that depends on the seed and the step alone; the caller's random numbers are left alone."""
     devices = [device] if device.type == "cuda" else []
+    # torch.manual_seed also formats the call stack for GPUs that are not in use, in every step
+    start = torch.default_generator.manual_seed if device.type == "cpu" else torch.manual_seed
     with torch.random.fork_rng(devices):
-        torch.manual_seed((seed * 1_000_003 + step) % (1 << 63))
+        start((seed * 1_000_003 + step) % (1 << 63))
         yield

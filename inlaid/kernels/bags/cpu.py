@@ -8,6 +8,8 @@ from inlaid.kernels.compile import kernel, part
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
+END = np.int32(-1)
+"""Follows the last word of a text in its n-grams."""
 
 
 @part
@@ -15,6 +17,12 @@ def _extended(hashed, id):
     # hashed u8; id i4; returns u8
     mixed = np.uint64((hashed ^ np.uint64(id + 1)) * FACTOR)
     return np.uint64(mixed ^ (mixed >> HALF))
+
+
+@part
+def _reaches_end(start, here, stop, word_ngrams):
+    # whether the words from start to here-1 are the last of their text, and an n-gram has room for its end
+    return start < here and here == stop and here < start + word_ngrams
 
 
 @kernel
@@ -32,6 +40,7 @@ def count_features(ids, offsets, size, word_ngrams, spelled, bounds):
             while here < stop and here < start + word_ngrams and ids[here] < size:
                 count += 1
                 here += 1
+            count += _reaches_end(start, here, stop, word_ngrams)
         bounds[text + 1] = bounds[text] + count
 
 
@@ -52,6 +61,10 @@ def fill_features(ids, offsets, size, word_ngrams, buckets, spelled, grams, feat
                     features[filled] = size + np.int64(hashed % np.uint64(buckets))
                 filled += 1
                 here += 1
+            if _reaches_end(start, here, stop, word_ngrams):
+                hashed = _extended(hashed, END)
+                features[filled] = size + np.int64(hashed % np.uint64(buckets))
+                filled += 1
             for n in range(spelled[ids[start]], spelled[ids[start] + 1]):
                 features[filled] = size + grams[n]
                 filled += 1

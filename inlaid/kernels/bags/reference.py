@@ -10,6 +10,9 @@ MASK = (1 << 64) - 1
 FACTOR = 0x9E3779B97F4A7C15
 """The golden ratio times 2^64: an odd number whose multiples spread over all bits."""
 
+END = -1
+"""Follows the last word of a text in its n-grams."""
+
 
 def extended(hashed: int, id: int) -> int:
     """The hash of an n-gram of words from that of the words before the last, and the id of the last."""
@@ -22,7 +25,8 @@ def features(
 ) -> list[int]:
     """The features of one text: ids below `size` are words, the others buckets of n-grams.
 
-    A word outside the vocabulary, whose id is `size` or more, is no feature, and no n-gram contains it.
+    A word outside the vocabulary, whose id is `size` or more, is no feature, and no n-gram contains it. The
+    end of the text counts as a word of n-grams, so that what a text ends with is a feature.
     `spelled` has the buckets of the character n-grams of every word, in or out of the vocabulary.
     """
     found: list[int] = []
@@ -30,7 +34,7 @@ def features(
         if first < size:
             found.append(first)
             hashed = extended(0, first)
-            for id in ids[start + 1 : start + word_ngrams]:
+            for id in [*ids, END][start + 1 : start + word_ngrams]:
                 if id >= size:
                     break
                 hashed = extended(hashed, id)

@@ -56,7 +56,7 @@ def train(network, examples, order, schedule, hidden, shares):
         learning_rate = np.float32(schedule.first_learning_rate + slope * place)
         for k in range(classes):
             gradient = learning_rate * (np.float32(k == label) - shares[k] / total)
-            bias[k] += gradient
+            bias[k] += gradient * share
             for d in range(dim):
                 hidden[1, d] += gradient * output[k, d]
                 output[k, d] += gradient * hidden[0, d]

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from inlaid.shapes import Rows, Table
 from inlaid.vectors import Vectors
 
 if TYPE_CHECKING:  # both import Numba, which tasks of words do without
-    from inlaid.feed.bags import BagIds, Subwords
+    from inlaid.feed.bags import BagIds, Numbering, Subwords
     from inlaid.feed.word_rows import WordRows
 
 NONE = -1
 """The id of a word without a vector."""
+NUMBERING = "_numbering"
+"""Where vectors keep the numbering of their words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,16 @@ class GrowingTable:
             self._room = np.concatenate([self._room, more])
         self._room[self.count : count] = rows
         self.count = count
+
+
+def _numbering_of(vectors: Vectors) -> Numbering:
+    """The numbering of the words of these vectors. They keep it: making it takes longer than a text."""
+    from inlaid.feed.bags import Numbering, cleaner_of  # it imports Numba
+
+    kept: Any = vectors.__dict__
+    if NUMBERING not in kept:
+        kept[NUMBERING] = Numbering(vectors.words, cleaner_of(vectors.card.encoding, vectors.words))
+    return kept[NUMBERING]
 
 
 @dataclass(eq=False)
@@ -220,16 +232,12 @@ class KnownWords:
 
     @functools.cached_property
     def _word_rows(self) -> WordRows:
-        from inlaid.feed.bags import Numbering, cleaner_of  # it imports Numba
-        from inlaid.feed.word_rows import NOT_ASKED, WordRows
+        from inlaid.feed.word_rows import NOT_ASKED, WordRows  # it imports Numba
 
-        words = self.vectors.words
-        first = np.full(len(words), NOT_ASKED)
+        first = np.full(len(self.vectors), NOT_ASKED)
         if self.vectors.mark or not self.settings.fold_case:
             first[: len(self.table)] = np.arange(len(self.table))
-        return WordRows(
-            Numbering(words, cleaner_of(self.vectors.card.encoding, words)), first, self._ids_in_text
-        )
+        return WordRows(_numbering_of(self.vectors), first, self._ids_in_text)
 
     def alone(self, words: Sequence[str]) -> tuple[Rows, np.ndarray]:
         """The vector of each word by itself, and whether it has one."""

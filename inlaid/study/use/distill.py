@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,13 +12,14 @@ import numpy as np
 
 from inlaid.config import Fraction, Positive, check
 from inlaid.encode.corpus import Corpus
+from inlaid.encode.dictionary import names_file, parts_of
 from inlaid.encode.vocabulary import Words
 from inlaid.errors import SettingError
 from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel, check_use
 from inlaid.report import Note, Progress, Report, silent
 from inlaid.shapes import Table
-from inlaid.study.analysis import Row, analysis
+from inlaid.study.analysis import Row, analysis, local_only
 from inlaid.study.use.sif import sif_weights, zipf
 from inlaid.vectors import Card, Vectors
 from inlaid.version import VERSION
@@ -83,11 +84,12 @@ class Distilled:
 
 
 @analysis
+@local_only("words")
 def distill(
     model: AnyModel,
     settings: DistillSettings | None = None,
     *,
-    words: Path | Sequence[str] | None = None,
+    words: str | Path | Sequence[str | Path] = (),
     corpus: Corpus | None = None,
     report: Report = silent,
 ) -> Distilled:
@@ -99,7 +101,7 @@ def distill(
 
     Args:
         model: the folder of a model
-        words: a file of words to add to the tokens, one a line
+        words: words to add to the tokens: files with one a line, words, or both
         corpus: a corpus whose frequent words are added, and whose counts give the weights
 
     Examples:
@@ -155,14 +157,15 @@ def _weights_kind(settings: DistillSettings, corpus: Corpus | None) -> str:
     return settings.weights or ("zipf" if corpus is None else "counts")
 
 
-def _listed(words: Path | Sequence[str] | None) -> Iterable[str]:
-    if words is None:
-        return ()
-    if isinstance(words, (str, Path)):
-        from inlaid.study.use.texts import texts_of
+def _listed(words: str | Path | Sequence[str | Path]) -> Iterator[str]:
+    """The words, and those in files, one a line."""
+    from inlaid.study.use.texts import texts_of
 
-        return texts_of((), Path(words), "text", silent)
-    return words
+    for given in parts_of(words):
+        if names_file(given):
+            yield from texts_of((), Path(given), "text", silent)
+        else:
+            yield str(given)
 
 
 def _frequent(corpus: Corpus | None, top: int) -> Iterable[str]:

@@ -66,7 +66,9 @@ def vocabulary_for(engine: Any, words: Iterable[str]) -> Vocabulary:
     own = Subwords.from_json(engine.to_str())
     tokens = len(own.vocabulary)
     read = _read(own, words)
-    extended, unmatched = _extended(own, list(read))
+    unknown = {word for word, ids in read.items() if not ids}
+    extended, unmatched = _extended(own, [word for word in read if word not in unknown])
+    unmatched |= unknown
     ids = [[id] for id in range(tokens)]
     ids += [read[word] for word in read if word not in unmatched]
     used = np.ones(len(extended.vocabulary), bool)
@@ -78,13 +80,15 @@ def vocabulary_for(engine: Any, words: Iterable[str]) -> Vocabulary:
 
 
 def _read(tokenizer: Subwords, words: Iterable[str]) -> dict[str, list[int]]:
-    """The ids of each word that is more than one token and has no unknown part."""
+    """The ids of each word that is more than one token; none where a part of it is unknown."""
     unknown = {id for name, id in tokenizer.special.items() if "unk" in name.lower()}
     listed = list(dict.fromkeys(word.strip() for word in words if word.strip()))
     known = set(tokenizer.vocabulary)
     found: dict[str, list[int]] = {}
     for word, ids in zip(listed, tokenizer.ids_of(listed), strict=True):
-        if len(ids) > 1 and word not in known and unknown.isdisjoint(ids):
+        if not unknown.isdisjoint(ids):
+            found[word] = []
+        elif len(ids) > 1 and word not in known:
             found[word] = ids
     return found
 

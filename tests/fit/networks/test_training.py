@@ -171,6 +171,25 @@ def test_dropout_does_not_touch_the_random_numbers_of_the_caller():
     assert torch.equal(torch.rand(3), expected)
 
 
+def test_a_step_on_a_cpu_seeds_no_gpu(monkeypatch: pytest.MonkeyPatch):
+    """torch would format the call stack for each kind of GPU, in every step."""
+    learned = training()
+    seeds: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeds.append)
+    learned.step(0)
+    assert not seeds
+
+
+def test_every_part_is_trained_after_an_evaluation_and_from_a_model_in_use():
+    torch.manual_seed(3)
+    in_use = make_network(small()).eval()
+    learned = NetworkTraining(in_use, Counting(), next_word_loss, Optimization())
+    assert all(part.training for part in in_use.modules())
+    learned.held_out_loss()
+    learned.step(0)
+    assert all(part.training for part in in_use.modules())
+
+
 def test_a_rate_that_diverges_is_an_error_with_the_last_good_state(tmp_path: Path):
     path = tmp_path / "a.checkpoint"
     diverging = training(learning_rate=1e6, clip=0.0, warmup=0.9, epochs=20)

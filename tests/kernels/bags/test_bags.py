@@ -38,7 +38,18 @@ def test_features_are_those_of_the_reference(word_ngrams: int):
 
 def test_an_out_of_vocabulary_word_breaks_ngrams():
     with_unknown = reference.features([1, SIZE, 2], size=SIZE, word_ngrams=2, buckets=50, spelled=())
-    assert with_unknown == [1, 2]
+    end = reference.features([2], size=SIZE, word_ngrams=2, buckets=50, spelled=())
+    assert with_unknown == [1, *end]
+
+
+def test_what_a_text_ends_with_is_a_feature_of_ngrams():
+    def features(ids: list[int], word_ngrams: int = 2) -> set[int]:
+        return set(reference.features(ids, size=SIZE, word_ngrams=word_ngrams, buckets=1 << 20, spelled=()))
+
+    ends = features([1, 3]) & features([2, 3])
+    assert len(ends) == 2  # the word, and its place at the end
+    assert len(ends & features([3, 1])) == 1
+    assert features([1, 3], word_ngrams=1) == {1, 3}
 
 
 def test_means_are_those_of_the_reference_and_zero_for_an_empty_bag():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
 from inlaid.errors import SettingError
+from inlaid.feed import bags
 from inlaid.study.evaluate.oov import KnownWords, OOVSettings
 from inlaid.vectors import Card, Vectors
 
@@ -52,3 +56,21 @@ def test_a_sentence_is_cut_as_the_training_text_was():
     rows, known = KnownWords(vectors).sentences(["猫狗", "A"])
     assert rows.tolist() == [[1, 1], [4, 4]]
     assert known.all()
+
+
+def test_vectors_keep_the_numbering_of_their_words(monkeypatch: pytest.MonkeyPatch):
+    made: list[int] = []
+    plain = bags.Numbering.__init__
+
+    def counted(self: bags.Numbering, *given: Any) -> None:
+        made.append(1)
+        plain(self, *given)
+
+    monkeypatch.setattr(bags.Numbering, "__init__", counted)
+    vectors = Vectors.of(["cat", "dog"], np.eye(2))
+    for text in ("cat", "dog unknown", "cat dog"):
+        KnownWords(vectors).sentences([text])
+    assert len(made) == 1
+    assert (KnownWords(vectors).sentences(["cat dog"])[0] == 0.5).all()
+    KnownWords(pickle.loads(pickle.dumps(vectors))).sentences(["cat"])
+    assert len(made) == 2

@@ -63,6 +63,20 @@ class TestWords:
         assert found.vectors.words[-1] == "喜 欢"
         assert "喜 欢" in found.vectors.tokenizer.words("我 喜 欢 鱼")
 
+    def test_words_and_files_of_words_are_typed(self, folder: Path, tmp_path: Path, typed: Any) -> None:
+        (tmp_path / "words.txt").write_text("喜 欢\n我\n", encoding="utf-8")
+        listed = ("distill", folder, "--json", "--dim", "2", "--words")
+        assert json.loads(typed(*listed, tmp_path / "words.txt"))["added"] == 1
+        assert json.loads(typed(*listed, tmp_path / "words.txt", "鱼 我"))["added"] == 2
+
+    def test_words_with_unknown_characters_are_noted(self, folder: Path) -> None:
+        notes: list[str] = []
+        found = inlaid.distill(
+            inlaid.load_model(folder), words=["鱼龘鱼"], report=lambda event: notes.append(str(event))
+        )
+        assert found.added == 0
+        assert any("鱼龘鱼" in note for note in notes)
+
     def test_counts_need_a_corpus(self, folder: Path) -> None:
         with pytest.raises(SettingError, match="needs a corpus"):
             distilled(folder, weights="counts")

@@ -283,7 +283,7 @@ class TestFiles:
         words = ["embed", str(file), "-", "--json"]
         code = f"from inlaid.cli import main; raise SystemExit(main({words!r}))"
         ended = subprocess.run([sys.executable, "-c", code], input="吃\n".encode(), capture_output=True)
-        assert json.loads(ended.stdout)["texts"] == ["吃"]
+        assert json.loads(ended.stdout)["text"] == "吃"
 
     def test_rows_of_parquet_without_text_are_noted(self, vectors: Vectors, tmp_path: Path):
         import pyarrow
