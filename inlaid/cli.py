@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     typed = _take_language(words)
     language = typed if typed in LANGUAGES else spoken_language()
-    with in_terminal(), speaking(language):
+    with in_terminal(), speaking(language, asked=typed in LANGUAGES):
         return _main(words, typed)
 
 

@@ -195,14 +195,26 @@ _spoken: ContextVar[Language | None] = ContextVar("inlaid_language", default=Non
 """What `speaking` chose; each thread and each task of a server has its own."""
 
 
+_asked: ContextVar[Language | None] = ContextVar("inlaid_asked_language", default=None)
+"""The language that was asked for by name, such as --lang."""
+
+
 @contextlib.contextmanager
-def speaking(language: Language) -> Iterator[None]:
-    """What is shown meanwhile, by this thread or task, is in this language."""
+def speaking(language: Language, *, asked: bool = False) -> Iterator[None]:
+    """What is shown meanwhile, by this thread or task, is in this language; if it was asked for by name,
+    pictures and pages are, too, whatever the language of the text in them."""
     token = _spoken.set(language)
+    asked_token = _asked.set(language if asked else _asked.get())
     try:
         yield
     finally:
+        _asked.reset(asked_token)
         _spoken.reset(token)
+
+
+def asked_language() -> Language | None:
+    """The language that was asked for by name; None where it follows from the system or the text."""
+    return _asked.get()
 
 
 def shown_language() -> Language:

@@ -29,7 +29,7 @@ from typing import Any
 from inlaid import files, places
 from inlaid.encode.chinese import HAN
 from inlaid.errors import MissingExtra, SettingError, need
-from inlaid.messages import Language, Listed, Message
+from inlaid.messages import Language, Listed, Message, asked_language
 from inlaid.report import Note, Report, silent
 
 FONTS = (
@@ -61,7 +61,11 @@ SAVING = {"text.parse_math": False, "svg.hashsalt": "inlaid"}
 
 
 def language_of(texts: Sequence[str]) -> Language:
-    """zh when at least half of the texts contain a Chinese character."""
+    """The language of a picture of these texts: what --lang asks for, otherwise zh when at least half of the
+    texts contain a Chinese character."""
+    asked = asked_language()
+    if asked is not None:
+        return asked
     chinese = re.compile(f"[{HAN}]")
     count = sum(bool(chinese.search(text)) for text in texts)
     return "zh" if 2 * count >= len(texts) else "en"
@@ -162,12 +166,15 @@ def drawing(
     size: tuple[float, float] = (9, 7),
     dpi: int = 120,
     look: Mapping[str, Any] | None = None,
+    below: str = "",
     report: Report = silent,
 ) -> Iterator[Drawing]:
     """A figure of `size` inches in fonts that have all characters of `text`, which is everything it shows.
 
-    `look` are settings of matplotlib (rcParams) for colors and sizes.
+    `look` are settings of matplotlib (rcParams) for colors and sizes; `below` is a line under the picture,
+    such as the model that it is of.
     """
+    text += below
     with _quiet_fonts():
         _find_place_for_fonts()
         matplotlib = need("matplotlib", extra="explore")
@@ -187,7 +194,10 @@ def drawing(
             warnings.simplefilter("ignore")  # about scripts whose letters it cannot join
             figure = _figure_type()(figsize=size, dpi=dpi, layout="constrained")
             # Not pyplot, which keeps figures and may look for a display.
-            yield Drawing(figure, backend.FigureCanvasAgg(figure), _drawable_characters(text, missing))
+            made = Drawing(figure, backend.FigureCanvasAgg(figure), _drawable_characters(text, missing))
+            if below:
+                figure.supxlabel(made.label(below), x=0.01, ha="left", fontsize=7.5, color=TEXT_COLOR)
+            yield made
 
 
 @contextlib.contextmanager

@@ -124,10 +124,19 @@ def test_colors(explorer: Explorer):
     colors = [each["color"] for each in header["legend"]["groups"]]
     assert len(set(colors)) == len(colors)
     assert set(arrays["values"].tolist()) <= set(range(len(colors)))
+    counted = np.bincount(arrays["values"].astype(int), minlength=len(colors))
+    assert [each["count"] for each in header["legend"]["groups"]] == counted.tolist()
     _, script = decoded(explorer.color("one", "script"))
     assert script["values"][0] == script["values"][4] != script["values"][2]
     _, axis = decoded(explorer.color("one", "axis", ["king"], ["国家"]))
     assert axis["values"][2] < 0.5 < axis["values"][1]
+
+
+def test_clusters_are_counted_among_all_words(explorer: Explorer, monkeypatch: pytest.MonkeyPatch):
+    """Also where only the first words are clustered."""
+    monkeypatch.setattr("inlaid.view.explorer.colors.CLUSTERED", 20)
+    header, _ = decoded(explorer.color("one", "cluster"))
+    assert sum(each["count"] for each in header["legend"]["groups"]) == 60
 
 
 def test_what_there_is_not(explorer: Explorer):

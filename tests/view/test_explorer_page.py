@@ -333,13 +333,14 @@ def test_a_browser_without_webgl_sees_the_map(visit: Any):
         "space=one&word=apple",
         "view=compare&space=one&other=two&word=apple",
         "view=model&model=masked&text=我喜欢吃___",
+        "view=model&model=seq2seq&panel=translation&text=好 久 不 见",
     ],
 )
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_accessible(visit: Any, view: str, theme: str):
+@pytest.mark.parametrize(("theme", "language"), [("light", "en"), ("dark", "zh")])
+def test_accessible(visit: Any, view: str, theme: str, language: str):
     """axe finds no violation of WCAG 2.1 A and AA."""
     script = ROOT / "web/node_modules/axe-core/axe.min.js"
-    page = visit(view, theme=theme)
+    page = visit(view, theme=theme, language=language)
     page.locator("table").first.wait_for()
     page.wait_for_timeout(500)
     page.evaluate(script.read_text("utf-8"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inlaid.messages import Language, catalogue, said, spoken_language
+from inlaid.messages import Language, catalogue, said, spoken_language, word
 from inlaid.report import Report
 from inlaid.study import figures
 from inlaid.study.attend.ablate import Ablation, Ablations
-from inlaid.study.attend.weights import PART_NAMES
 from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing, language_of
 from inlaid.study.pages import Block, Picture, Table, Text, page
 
@@ -50,7 +49,7 @@ def write_ablations(made: Ablations, output: Path, report: Report) -> None:
 
 
 def _name(each: Ablation, language: Language) -> str:
-    part = PART_NAMES[each.part]
+    part = word(each.part)
     if each.head is None:
         return said(language, "{part}, layer {layer}", part=part, layer=each.layer)
     return said(language, "{part} {layer}.{head}", part=part, layer=each.layer, head=each.head)
@@ -76,7 +75,7 @@ def ablations_picture(made: Ablations, language: Language, report: Report) -> by
         )
     everything = "".join([*names, *titles, *catalogue(language).values()])
     size = (8.5, 0.24 * len(names) + 1.7)
-    with drawing(everything, size=size, report=report) as drawn:
+    with drawing(everything, size=size, below=made.model.in_language(language), report=report) as drawn:
         axes = drawn.figure.subplots()
         axes.set_title("\n".join(titles), fontsize=9.5)
         values = [each.change for each in shown]

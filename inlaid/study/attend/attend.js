@@ -41,6 +41,12 @@
     return mean;
   };
 
+  // Weights to colors. Many words share a weight of 1, so most are small: there colors grow with the square root.
+  const MANY = 14;
+  const STRONGEST = 3;
+  const largestOf = (weights) => weights.reduce((most, each) => Math.max(most, each), 1e-9);
+  const shade = (weight, largest, words) => words > MANY ? Math.sqrt(weight / largest) : weight / largest;
+
   const sized = (canvas, width, height) => {
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.ceil(width * ratio);
@@ -71,14 +77,20 @@
     context.textBaseline = "middle";
     const weights = matrix(state.layer, state.head);
     const width = part.keys.length;
+    const largest = width > MANY ? largestOf(weights) : 1;
+    // Among many words, all lines would be a solid block: those that are pointed at, or the strongest of each word.
+    const few = width <= MANY || state.query >= 0 || state.key >= 0;
+    const least = part.queries.map((_, row) =>
+      few ? 0.01 * largest : weights.slice(row * width, (row + 1) * width).sort().at(-STRONGEST));
     const y = (row) => row * ROW + ROW / 2 + 4;
     context.strokeStyle = color("--high");
     for (let row = 0; row < part.queries.length; row++) for (let column = 0; column < width; column++) {
       const weight = weights[row * width + column];
       const chosen = state.query < 0 && state.key < 0 || state.query === row || state.key === column;
-      if (!chosen || weight < 0.01) continue;
-      context.globalAlpha = Math.min(1, weight + 0.02);
-      context.lineWidth = 0.5 + 5 * weight;
+      const share = weight / largest;
+      if (!chosen || weight < least[row]) continue;
+      context.globalAlpha = Math.min(1, share + 0.02);
+      context.lineWidth = 0.5 + (few ? 5 : 2) * share;
       context.beginPath();
       context.moveTo(left, y(row));
       context.lineTo(left + between, y(column));
@@ -150,10 +162,9 @@
     context.fillStyle = color("--panel");
     context.fillRect(frame.x, frame.y, part.keys.length * cell, part.queries.length * cell);
     context.fillStyle = color("--high");
-    let largest = 1e-9;
-    for (const weight of weights) largest = Math.max(largest, weight);
+    const largest = largestOf(weights);
     for (let row = 0; row < part.queries.length; row++) for (let column = 0; column < part.keys.length; column++) {
-      context.globalAlpha = weights[row * part.keys.length + column] / largest;
+      context.globalAlpha = shade(weights[row * part.keys.length + column], largest, part.keys.length);
       context.fillRect(frame.x + column * cell, frame.y + row * cell, cell - 1, cell - 1);
     }
     context.globalAlpha = 1;
@@ -175,6 +186,7 @@
     const columns = part.keys.length;
     const across = Math.max(24, Math.min(76, Math.floor((root.clientWidth - 90) / part.heads) - 12));
     const scale = Math.max(1, Math.floor(across / Math.max(rows, columns)));
+    const largest = columns > MANY ? largestOf(part.weights) : 1;
     grid.style.gridTemplateColumns = `auto repeat(${part.heads}, auto)`;
     const corner = document.createElement("span");
     corner.textContent = `${data.captions.layer_name} \\ ${data.captions.head_name}`;
@@ -197,7 +209,7 @@
         context.fillStyle = color("--high");
         const weights = matrix(layer, head);
         for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) {
-          context.globalAlpha = weights[row * columns + column];
+          context.globalAlpha = shade(weights[row * columns + column], largest, columns);
           context.fillRect(column * scale, row * scale, scale, scale);
         }
         button.append(small);

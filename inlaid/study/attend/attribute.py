@@ -125,7 +125,7 @@ class Attributions:
         found = self.agreement
         rolled = "" if found.rollout is None else _correlation(found.rollout)
         gradients = (_correlation(found.gradient_x_input), _correlation(found.integrated_gradients))
-        title = Message("rank correlation with the effect")
+        title = Message("rank correlation with the effect, {words} words", words=found.words)
         rows.append((title, _correlation(found.attention), rolled, *gradients, ""))
         rows += [self.completeness(), WARNING]
         return [*rows, *figures.written(self.output)]

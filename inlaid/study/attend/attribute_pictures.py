@@ -81,7 +81,9 @@ def attributions_picture(made: Attributions, language: Language, report: Report)
         )
         title = f"{title}\n{cut}"
     everything = "".join([title, *(each.word for each in words), *catalogue(language).values()])
-    with drawing(everything, size=(2.0 * len(columns) + 1.0, 0.3 * len(words) + 1.6), report=report) as drawn:
+    size = (2.0 * len(columns) + 1.0, 0.3 * len(words) + 1.8)
+    below = made.model.in_language(language)
+    with drawing(everything, size=size, below=below, report=report) as drawn:
         axes = drawn.figure.subplots(1, len(columns), sharey=True)
         drawn.figure.suptitle(drawn.label(title), fontsize=11)
         for axis, column in zip(axes, columns, strict=True):

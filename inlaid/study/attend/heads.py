@@ -75,6 +75,7 @@ def heads(
         layers=layers,
         heads=count,
         named=_named(found, adjusted, settings),
+        closest=_closest(found, adjusted, settings),
         measured=tuple(found),
         adjusted=adjusted,
         settings=settings,
@@ -94,10 +95,25 @@ def _named(
     """The heads that have a name, in the order of layers and heads."""
     named: list[NamedHead] = []
     for each, p in zip(found, adjusted, strict=True):
-        passed = (each.above >= settings.at_least) & (p <= settings.false_discovery)
-        for layer, head in np.argwhere(passed).tolist():
+        for layer, head in np.argwhere(_passed(each, p, settings)).tolist():
             named.append(_head(each, layer, head, p, settings.seed))
     return tuple(sorted(named, key=lambda each: (each.layer, each.head, -each.above)))
+
+
+def _closest(
+    found: Sequence[Measured], adjusted: Sequence[np.ndarray], settings: HeadsSettings
+) -> tuple[NamedHead, ...]:
+    """Of each pattern that is the name of no head, the head that has gone furthest from chance to 1."""
+    closest: list[NamedHead] = []
+    for each, p in zip(found, adjusted, strict=True):
+        if not _passed(each, p, settings).any():
+            layer, head = map(int, np.unravel_index(int(each.above.argmax()), each.above.shape))
+            closest.append(_head(each, layer, head, p, settings.seed))
+    return tuple(closest)
+
+
+def _passed(found: Measured, p: np.ndarray, settings: HeadsSettings) -> np.ndarray:
+    return (found.above >= settings.at_least) & (p <= settings.false_discovery)
 
 
 def _adjusted(found: Sequence[Measured]) -> tuple[np.ndarray, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from inlaid.messages import Language, catalogue, said, spoken_language
 from inlaid.report import Report
 from inlaid.study import figures
-from inlaid.study.attend.named_heads import HEADER, Heads, NamedHead, example_row, shown_name
+from inlaid.study.attend.named_heads import CLOSEST, HEADER, Heads, NamedHead, example_row, shown_name
 from inlaid.study.attend.patterns import Measured
 from inlaid.study.figures import LINE_COLOR, TEXT_COLOR, drawing
 from inlaid.study.pages import Block, Heading, Picture, Table, Text, page
@@ -57,6 +57,8 @@ def _page(made: Heads, png: bytes, language: Language) -> str:
         blocks.append(Heading(said(language, "Sentences that show it")))
         header = (said(language, "head"), said(language, "name"), said(language, "words"), "")
         blocks.append(Table([header, *(example_row(each, one) for each in named for one in each.examples)]))
+    if made.closest:
+        blocks += [Text(CLOSEST), Table([HEADER, *(each.row() for each in made.closest)])]
     warning = said(
         language,
         "A name says what a head attends to in these sentences, not what it is for. A head without a name "
@@ -76,7 +78,9 @@ def heads_picture(made: Heads, language: Language, report: Report) -> bytes:
         at_least=made.settings.at_least,
     )
     letters = "".join(catalogue(language).values())
-    with drawing(letters, size=(ACROSS * PANEL, rows * height + 0.6), report=report) as drawn:
+    size = (ACROSS * PANEL, rows * height + 0.8)
+    below = made.model.in_language(language)
+    with drawing(letters, size=size, below=below, report=report) as drawn:
         panels = drawn.figure.subplots(rows, ACROSS, squeeze=False).ravel()
         drawn.figure.suptitle(f"{said(language, 'What heads do')}\n{about}", fontsize=10)
         image: Any = None

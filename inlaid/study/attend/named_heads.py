@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from inlaid.config import Fraction, Range, Seed, check
-from inlaid.messages import Message, word
+from inlaid.messages import Message
 from inlaid.study import figures
 from inlaid.study.analysis import Row, plain
 from inlaid.study.attend.patterns import AT_LEAST, NAMES, Measured
-from inlaid.study.attend.weights import Part
+from inlaid.study.attend.weights import PART_NAMES, Part
 from inlaid.study.evaluate.statistics import Interval
 
 SHOWN = 5
@@ -101,6 +101,9 @@ HEADER: tuple[Message | str, ...] = (
 )
 
 
+CLOSEST = Message("patterns that are the name of no head, each with the head that comes closest to it")
+
+
 def shown_name(pattern: str, language: str = "") -> Message:
     """A pattern in the words of the reader, and the language of its sentences where they are of one."""
     name = NAMES[pattern]
@@ -117,6 +120,8 @@ class Heads:
     heads: int
     named: tuple[NamedHead, ...]
     """In the order of layers and heads."""
+    closest: tuple[NamedHead, ...]
+    """Of each pattern that is the name of no head, the head that comes closest."""
     measured: tuple[Measured, ...]
     adjusted: tuple[np.ndarray, ...]
     """For each pattern the adjusted p: (layer, head)."""
@@ -162,6 +167,8 @@ class Heads:
             rows += ["", Message("sentences that show it")]
         for found in self.by_name():
             rows += [example_row(each, each.examples[0]) for each in found[:SHOWN] if each.examples]
+        if self.closest:
+            rows += ["", CLOSEST, HEADER, *(each.row() for each in self.closest)]
         return [*rows, *figures.written(self.output)]
 
     def summary(self) -> Message:
@@ -169,7 +176,7 @@ class Heads:
             "{part}: {named} of {total} heads have a name; {tests:,} tests on {sentences} sentences a "
             "pattern at most, seed {seed}, false discovery rate {rate:g}, at least {at_least:.0%} of the "
             "way from chance to 1",
-            part=word(self.part),
+            part=PART_NAMES[self.part],
             named=len({each.place for each in self.named}),
             total=self.layers * self.heads,
             tests=self.tests,
@@ -189,6 +196,7 @@ class Heads:
             "settings": plain(self.settings),
             "named": plain(self.named),
             "share_named": self.share,
+            "closest": plain(self.closest),
             "patterns": [
                 {
                     "pattern": each.pattern,

@@ -11,10 +11,14 @@ import numpy as np
 
 from inlaid.messages import Language, Message, said
 from inlaid.study.attend.attend import Attended
+from inlaid.study.attend.pictures import FEW
 from inlaid.study.attend.weights import PART_NAMES, Weights
 from inlaid.study.figures import language_of
 from inlaid.study.pages import Block, Heading, Table, Text, Widget, page
+from inlaid.study.use.texts import shortened
 
+TITLE = 60
+"""Characters of the text in the title; the lines show all of it."""
 STEPS = 65_535
 """Weights are stored as whole numbers of 16 bits."""
 
@@ -22,7 +26,7 @@ STEPS = 65_535
 def attention_page(made: Attended) -> str:
     """The whole file, in the language of the text."""
     language = language_of([made.found.text])
-    title = Message("Attention: {text}", text=made.found.text)
+    title = Message("Attention: {text}", text=shortened(made.found.text, TITLE))
     return page(title, _blocks(made, language), language=language)
 
 
@@ -36,6 +40,16 @@ def _blocks(made: Attended, language: Language) -> list[Block]:
                 Message(
                     "A row of the decoder is the state after the token named there was read; it predicts the "
                     "next one."
+                )
+            )
+        )
+    if len(part.keys.words) > FEW:
+        blocks.append(
+            Text(
+                Message(
+                    "In a text of so many words most weights are small: colors grow with the square root of "
+                    "the weight, up to the largest, and each word has its three strongest lines alone until "
+                    "one is pointed at."
                 )
             )
         )

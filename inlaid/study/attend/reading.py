@@ -19,6 +19,7 @@ from inlaid.encode.tokenizers import Tokenizer, Word
 from inlaid.errors import SettingError
 from inlaid.report import Report
 from inlaid.study.use.encoding import Tokens, encode
+from inlaid.study.use.masks import BLANK, MASKS
 
 if TYPE_CHECKING:
     from inlaid.neural.model import Model
@@ -81,6 +82,7 @@ def read_text(
     """The text that a model reads; of a seq2seq, its source."""
     from inlaid.neural.tokens import encode_one
 
+    text = _with_masks(model, text)
     encoded = encode(model, text, report, added_end=model.config.kind != "decoder")
     encoding = encode_one(model.tokenizer, text)
     length = len(encoded.ids)
@@ -90,6 +92,15 @@ def read_text(
     added = added_tokens(encoding)[:length]
     words = (tokenizer or Word()) if merge else None
     return _reading(text, encoded.ids, encoded.segments, tokens, spans, added, words)
+
+
+def _with_masks(model: Model, text: str) -> str:
+    """The text with its blanks, such as ___, as the mask of a masked model; other models take it as it is."""
+    if model.config.kind != "encoder" or model.network.head is None:
+        return text
+    known = model.tokenizer.get_vocab()
+    mask = next((each for each in MASKS if each in known), None)
+    return text if mask is None else BLANK.sub(mask, text)
 
 
 def read_target(

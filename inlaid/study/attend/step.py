@@ -14,13 +14,20 @@ from inlaid.config import Positive, check
 from inlaid.encode.dictionary import words_of
 from inlaid.encode.tokenizers import Word
 from inlaid.errors import SettingError
-from inlaid.messages import Message, word
+from inlaid.messages import Message
 from inlaid.neural.kinds import AnyModel
 from inlaid.report import Note, Report, silent
 from inlaid.study import figures
 from inlaid.study.analysis import Row, analysis, local_only, plain
 from inlaid.study.attend.reading import Reading, read_target, read_text
-from inlaid.study.attend.weights import Part, head_number, layer_number, own_target, with_attention
+from inlaid.study.attend.weights import (
+    PART_NAMES,
+    Part,
+    head_number,
+    layer_number,
+    own_target,
+    with_attention,
+)
 from inlaid.study.model_line import model_line
 
 ACROSS = 4
@@ -91,30 +98,35 @@ class Steps:
         rows.append(
             Message(
                 "{part}, layer {layer}, head {head}: {token} attends",
-                part=word(self.part),
+                part=PART_NAMES[self.part],
                 layer=self.layer,
                 head=self.head,
                 token=self.token,
             )
         )
-        rows.append(f"q = {_vector(self.query)}")
-        if self.rotated:
-            rows.append(Message("q and k are rotated by their positions (rotary)"))
-        rows += self._key_rows()
-        total = Message("weighted sum of the values: {vector}", vector=_vector(self.mixed))
-        rows.append(total)
-        rows.append(self.checked())
+        rows += self.query_lines()
+        rows += self.key_rows()
+        rows += [self.total(), self.checked()]
         return [*rows, *figures.written(self.output)]
+
+    def query_lines(self) -> list[Message | str]:
+        lines: list[Message | str] = [f"q = {_vector(self.query)}"]
+        if self.rotated:
+            lines.append(Message("q and k are rotated by their positions (rotary)"))
+        return lines
+
+    def total(self) -> Message:
+        return Message("weighted sum of the values: {vector}", vector=_vector(self.mixed))
 
     def checked(self) -> Message:
         return Message("largest difference from the network's own result: {error:.1e}", error=self.error)
 
-    def _key_rows(self) -> list[Row]:
+    def key_rows(self) -> list[tuple[Message | str, ...]]:
         scale = f"x {self.scale:.4g}"
-        header = ["", "q·k", scale, Message("+ bias"), Message("softmax"), Message("value")]
+        header: list[Message | str] = ["", "q·k", scale, Message("+ bias")]
         if self.bias is None:
             del header[3]
-        rows: list[Row] = [tuple(header)]
+        rows: list[tuple[Message | str, ...]] = [(*header, Message("softmax"), Message("value"))]
         best = set(np.argsort(-self.weights, kind="stable")[: self.shown].tolist())
         for key, name in enumerate(self.keys):
             if key not in best:

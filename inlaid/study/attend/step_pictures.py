@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,6 @@ def write_steps(made: Steps, text: str, output: Path, report: Report) -> None:
     if output.suffix.lower() != ".html":
         figures.write(output, png)
         return
-    rows = [row for row in made.rows() if isinstance(row, tuple)]
     caption = said(
         language,
         "Scores are compared within this row alone: adding the same number to all of them changes nothing. "
@@ -38,7 +38,9 @@ def write_steps(made: Steps, text: str, output: Path, report: Report) -> None:
         Text(text),
         Text(made.model),
         Picture(png, title_of(made, language)),
-        Table(rows),
+        *map(Text, made.query_lines()),
+        Table(made.key_rows()),
+        Text(made.total()),
         Text(made.checked()),
         Text(caption, note=True),
     ]
@@ -66,7 +68,7 @@ def _columns(made: Steps, language: Language) -> list[tuple[str, np.ndarray]]:
 
 
 def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
-    """Bars for every step, one row for each key, and the values that are summed."""
+    """Bars for every step, one row for each key; beside them the values, and below those their sum."""
     kept = np.sort(np.argsort(-made.weights, kind="stable")[:MOST])
     names = [made.keys[place] for place in kept]
     count = min(16, made.values.shape[1])
@@ -77,8 +79,9 @@ def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
             language, "The {most} keys with the largest weights of {count}.", most=MOST, count=len(made.keys)
         )
     shown = "".join([*made.keys, title, *catalogue(language).values()])
-    size = (10.5, 0.3 * len(names) + 1.7)
-    with drawing(shown, size=size, report=report) as drawn:
+    size = (11.0, 0.3 * len(names) + 2.2)
+    below = made.model.in_language(language)
+    with drawing(shown, size=size, below=below, report=report) as drawn:
         axes = drawn.figure.subplots(1, 4, sharey=True, width_ratios=[1, 1, 1, 1.5])
         drawn.figure.suptitle(f"{drawn.label(title)}\n{cut}".strip(), fontsize=11)
         for axis, (name, numbers) in zip(axes, _columns(made, language), strict=False):
@@ -94,14 +97,25 @@ def steps_picture(made: Steps, language: Language, report: Report) -> bytes:
                 side = "right" if value < 0 else "left"
                 axis.text(value, row, f" {label} ", va="center", ha=side, fontsize=7.5, color=TEXT_COLOR)
             axis.set_xticks([])
-        limit = float(np.abs(made.values).max()) or 1.0
-        axes[3].imshow(made.values[kept][:, :count], cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
+        _values(axes[3], made, kept, count)
         axes[3].set_title(said(language, "value (first {count} components)", count=count), fontsize=9.5)
-        axes[3].set_xticks([])
-        axes[0].set_yticks(range(len(names)), [drawn.label(name) for name in names], fontsize=10)
-        axes[0].set_ylim(len(names) - 0.5, -0.5)
+        labels = [*map(drawn.label, names), said(language, "weighted sum")]
+        axes[0].set_yticks(range(len(labels)), labels, fontsize=10)
+        axes[0].set_ylim(len(labels) - 0.5, -0.5)
         for axis in axes:
             axis.tick_params(length=0)
             for side in axis.spines.values():
                 side.set_color(LINE_COLOR)
         return drawn.png()
+
+
+def _values(axes: Any, made: Steps, kept: np.ndarray, count: int) -> None:
+    """The values of the keys, and in a row of its own below them their sum weighted by the softmax."""
+    limit = float(np.abs(made.values).max()) or 1.0
+    table = np.vstack([made.values[kept], made.mixed])[:, :count]
+    image = axes.imshow(table, cmap="RdBu", vmin=-limit, vmax=limit, aspect="auto")
+    axes.axhline(len(kept) - 0.5, color=TEXT_COLOR, linewidth=1.2)
+    axes.set_xticks([])
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=7.5)

@@ -52,8 +52,9 @@ def draw_drift(found: Drift, suffix: str, report: Report = silent) -> str | byte
 def _drift_picture(found: Drift, language: Language, report: Report) -> bytes:
     texts = [each.text for each in found.sentences]
     places = range(len(found.layers))
+    below = found.model.in_language(language)
     with figures.drawing(
-        fonts_for(language, *texts, found.word, "·"), size=(9.0, 4.6), report=report
+        fonts_for(language, *texts, found.word, "·"), size=(9.0, 4.8), below=below, report=report
     ) as made:
         left, right = made.figure.subplots(1, 2, sharey=True)
         for number, each in enumerate(found.sentences):
@@ -115,8 +116,9 @@ def _lens_picture(found: Lens, title: str, language: Language, report: Report) -
     words = [each.token for row in best for each in row]
     height = 0.36 * len(found.tokens) + 1.6
     width = max(5.0, 1.1 * len(found.layers) + 2)
+    below = found.model.in_language(language)
     with figures.drawing(
-        fonts_for(language, *words, *found.tokens), size=(width, height), report=report
+        fonts_for(language, *words, *found.tokens), size=(width, height), below=below, report=report
     ) as made:
         axes = made.figure.subplots()
         values = [[each.probability for each in row] for row in best]

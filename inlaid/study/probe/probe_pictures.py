@@ -34,7 +34,9 @@ def picture(probes: Probes, language: Language, report: Report = silent) -> byte
     columns = min(3, len(probes.tasks))
     rows = math.ceil(len(probes.tasks) / columns)
     text = probes.name + "".join(catalogue(language).values())
-    with figures.drawing(text, size=(max(5.2 * columns, 6.2), 3.6 * rows + 1.1), report=report) as made:
+    size = (max(5.2 * columns, 6.2), 3.6 * rows + 1.3)
+    below = probes.model.in_language(language)
+    with figures.drawing(text, size=size, below=below, report=report) as made:
         panels = made.figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, task in zip(panels, probes.tasks, strict=False):
             _panel(axes, task, language)

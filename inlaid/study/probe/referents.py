@@ -37,6 +37,9 @@ PRONOUNS = (*OTHER, "它", "it", "him", "her")
 DETERMINERS = re.compile(r"我的|那位|那个|\bmy\b|\bthe\b", re.IGNORECASE)
 SHOWN = 5
 """Heads shown, the best first."""
+BEST_HEAD = "best head"
+PROBE = "probe"
+"""Names in JSON of what is scored besides heads; a probe has the number of its layer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +128,22 @@ class Referents:
         return plain(self)
 
 
-def score_row(score: ReferentScore) -> tuple[str, ...]:
+def score_row(score: ReferentScore) -> tuple[Message | str, ...]:
     return (
-        score.who,
+        _shown_who(score.who),
         f"{score.accuracy:.3f}",
         f"{score.low:.3f}-{score.high:.3f}",
         f"{score.world:.3f}",
         f"{score.swapped:.3f}",
     )
+
+
+def _shown_who(who: str) -> Message | str:
+    """Who, in the words of the reader; a head is a number in every language."""
+    if who == BEST_HEAD:
+        return Message("best head")
+    kind, _, layer = who.partition(" ")
+    return Message("probe, layer {layer}", layer=layer) if kind == PROBE else who
 
 
 @analysis
@@ -234,9 +245,9 @@ def _measured(
         sentences=len(items),
         patterns=tuple(np.unique(patterns).tolist()),
         heads=tuple(sorted(scores, key=lambda each: -each.accuracy)),
-        best_head=_score("best head", chosen, settings.seed),
+        best_head=_score(BEST_HEAD, chosen, settings.seed),
         probes=tuple(
-            _score(f"probe {layer}", probed[:, layer], settings.seed) for layer in range(probed.shape[1])
+            _score(f"{PROBE} {layer}", probed[:, layer], settings.seed) for layer in range(probed.shape[1])
         ),
     )
 

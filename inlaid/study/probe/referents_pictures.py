@@ -46,7 +46,8 @@ def drawn(found: Referents, suffix: str, report: Report = silent) -> str | bytes
 
 
 def picture(found: Referents, language: Language, report: Report = silent) -> bytes:
-    with figures.drawing(fonts_for(language), size=(9.0, 4.2), report=report) as made:
+    below = found.model.in_language(language)
+    with figures.drawing(fonts_for(language), size=(9.0, 4.4), below=below, report=report) as made:
         left, right = made.figure.subplots(1, 2, width_ratios=(1, 1.2))
         grid, layers = _grid(found.heads)
         shown = left.imshow(grid, cmap="RdBu", vmin=0, vmax=1, aspect="auto")

@@ -10,6 +10,7 @@ import numpy as np
 
 from inlaid.collect.truth import Usage
 from inlaid.errors import SettingError
+from inlaid.messages import option
 from inlaid.report import Progress, Report
 from inlaid.study.probe.clusters import profiles, separation
 from inlaid.study.probe.occurrences import TextSample
@@ -115,7 +116,8 @@ def _other_words(sample: TextSample, known: np.ndarray) -> dict[str, list[int]]:
     if len(counts) < FEWEST_REFERENCES:
         raise SettingError(
             "The text has {count} other words with {fewest} occurrences; expected at least {expected}, to "
-            "compare with. Give a larger text.",
+            "compare with. Raise {option}, or give a larger text.",
+            option=option("others"),
             count=len(counts),
             fewest=FEWEST,
             expected=FEWEST_REFERENCES,

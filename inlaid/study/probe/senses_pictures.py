@@ -75,7 +75,9 @@ def _blocks(found: Senses, png: bytes, language: Language) -> list[pages.Block]:
 
 def picture(found: Senses, language: Language, report: Report = silent) -> bytes:
     names = ["  ".join((cluster.contexts or cluster.nearest)[:5]) for cluster in found.clusters]
-    with figures.drawing(fonts_for(language, found.word, *names), size=(10.0, 4.8), report=report) as made:
+    shown = fonts_for(language, found.word, *names)
+    below = found.model.in_language(language)
+    with figures.drawing(shown, size=(10.0, 5.0), below=below, report=report) as made:
         left, right = made.figure.subplots(1, 2)
         for number, name in enumerate(names):
             held = [place for place, each in zip(found.places, found.numbers, strict=True) if each == number]

@@ -15,6 +15,7 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid
 
 import inlaid
 from inlaid.errors import SettingError
+from inlaid.study.attend.pictures import STRONGEST, _strokes
 from inlaid.study.attend.weights import text_weights
 
 from .conftest import WORDS, random_model
@@ -137,6 +138,47 @@ def test_a_matrix_of_200_tokens_has_room_for_each(tmp_path: Path):
     assert min(width, height) >= 202 * 13
 
 
+def test_all_heads_of_a_long_text_can_be_seen(tmp_path: Path):
+    """Each of 40 words gets little of a weight of 1; drawn in proportion, all panels would be white."""
+    matplotlib = pytest.importorskip(
+        "matplotlib.image", reason="matplotlib is not installed: pip install 'inlaid[explore]'"
+    )
+    path = tmp_path / "grid.png"
+    inlaid.attend(random_model(), " ".join(WORDS[:36]), view="grid", output=path)
+    red = matplotlib.imread(path)[..., 0]
+    assert (red < 0.8).mean() > 0.3
+
+
+def test_lines_of_many_words_are_few():
+    few = np.full((10, 10), 0.1)
+    assert len(list(_strokes(few))) == 100
+    many = np.full((40, 40), 0.02)
+    many[:, 7] = 0.22
+    lines = list(_strokes(many))
+    assert len(lines) == 40 * STRONGEST
+    assert {row for row, column, share, _ in lines if column == 7 and share == 1} == set(range(40))
+
+
+def test_pictures_and_pages_are_in_the_language_that_was_asked_for(typed: Any, tmp_path: Path):
+    for language, words in (("en", ["--lang", "en"]), ("zh", ["--lang", "zh"]), ("zh", [])):
+        for command in (["attend"], ["attend-step", "--layer", "1"]):
+            page = tmp_path / "page.html"
+            name, *rest = command
+            text = ["我喜欢吃苹果", *(["吃"] if name == "attend-step" else [])]
+            typed(name, "masked", *text, *rest, "-o", page, *words)
+            assert f'<html lang="{language}">' in page.read_text("utf-8")
+
+
+def test_the_title_of_a_page_is_short(tmp_path: Path):
+    page = tmp_path / "a.html"
+    text = " ".join(WORDS[:36])
+    inlaid.attend(random_model(), text, output=page)
+    content = page.read_text("utf-8")
+    assert "<h1>Attention: w0 w1 " in content
+    assert text not in content
+    assert "each word has its three strongest lines" in content
+
+
 def test_a_page_holds_every_weight_and_loads_nothing(model: Any, tmp_path: Path):
     path = tmp_path / "a.html"
     made = inlaid.attend(model, "我喜欢吃苹果", output=path)
@@ -191,7 +233,7 @@ class TestStep:
 
     def test_typed(self, typed: Any, tmp_path: Path):
         shown = typed("attend-step", "seq2seq", "我 打 你", "you", "--target", "I hit you", "--layer", "1")
-        assert "cross, layer 1, head 0: you attends" in shown
+        assert "cross-attention, layer 1, head 0: you attends" in shown
         assert "softmax" in shown
         found = json.loads(typed("attend-step", "decoder", "I saw her", "saw", "--json"))
         assert found["visible"] == [True, True, False]
@@ -205,3 +247,7 @@ class TestStep:
         path = tmp_path / f"step{suffix}"
         inlaid.attend_step(random_model("decoder"), "我喜欢吃苹果", "吃", output=path)
         assert path.stat().st_size > 1000
+        if suffix == ".html":
+            content = path.read_text("utf-8")
+            assert "q = (" in content
+            assert "加权和：(" in content

@@ -15,9 +15,11 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid
 import inlaid
 from inlaid.collect import world
 from inlaid.neural.checkpoint import save_model
+from inlaid.study.attend.named_heads import CLOSEST, HEADER
 from inlaid.study.attend.pair_heads import NEXT, READ, Translated, alignments, measured_cross
-from inlaid.study.attend.patterns import Link, measured_links
+from inlaid.study.attend.patterns import NAMES, Link, measured_links
 from inlaid.study.attend.relations import relations
+from inlaid.study.attend.weights import PART_NAMES
 
 from .conftest import WORDS, random_model
 
@@ -123,6 +125,22 @@ def test_the_relations_of_the_world_link_the_right_words(language: Any):
                 assert (query, key) in (("但", "虽然"), ("still", "although"))
 
 
+def test_patterns_without_a_name_show_the_closest_head(made_by_hand: Any, text: Path, tmp_path: Path):
+    page = tmp_path / "heads.html"
+    found = inlaid.heads(made_by_hand, text=str(text), sentences=30, output=page)
+    patterns = {each.pattern for each in found.measured}
+    closest = {each.name: each for each in found.closest}
+    assert set(closest) == patterns - {each.name for each in found.named}
+    for measured in found.measured:
+        if measured.pattern in closest:
+            head = closest[measured.pattern]
+            assert head.above == pytest.approx(measured.above.max())
+            assert head.score == pytest.approx(measured.score[head.layer, head.head])
+    shown = [row[2] for row in found.rows() if isinstance(row, tuple) and len(row) == len(HEADER)]
+    assert {str(NAMES[name]) for name in closest} <= {str(name) for name in shown}
+    assert str(CLOSEST) in page.read_text("utf-8")
+
+
 def test_typed(typed: Any, made_by_hand: Any, text: Path, tmp_path: Path):
     save_model(made_by_hand, tmp_path / "hand")
     shown = typed("heads", tmp_path / "hand", "--text", text, "--sentences", 20)
@@ -226,7 +244,7 @@ def test_the_decoder_of_a_seq2seq(typed: Any, tmp_path: Path, part: str):
     words = ["我", "你", "打", "好", "久", "不", "见"]
     text.write_text("\n".join(" ".join(rng.sample(words, 4)) for _ in range(30)), "utf-8")
     shown = typed("heads", "seq2seq", "--text", text, "--sentences", 20, "--part", part)
-    assert f"{part}: " in shown
+    assert f"{PART_NAMES[part]}: " in shown
     found = json.loads(typed("heads", "seq2seq", "--text", text, "--sentences", 20, "--part", part, "--json"))
     assert found["part"] == part
     assert "first token" in {each["pattern"] for each in found["patterns"]}

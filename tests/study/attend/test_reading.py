@@ -84,3 +84,9 @@ def test_a_word_is_found_by_spelling_or_number(tiny_models):
     assert found.find("[CLS]") == 0
     with pytest.raises(SettingError, match=r"no word '香蕉'.*苹果 \[4\]"):
         found.find("香蕉")
+
+
+def test_a_blank_is_the_mask_of_a_masked_model(tiny_models):
+    found = read_text(load_model(tiny_models / "masked"), "我喜欢吃___", silent)
+    assert found.tokens == ("[CLS]", "我", "喜", "欢", "吃", "[MASK]", "[SEP]")
+    assert "[MASK]" not in read_text(load_model(tiny_models / "seq2seq"), "好 久 ___", silent).tokens

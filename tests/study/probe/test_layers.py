@@ -265,7 +265,10 @@ class TestReferents:
         assert len(found["patterns"]) >= 3
         assert 0.3 < found["best_head"]["accuracy"] < 0.9
         assert found["attention"][0]["word"] == "小明"
-        assert "代词指谁" in page.read_text("utf-8")
+        content = page.read_text("utf-8")
+        assert "代词指谁" in content
+        assert "探针，第 1 层" in content
+        assert "最好的头" in content
         assert main(["referents", str(trained), "--text", "没有代词"]) == 2
         assert "no pronoun" in capsys.readouterr().err
 
