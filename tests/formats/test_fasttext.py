@@ -18,6 +18,7 @@ from inlaid.errors import FormatError, InlaidError
 from inlaid.formats import fasttext
 from inlaid.formats.reading import Reading, Start
 from inlaid.report import Note
+from inlaid.suggestions import suggestion
 from inlaid.vectors import Card, Vectors
 
 WORDS = ["the", "猫", "</s>", "café", "人工智能"]
@@ -236,7 +237,9 @@ def test_changed_bytes_never_crash_or_take_memory(written: Path):
     """Either an error of ours or vectors of the right shape, whatever byte changes, within a megabyte."""
     whole = written.read_bytes()
     random = np.random.default_rng(7)
-    assert len(fasttext.read(written).table)  # whatever is compiled is compiled now
+    opened = fasttext.read(written)
+    assert len(opened.table)  # whatever is compiled is compiled now
+    suggestion("unseen", opened)  # and the dictionary of pinyin is loaded
     tracemalloc.start()
     for turn in range(300):
         data = bytearray(whole)
