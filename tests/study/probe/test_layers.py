@@ -266,7 +266,7 @@ class TestReferents:
         assert 0.3 < found["best_head"]["accuracy"] < 0.9
         assert found["attention"][0]["word"] == "小明"
         content = page.read_text("utf-8")
-        assert "代词指谁" in content
+        assert "代词指什么" in content
         assert "探针，第 1 层" in content
         assert "最好的头" in content
         assert main(["referents", str(trained), "--text", "没有代词"]) == 2
