@@ -23,7 +23,7 @@ from inlaid.collect.sources import Input, Source, Text
 from inlaid.collect.text_pieces import TextPiece, pieces_of
 from inlaid.encode.content_hash import hash_of
 from inlaid.encode.corpus import Corpus, Encoding, open_corpus, write_parts
-from inlaid.encode.encoder import cleaner_of
+from inlaid.encode.encoder import check_workers, cleaner_of
 from inlaid.encode.renumbering import ReadWords, Totals, manifest_of
 from inlaid.encode.scripts import note_scripts, settled
 from inlaid.encode.selection import all_words, select_words
@@ -57,6 +57,7 @@ def encode_on_cluster(
     The files and the folder of `out` must be visible on every machine of the cluster under the same paths.
     `workers` are the cores that a cluster on this machine uses; another one uses all that it has.
     """
+    check_workers(workers)
     if encoding.phrases is not None:
         raise SettingError(
             "phrases cannot be joined on a cluster. Encode without them, and then use `inlaid phrases`."

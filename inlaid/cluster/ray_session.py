@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,8 @@ from inlaid.errors import InlaidError, SettingError, SourceError, need
 
 LOCAL = "local"
 """The address that stands for a cluster on this machine, started for one command."""
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+SECONDS_TO_CONNECT = 10
 
 
 class Session:
@@ -63,25 +66,33 @@ def session(address: str, workers: int | None = None) -> Iterator[Session]:
     if ray.is_initialized():
         yield Session(ray)
         return
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}
     try:
         if address == LOCAL:
-            ray.init(
-                address=LOCAL,
-                num_cpus=workers or os.cpu_count(),
-                include_dashboard=False,
-                **quiet,
-            )
+            ray.init(address=LOCAL, num_cpus=workers or os.cpu_count(), include_dashboard=False, **QUIET)
         else:
-            ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+            _reach(address)
+            ray.init(address=address, **QUIET)
+    except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(
             "Cannot use the cluster '{address}': {reason}. Check the address, such as 10.0.0.1:6379; `local` "
             "starts a cluster on this machine.",
             address=address,
-            reason=str(error).strip().split("\n")[0].rstrip("."),
+            reason=_reason(error),
         ) from None
     try:
         yield Session(ray)
     finally:
         ray.shutdown()
+
+
+def _reason(error: Exception) -> str:
+    """What the system or Ray says, in a line without a full stop."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return said.strip().split("\n")[0].rstrip(".")
+
+
+def _reach(address: str) -> None:
+    """Raise OSError where nothing listens at host:port; Ray would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), SECONDS_TO_CONNECT).close()

@@ -31,10 +31,7 @@ def encode_text(
     text: Text, encoding: Encoding, report: Report, workers: int | None, out: Path | None
 ) -> Corpus:
     """Implements `encode`."""
-    if workers is not None and workers < 1:
-        raise SettingError(
-            "workers is {workers}; expected at least 1. Leave it out to use all cores.", workers=workers
-        )
+    check_workers(workers)
     folder = out.parent if out else None
     if out is not None:
         files.can_write(out, folder=True)
@@ -72,6 +69,13 @@ def encode_text(
     content = {"ids": _stream(renumbered.ids), "offsets": _stream(renumbered.offsets)}
     write_corpus(out, content, selected.vocabulary, manifest, tokenizer_json)
     return open_corpus(out)
+
+
+def check_workers(workers: int | None) -> None:
+    if workers is not None and workers < 1:
+        raise SettingError(
+            "workers is {workers}; expected at least 1. Leave it out to use all cores.", workers=workers
+        )
 
 
 def cleaner_of(encoding: Encoding) -> Cleaner:

@@ -177,6 +177,11 @@ def test_text_that_machines_cannot_open_is_refused(text, tmp_path):
         encode_on_cluster(text, Encoding(), "local", tmp_path / "many.corpus", silent)
 
 
+def test_no_workers_are_refused(tmp_path):
+    with pytest.raises(SettingError, match="workers is 0; expected at least 1"):
+        encode_on_cluster("a.txt", Encoding(), "local", tmp_path / "c", silent, workers=0)
+
+
 def test_phrases_are_refused(tmp_path):
     with pytest.raises(SettingError, match="phrases"):
         encode_on_cluster("a.txt", Encoding(phrases=tmp_path), "local", tmp_path / "c", silent)

@@ -64,11 +64,12 @@ def test_errors_of_tasks_are_sentences(tmp_path):
     assert not (tmp_path / "c").exists()
 
 
-def test_a_cluster_that_is_not_there_is_an_error(text, tmp_path):
-    command = ["-m", "inlaid", "corpus", str(text), "-o", str(tmp_path / "c"), "--cluster", "nowhere"]
+@pytest.mark.parametrize("address", ["nowhere", "127.0.0.1:1"])
+def test_a_cluster_that_is_not_there_is_an_error(address, text, tmp_path):
+    command = ["-m", "inlaid", "corpus", str(text), "-o", str(tmp_path / "c"), "--cluster", address]
     ended = run(*command)
     assert ended.returncode == 2
-    assert "Cannot use the cluster 'nowhere'" in " ".join(ended.stderr.split())
+    assert f"Cannot use the cluster '{address}'" in " ".join(ended.stderr.split())
     assert "Traceback" not in ended.stderr
 
 
