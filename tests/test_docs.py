@@ -82,6 +82,8 @@ NOT_RUN_BLOCKS = {
 """Pages, by name, that have such blocks, and why."""
 COMMAND = re.compile(r"^\s*(\$ |inlaid |make (demo|test|check|bench|docs|fuzz|site|wheel)\b|pip |python3? )")
 READMES = (ROOT / "README.md", ROOT / "README.zh.md")
+NOT_INSTALLED = re.compile(r"is not installed: run|没有安装 \S+：请运行")
+"""What commands say, in either language, where an extra is missing."""
 NUMBER = re.compile(r"\d+\.\d+|\d+(?= ?%)")
 """A measured number: with a decimal point, or in percent."""
 
@@ -229,7 +231,7 @@ def test_commands_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[st
         capsys.readouterr()
         ended = _typed(words[1:])
         shown = capsys.readouterr()
-        if ended == 2 and "is not installed: run" in shown.err:
+        if ended == 2 and NOT_INSTALLED.search(shown.err):
             pytest.skip(shown.err.strip().removeprefix("error: "))
         assert ended == 0, f"{line}\n{shown.err}"
         if output is not None:

@@ -19,6 +19,8 @@ from inlaid import storage
 from inlaid.vectors import Vectors
 from tests import tiny_models
 
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'inlaid[serve]'")
+pytest.importorskip("torch", reason="torch is not installed: pip install 'inlaid[neural]'")
 ROOT = Path(__file__).parents[2]
 PATIENCE = 30_000
 """Milliseconds to wait for what should appear: the machines of tests are busy."""

@@ -16,6 +16,7 @@ import pytest
 from inlaid.cli import main
 from inlaid.collect import world
 
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'inlaid[serve]'")
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"en": DOCS / "serve.md", "zh": DOCS / "zh" / "serve.md"}
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)

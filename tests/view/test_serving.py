@@ -16,6 +16,8 @@ import pytest
 import inlaid
 from inlaid.vectors import Vectors
 
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'inlaid[serve]'")
+
 CLIENTS = 24
 MODEL_TEXTS = ["我吃苹果", "我喜欢鱼", "米饭", "我吃米饭，喜欢苹果", "鱼，鱼，鱼"]
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
